@@ -1,0 +1,112 @@
+"""Actions: the numbering of ``Discrete(2026)`` and what an action means.
+
+===================================================  =========================================================
+index                                                meaning
+===================================================  =========================================================
+``0``                                                advance
+``1 + (slot * 8 + orientation) * 81 + 9 * row + column``  buy the patch in ``slot`` 0-2 and place it in
+                                                     ``orientation`` 0-7 with the top-left corner of its
+                                                     bounding box at (row, column)
+``1945 + 9 * row + column``                          place a special patch at (row, column)
+===================================================  =========================================================
+
+Orientation ``o`` is ``o % 4`` clockwise quarter turns, after a left-right flip if ``o >= 4``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
+from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell, Cells, extent, orient, orientations
+
+ADVANCE = 0
+FIRST_BUY = 1
+FIRST_SPECIAL = FIRST_BUY + NUM_OFFERED * NUM_ORIENTATIONS * NUM_CELLS
+NUM_ACTIONS = FIRST_SPECIAL + NUM_CELLS
+
+ORIENTED: tuple[tuple[Cells, ...], ...] = tuple(
+    tuple(orient(patch.cells, orientation) for orientation in range(NUM_ORIENTATIONS)) for patch in PATCHES
+)
+"""``ORIENTED[patch][orientation]``: the cells of a patch, its bounding box starting at (0, 0)."""
+
+DISTINCT: tuple[dict[int, Cells], ...] = tuple(orientations(patch.cells) for patch in PATCHES)
+"""``DISTINCT[patch]``: the orientations that differ, each under its lowest index."""
+
+Kind = Literal["advance", "buy", "special"]
+
+
+class Move(NamedTuple):
+    """What an action does: its kind, the index of the patch that is bought, and the cells that get covered."""
+
+    kind: Kind
+    patch: int | None = None
+    cells: frozenset[Cell] = frozenset()
+
+
+class Placement(NamedTuple):
+    """The parts of a buying action: slot 0-2, orientation 0-7 and the top-left corner of the bounding box."""
+
+    slot: int
+    orientation: int
+    row: int
+    column: int
+
+
+def buy_action(slot: int, orientation: int, row: int, column: int) -> int:
+    """Index of buying the patch in ``slot``; the inverse of :func:`placement`."""
+    return FIRST_BUY + (slot * NUM_ORIENTATIONS + orientation) * NUM_CELLS + row * QUILT_SIZE + column
+
+
+def special_action(row: int, column: int) -> int:
+    """Index of placing a special patch."""
+    return FIRST_SPECIAL + row * QUILT_SIZE + column
+
+
+def placement(action: int) -> Placement:
+    """Takes a buying action apart."""
+    map_index, cell = divmod(action - FIRST_BUY, NUM_CELLS)
+    return Placement(*divmod(map_index, NUM_ORIENTATIONS), *divmod(cell, QUILT_SIZE))
+
+
+def decode(action: int, offered: tuple[int, ...]) -> Move:
+    """Says what a legal ``action`` means when the patches ``offered`` lie in front of the neutral token."""
+    if action == ADVANCE:
+        return Move("advance")
+    if action >= FIRST_SPECIAL:
+        return Move("special", None, frozenset([divmod(action - FIRST_SPECIAL, QUILT_SIZE)]))
+    slot, orientation, top, left = placement(action)
+    patch = offered[slot]
+    return Move("buy", patch, frozenset((top + r, left + c) for r, c in ORIENTED[patch][orientation]))
+
+
+def encode(move: Move, offered: tuple[int, ...]) -> int:
+    """The action of a move, the inverse of :func:`decode`.
+
+    Raises:
+        ValueError: The patch is not offered, or the cells are not a placement of it on the quilt.
+    """
+    if move.kind == "advance":
+        return ADVANCE
+    if not move.cells or not all(0 <= r < QUILT_SIZE and 0 <= c < QUILT_SIZE for r, c in move.cells):
+        raise ValueError(f"the cells {sorted(move.cells)} do not lie on the 9x9 quilt")
+    if move.kind == "special":
+        if len(move.cells) != 1:
+            raise ValueError(f"a special patch covers one cell, not {len(move.cells)}: {sorted(move.cells)}")
+        return special_action(*next(iter(move.cells)))
+    if move.kind != "buy":
+        raise ValueError(f"unknown kind of move {move.kind!r}; allowed are 'advance', 'buy' and 'special'")
+    if move.patch not in offered:
+        raise ValueError(f"patch {move.patch} is not offered; the offered patches are {list(offered)}")
+    top, left = min(r for r, _ in move.cells), min(c for _, c in move.cells)
+    shape = tuple(sorted((r - top, c - left) for r, c in move.cells))
+    for orientation, cells in DISTINCT[move.patch].items():
+        if cells == shape:
+            return buy_action(offered.index(move.patch), orientation, top, left)
+    raise ValueError(f"the cells {sorted(move.cells)} are not a placement of patch {move.patch}")
+
+
+def fits(cells: Cells, row: int, column: int) -> bool:
+    """Whether a shape whose bounding box starts at (row, column) stays on the quilt."""
+    height, width = extent(cells)
+    return row + height <= QUILT_SIZE and column + width <= QUILT_SIZE

@@ -1,0 +1,627 @@
+"""The rules of Patchwork, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``scores``, and their batches.
+
+Kernels take ``(states, i)``, an array of records and an index, and change record ``i`` in place. They trust
+their arguments; :class:`~patchwork_env.patchwork.game.Game` and the environments check them.
+
+Legal placements are found in bulk. All anchors (top-left corners) of one oriented patch are the AND over its
+cells of ``empty >> (9 * row + column)``. Anchors in rows 0-1 come from word 0 of the quilt and anchors in
+rows 2-8 from word 1; see :mod:`~patchwork_env.patchwork.state` for the two words.
+
+All kernels that call each other stand in this one file: Numba's cache on disk does not notice a change of a
+kernel in another module.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import prange
+
+from patchwork_env._bits import lowest_bit, nth_bit, popcount, unpack_bits
+from patchwork_env._compile import kernel
+from patchwork_env.patchwork.actions import (
+    ADVANCE,
+    DISTINCT,
+    FIRST_BUY,
+    FIRST_SPECIAL,
+    NUM_ACTIONS,
+    ORIENTED,
+    fits,
+)
+from patchwork_env.patchwork.components import (
+    BONUS_POINTS,
+    BONUS_SQUARE,
+    INCOME_SPACES,
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    NUM_PATCHES,
+    PATCHES,
+    PENALTY_PER_EMPTY_CELL,
+    QUILT_SIZE,
+    SPECIAL_SPACES,
+    START_BUTTONS,
+    START_PATCH,
+)
+from patchwork_env.patchwork.state import NOBODY, States
+from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell
+
+NUM_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
+"""Maps of anchors in a legal set: one per slot and orientation, and one for special patches."""
+SPECIAL_MAP = NUM_MAPS - 1
+
+_WORD_ROWS = 7
+_SECOND_WORD_ROW = QUILT_SIZE - _WORD_ROWS
+_U = np.uint64
+_U1 = _U(1)
+_SPLIT = _U(_SECOND_WORD_ROW * QUILT_SIZE)  # bits of rows 0-1
+_WORD = _U((1 << (_WORD_ROWS * QUILT_SIZE)) - 1)
+_FIRST_ROWS = _U((1 << (_SECOND_WORD_ROW * QUILT_SIZE)) - 1)
+_LAST_ROWS = _U(_WORD_ROWS * QUILT_SIZE - _SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
+_MAX_SIZE = max(patch.size for patch in PATCHES)
+_GOLDEN = _U(0x9E3779B97F4A7C15)
+
+LegalSet = npt.NDArray[np.uint64]
+"""Shape ``(2, NUM_MAPS)``: per map the anchors in rows 0-1 (18 bits) and those in rows 2-8 (63 bits)."""
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def _bits(cells: Any, first_row: int = 0) -> int:
+    return sum(1 << ((row - first_row) * QUILT_SIZE + column) for row, column in cells)
+
+
+def _anchors_that_fit(patch: int, orientation: int) -> tuple[int, int]:
+    """Anchors on an empty quilt; none for an orientation that repeats one with a lower index."""
+    cells = DISTINCT[patch].get(orientation)
+    if cells is None:
+        return 0, 0
+    anchors = [divmod(a, QUILT_SIZE) for a in range(NUM_CELLS) if fits(cells, *divmod(a, QUILT_SIZE))]
+    upper = [anchor for anchor in anchors if anchor[0] < _SECOND_WORD_ROW]
+    lower = [anchor for anchor in anchors if anchor[0] >= _SECOND_WORD_ROW]
+    return _bits(upper), _bits(lower, _SECOND_WORD_ROW)
+
+
+def _shift_table() -> npt.NDArray[np.uint64]:
+    table = np.zeros((NUM_PATCHES, _MAX_SIZE, NUM_ORIENTATIONS), np.uint64)
+    for patch, oriented in enumerate(ORIENTED):
+        for orientation, cells in enumerate(oriented):
+            shifts = [row * QUILT_SIZE + column for row, column in cells]
+            table[patch, :, orientation] = shifts + shifts[:1] * (_MAX_SIZE - len(cells))
+    return table
+
+
+def _fit_table() -> npt.NDArray[np.uint64]:
+    pairs = [[_anchors_that_fit(p, o) for o in range(NUM_ORIENTATIONS)] for p in range(NUM_PATCHES)]
+    return np.ascontiguousarray(np.array(pairs, np.uint64).transpose(0, 2, 1))
+
+
+def _square_table() -> npt.NDArray[np.uint64]:
+    span = range(BONUS_SQUARE)
+    corners = [divmod(a, QUILT_SIZE - BONUS_SQUARE + 1) for a in range((QUILT_SIZE - BONUS_SQUARE + 1) ** 2)]
+    squares: list[list[Cell]] = [[(top + r, left + c) for r in span for c in span] for top, left in corners]
+    upper = [_bits(cell for cell in square if cell[0] < _WORD_ROWS) for square in squares]
+    lower = [_bits((c for c in square if c[0] >= _SECOND_WORD_ROW), _SECOND_WORD_ROW) for square in squares]
+    return np.array([upper, lower], np.uint64).T.copy()
+
+
+def _marks_up_to(marks: tuple[int, ...]) -> list[int]:
+    return [sum(mark <= space for mark in marks) for space in range(LAST_SPACE + 1)]
+
+
+SHIFTS = _shift_table()
+"""``SHIFTS[patch, cell, orientation]``: the bit of a cell, counted from the anchor. Small patches repeat a cell:
+loops of a fixed length let the compiler handle all orientations in one vector."""
+FITS = _fit_table()
+"""``FITS[patch, word, orientation]``: the anchors on an empty quilt."""
+FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIENTED], np.uint64)
+"""``FOOTPRINTS[patch, orientation]``: the cells of a patch whose anchor is bit 0."""
+SQUARES = _square_table()
+"""``SQUARES[square, word]``: the cells of each 7x7 square."""
+PRICES = np.array([patch.buttons for patch in PATCHES], np.int16)
+TIMES = np.array([patch.time for patch in PATCHES], np.uint8)
+INCOMES = np.array([patch.income for patch in PATCHES], np.uint8)
+INCOMES_UP_TO = np.array(_marks_up_to(INCOME_SPACES), np.uint8)
+"""``INCOMES_UP_TO[space]``: income marks reached or passed by a token on that space."""
+SPECIALS_UP_TO = np.array([_marks_up_to(spaces) for spaces in SPECIAL_SPACES.values()], np.uint8)
+"""``SPECIALS_UP_TO[variant, space]``: special patches reached or passed."""
+
+
+# --- random numbers ---------------------------------------------------------------------------------------
+
+
+@kernel
+def _mix(word: np.uint64) -> np.uint64:
+    """The output function of SplitMix64 (Steele, Lea, Flood 2014)."""
+    word = (word ^ (word >> _U(30))) * _U(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> _U(27))) * _U(0x94D049BB133111EB)
+    return word ^ (word >> _U(31))
+
+
+@kernel
+def random_below(streams: npt.NDArray[np.uint64], i: int, bound: int) -> int:
+    """A random integer in ``0 ... bound - 1``, ``bound < 2**31``; its bias is below ``bound / 2**32``."""
+    streams[i] += _GOLDEN
+    return np.int64(((_mix(streams[i]) >> _U(32)) * _U(bound)) >> _U(32))
+
+
+@kernel
+def seed_streams(streams: npt.NDArray[np.uint64], seed: np.uint64) -> None:
+    """Starts stream ``i`` of each game; it depends on ``seed`` and ``i`` alone, not on the number of games."""
+    for i in range(len(streams)):
+        streams[i] = _mix(_mix(seed + _GOLDEN) + _U(i) * _GOLDEN)
+
+
+# --- set-up -----------------------------------------------------------------------------------------------
+
+
+@kernel
+def new(states: States, i: int, variant: int, first_player: int) -> None:
+    """Sets up a game with the patches in the order of their indices, the 1x2 patch last."""
+    states[i]["variant"] = variant
+    states[i]["current_player"] = first_player
+    states[i]["pending_special"] = 0
+    states[i]["bonus_owner"] = NOBODY
+    states[i]["first_finisher"] = NOBODY
+    states[i]["num_patches"] = NUM_PATCHES
+    for player in range(2):
+        states[i]["quilt"][player, 0] = _U(0)
+        states[i]["quilt"][player, 1] = _U(0)
+        states[i]["buttons"][player] = START_BUTTONS
+        states[i]["position"][player] = 0
+        states[i]["income"][player] = 0
+    for k in range(NUM_PATCHES - 1):
+        states[i]["circle"][k] = k + (k >= START_PATCH)
+    states[i]["circle"][NUM_PATCHES - 1] = START_PATCH
+
+
+@kernel
+def shuffle(states: States, i: int, streams: npt.NDArray[np.uint64]) -> None:
+    """Brings the circle of a new game into a uniformly random order; the 1x2 patch stays last."""
+    circle = states[i]["circle"]
+    for k in range(NUM_PATCHES - 2, 0, -1):
+        other = random_below(streams, i, k + 1)
+        circle[k], circle[other] = circle[other], circle[k]
+
+
+# --- legal actions ----------------------------------------------------------------------------------------
+
+
+@kernel
+def is_over(states: States, i: int) -> bool:
+    """Both tokens on the last space and no special patch left to place."""
+    return (
+        states[i]["position"][0] == LAST_SPACE
+        and states[i]["position"][1] == LAST_SPACE
+        and states[i]["pending_special"] == 0
+    )
+
+
+@kernel
+def legal(states: States, i: int, anchors: LegalSet) -> int:
+    """Writes the legal placements of the current player and returns the number of legal actions.
+
+    Advancing is legal exactly if the game is not over and no special patch is pending.
+    """
+    anchors[:, :] = _U(0)
+    if is_over(states, i):
+        return 0
+    player = states[i]["current_player"]
+    empty_0 = states[i]["quilt"][player, 0] ^ _WORD
+    empty_1 = states[i]["quilt"][player, 1] ^ _WORD
+    if states[i]["pending_special"]:
+        anchors[0, SPECIAL_MAP] = empty_0 & _FIRST_ROWS
+        anchors[1, SPECIAL_MAP] = empty_1
+        return popcount(empty_0 & _FIRST_ROWS) + popcount(empty_1)
+    for slot in range(min(NUM_OFFERED, states[i]["num_patches"])):
+        patch = states[i]["circle"][slot]
+        if PRICES[patch] <= states[i]["buttons"][player]:
+            _place_everywhere(empty_0, empty_1, patch, anchors, slot * NUM_ORIENTATIONS)
+    count = 1
+    for k in range(SPECIAL_MAP):
+        count += popcount(anchors[0, k]) + popcount(anchors[1, k])
+    return count
+
+
+@kernel(inline=True)
+def _place_everywhere(empty_0: np.uint64, empty_1: np.uint64, patch: int, anchors: LegalSet, first: int) -> None:
+    """Writes the anchors of all eight orientations of a patch to the maps from ``first`` on."""
+    for o in range(NUM_ORIENTATIONS):
+        upper, lower = FITS[patch, 0, o], FITS[patch, 1, o]
+        for cell in range(_MAX_SIZE):
+            upper &= empty_0 >> SHIFTS[patch, cell, o]
+            lower &= empty_1 >> SHIFTS[patch, cell, o]
+        anchors[0, first + o] = upper
+        anchors[1, first + o] = lower
+
+
+@kernel
+def is_legal(states: States, i: int, action: int) -> bool:
+    """Whether the current player may play ``action``, any integer."""
+    if action < 0 or action >= NUM_ACTIONS or is_over(states, i):
+        return False
+    player = states[i]["current_player"]
+    if states[i]["pending_special"] or action >= FIRST_SPECIAL:
+        cell = action - FIRST_SPECIAL
+        return states[i]["pending_special"] == 1 and cell >= 0 and not _overlaps(states, i, player, _U1, cell)
+    if action == ADVANCE:
+        return True
+    slot = (action - FIRST_BUY) // (NUM_ORIENTATIONS * NUM_CELLS)
+    orientation = (action - FIRST_BUY) // NUM_CELLS % NUM_ORIENTATIONS
+    anchor = (action - FIRST_BUY) % NUM_CELLS
+    if slot >= states[i]["num_patches"]:
+        return False
+    patch = states[i]["circle"][slot]
+    if PRICES[patch] > states[i]["buttons"][player] or not _fits(patch, orientation, anchor):
+        return False
+    return not _overlaps(states, i, player, FOOTPRINTS[patch, orientation], anchor)
+
+
+@kernel
+def _fits(patch: int, orientation: int, anchor: int) -> bool:
+    first_word_anchors = _SECOND_WORD_ROW * QUILT_SIZE
+    if anchor < first_word_anchors:
+        return (FITS[patch, 0, orientation] >> _U(anchor)) & _U1 != 0
+    return (FITS[patch, 1, orientation] >> _U(anchor - first_word_anchors)) & _U1 != 0
+
+
+@kernel
+def _words(footprint: np.uint64, anchor: int) -> tuple[np.uint64, np.uint64]:
+    """The two quilt words that a footprint covers when its bounding box starts at cell ``anchor``."""
+    first_word_anchors = _SECOND_WORD_ROW * QUILT_SIZE
+    if anchor < first_word_anchors:
+        word_0 = footprint << _U(anchor)
+        return word_0, word_0 >> _SPLIT
+    word_1 = footprint << _U(anchor - first_word_anchors)
+    return (word_1 << _SPLIT) & _WORD, word_1
+
+
+@kernel
+def _overlaps(states: States, i: int, player: int, footprint: np.uint64, anchor: int) -> bool:
+    word_0, word_1 = _words(footprint, anchor)
+    quilt = states[i]["quilt"]
+    return (quilt[player, 0] & word_0) != 0 or (quilt[player, 1] & word_1) != 0
+
+
+@kernel
+def nth_legal(anchors: LegalSet, n: int) -> int:
+    """The ``n``-th legal action in ascending order, of a set in which advancing is legal or a special pends."""
+    if anchors[0, SPECIAL_MAP] == 0 and anchors[1, SPECIAL_MAP] == 0:
+        if n == 0:
+            return ADVANCE
+        n -= 1
+    for k in range(NUM_MAPS):
+        upper = popcount(anchors[0, k])
+        if n < upper:
+            return FIRST_BUY + k * NUM_CELLS + nth_bit(anchors[0, k], n)
+        n -= upper
+        lower = popcount(anchors[1, k])
+        if n < lower:
+            return FIRST_BUY + k * NUM_CELLS + _SECOND_WORD_ROW * QUILT_SIZE + nth_bit(anchors[1, k], n)
+        n -= lower
+    return -1
+
+
+@kernel
+def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
+    """Lists the legal actions of a set in ascending order and returns their number.
+
+    Args:
+        anchors: The set, of a state that is not over.
+        actions: int16, long enough for them; the longest list has 1345 entries.
+    """
+    count = 0
+    if anchors[0, SPECIAL_MAP] == 0 and anchors[1, SPECIAL_MAP] == 0:
+        actions[0] = ADVANCE
+        count = 1
+    for k in range(NUM_MAPS):
+        for word in range(2):
+            bits = anchors[word, k]
+            first = FIRST_BUY + k * NUM_CELLS + word * _SECOND_WORD_ROW * QUILT_SIZE
+            while bits:
+                actions[count] = first + lowest_bit(bits)
+                count += 1
+                bits &= bits - _U1
+    return count
+
+
+@kernel
+def write_mask(anchors: LegalSet, advance: bool, mask: npt.NDArray[np.int8]) -> None:
+    """Writes a legal set as bytes 0 and 1.
+
+    The 81 bits of a map are two overlapping runs of 64.
+
+    Args:
+        anchors: The set.
+        advance: Whether advancing is legal.
+        mask: int8, shape ``(NUM_ACTIONS,)``, contiguous.
+    """
+    overlap = _U(NUM_CELLS - 64)
+    mask[ADVANCE] = advance
+    for k in range(NUM_MAPS):
+        first = FIRST_BUY + k * NUM_CELLS
+        upper, lower = anchors[0, k], anchors[1, k]
+        unpack_bits(mask, first, upper | (lower << _SPLIT))
+        unpack_bits(mask, first + NUM_CELLS - 64, (upper >> overlap) | (lower << (_SPLIT - overlap)))
+
+
+@kernel
+def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
+    """Writes the mask of one state and returns the number of legal actions."""
+    anchors = np.empty((2, NUM_MAPS), np.uint64)
+    count = legal(states, i, anchors)
+    write_mask(anchors, count > 0 and not states[i]["pending_special"], mask)
+    return count
+
+
+# --- playing ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def apply(states: States, i: int, action: int) -> None:
+    """Plays a legal action of the current player."""
+    player = states[i]["current_player"]
+    if states[i]["pending_special"]:
+        states[i]["pending_special"] = 0
+        _cover(states, i, player, _U1, action - FIRST_SPECIAL)
+    elif action == ADVANCE:
+        old = states[i]["position"][player]
+        _move_token(states, i, player, states[i]["position"][1 - player] + 1)
+        states[i]["buttons"][player] += states[i]["position"][player] - old
+        _trigger_marks(states, i, player, old)
+    else:
+        _buy(states, i, player, action - FIRST_BUY)
+    if not states[i]["pending_special"] and states[i]["position"][player] > states[i]["position"][1 - player]:
+        states[i]["current_player"] = 1 - player
+
+
+@kernel
+def play(states: States, i: int, action: int) -> bool:
+    """Plays ``action``, any integer, if it is legal; returns whether it was."""
+    if not is_legal(states, i, action):
+        return False
+    apply(states, i, action)
+    return True
+
+
+@kernel
+def _buy(states: States, i: int, player: int, placement: int) -> None:
+    slot = placement // (NUM_ORIENTATIONS * NUM_CELLS)
+    orientation = placement // NUM_CELLS % NUM_ORIENTATIONS
+    patch = states[i]["circle"][slot]
+    states[i]["buttons"][player] -= PRICES[patch]
+    states[i]["income"][player] += INCOMES[patch]
+    _take_from_circle(states, i, slot)
+    _cover(states, i, player, FOOTPRINTS[patch, orientation], placement % NUM_CELLS)
+    old = states[i]["position"][player]
+    _move_token(states, i, player, old + TIMES[patch])
+    _trigger_marks(states, i, player, old)
+
+
+@kernel
+def _take_from_circle(states: States, i: int, slot: int) -> None:
+    """Removes a patch and moves the neutral token to its place, which is where the circle now starts."""
+    circle = states[i]["circle"]
+    last = states[i]["num_patches"] - 1
+    first, second = circle[0], circle[1]
+    for k in range(last - slot):
+        circle[k] = circle[k + slot + 1]
+    if slot >= 1:
+        circle[last - slot] = first
+    if slot == 2:
+        circle[last - 1] = second
+    circle[last] = 0
+    states[i]["num_patches"] = last
+
+
+@kernel
+def _cover(states: States, i: int, player: int, footprint: np.uint64, anchor: int) -> None:
+    """Covers cells of a quilt and hands out the bonus tile if that completes its square."""
+    word_0, word_1 = _words(footprint, anchor)
+    quilt = states[i]["quilt"]
+    quilt[player, 0] |= word_0
+    quilt[player, 1] |= word_1
+    if states[i]["bonus_owner"] == NOBODY and has_square(states, i, player):
+        states[i]["bonus_owner"] = player
+
+
+@kernel
+def has_square(states: States, i: int, player: int) -> bool:
+    """Whether a 7x7 square of the player's quilt is covered completely."""
+    covered_0, covered_1 = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
+    for k in range(len(SQUARES)):
+        if (covered_0 & SQUARES[k, 0]) == SQUARES[k, 0] and (covered_1 & SQUARES[k, 1]) == SQUARES[k, 1]:
+            return True
+    return False
+
+
+@kernel
+def _move_token(states: States, i: int, player: int, space: int) -> None:
+    space = min(space, LAST_SPACE)
+    states[i]["position"][player] = space
+    if space == LAST_SPACE and states[i]["first_finisher"] == NOBODY:
+        states[i]["first_finisher"] = player
+
+
+@kernel
+def _trigger_marks(states: States, i: int, player: int, old: int) -> None:
+    """Income and special patch, for the marks between ``old`` and the player's present space."""
+    variant, space = states[i]["variant"], states[i]["position"][player]
+    incomes = INCOMES_UP_TO[space] - INCOMES_UP_TO[old]
+    states[i]["buttons"][player] += incomes * states[i]["income"][player]
+    furthest = max(old, states[i]["position"][1 - player])
+    if SPECIALS_UP_TO[variant, space] > SPECIALS_UP_TO[variant, furthest]:
+        states[i]["pending_special"] = empty_cells(states, i, player) > 0
+
+
+# --- counting up ------------------------------------------------------------------------------------------
+
+
+@kernel
+def empty_cells(states: States, i: int, player: int) -> int:
+    """Empty cells of a quilt, 0-81."""
+    quilt = states[i]["quilt"]
+    return NUM_CELLS - popcount(quilt[player, 0]) - popcount(quilt[player, 1] >> _LAST_ROWS)
+
+
+@kernel
+def score(states: States, i: int, player: int) -> int:
+    """Buttons, plus 7 for the bonus tile, minus 2 per empty cell; at any time of the game."""
+    bonus = BONUS_POINTS * (states[i]["bonus_owner"] == player)
+    return states[i]["buttons"][player] + bonus - PENALTY_PER_EMPTY_CELL * empty_cells(states, i, player)
+
+
+@kernel
+def winner(states: States, i: int) -> int:
+    """The winner of a game that is over: the higher score, on equal scores the first to reach the end."""
+    score_0, score_1 = score(states, i, 0), score(states, i, 1)
+    if score_0 == score_1:
+        return np.int64(states[i]["first_finisher"])
+    return np.int64(score_1 > score_0)
+
+
+# --- batches ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def restart(states: States, i: int, streams: npt.NDArray[np.uint64], variant: int, first_player: int) -> None:
+    """Starts a game with a random circle; ``first_player`` is 0, 1 or ``NOBODY`` for a random one."""
+    if first_player == NOBODY:
+        first_player = random_below(streams, i, 2)
+    new(states, i, variant, first_player)
+    shuffle(states, i, streams)
+
+
+@kernel
+def restart_games(states: States, streams: npt.NDArray[np.uint64], variant: int, first_player: int) -> None:
+    """Starts all games of a batch; see :func:`restart`."""
+    for i in range(len(states)):
+        restart(states, i, streams, variant, first_player)
+
+
+@kernel
+def first_illegal(states: States, actions: npt.NDArray[np.int64]) -> int:
+    """Index of the first game whose action is not legal, or -1."""
+    for i in range(len(states)):
+        if not is_legal(states, i, actions[i]):
+            return i
+    return -1
+
+
+@kernel
+def _play(
+    begin: int,
+    end: int,
+    states: States,
+    streams: npt.NDArray[np.uint64],
+    actions: npt.NDArray[np.int64],
+    first_player: int,
+    winners: npt.NDArray[np.int8],
+    final_scores: npt.NDArray[np.int16],
+) -> None:
+    for i in range(begin, end):
+        apply(states, i, actions[i])
+        winners[i] = -1
+        if is_over(states, i):
+            winners[i] = winner(states, i)
+            final_scores[i, 0] = score(states, i, 0)
+            final_scores[i, 1] = score(states, i, 1)
+            restart(states, i, streams, states[i]["variant"], first_player)
+
+
+@kernel
+def _describe(
+    begin: int,
+    end: int,
+    states: States,
+    streams: npt.NDArray[np.uint64],
+    counts: npt.NDArray[np.int16],
+    masks: npt.NDArray[np.int8],
+    samples: npt.NDArray[np.int64],
+) -> None:
+    anchors = np.empty((2, NUM_MAPS), np.uint64)
+    for i in range(begin, end):
+        counts[i] = legal(states, i, anchors)
+        if len(masks) > 0:
+            write_mask(anchors, counts[i] > 0 and not states[i]["pending_special"], masks[i])
+        if len(samples) > 0:
+            samples[i] = nth_legal(anchors, random_below(streams, i, counts[i]))
+
+
+@kernel
+def play_games(
+    states: States,
+    streams: npt.NDArray[np.uint64],
+    actions: npt.NDArray[np.int64],
+    first_player: int,
+    winners: npt.NDArray[np.int8],
+    final_scores: npt.NDArray[np.int16],
+) -> None:
+    """Plays one legal action in every game and starts a new game where one ends.
+
+    Args:
+        states: ``(n,)`` games, none of them over.
+        streams: ``(n,)`` random streams for the circles of new games.
+        actions: ``(n,)`` legal actions.
+        first_player: Of new games: 0, 1 or ``NOBODY`` for a random one.
+        winners: ``(n,)``, receives the winner where a game ended, else -1.
+        final_scores: ``(n, 2)``, receives both scores where a game ended.
+    """
+    _play(0, len(states), states, streams, actions, first_player, winners, final_scores)
+
+
+@kernel
+def describe_games(
+    states: States,
+    streams: npt.NDArray[np.uint64],
+    counts: npt.NDArray[np.int16],
+    masks: npt.NDArray[np.int8],
+    samples: npt.NDArray[np.int64],
+) -> None:
+    """Writes the legal actions of every game.
+
+    Args:
+        states: ``(n,)`` games.
+        streams: ``(n,)`` random streams for ``samples``.
+        counts: ``(n,)``, receives the number of legal actions.
+        masks: ``(n, NUM_ACTIONS)``, receives the masks; of length 0 to leave them out.
+        samples: ``(n,)``, receives a uniformly random legal action; of length 0 to leave them out.
+    """
+    _describe(0, len(states), states, streams, counts, masks, samples)
+
+
+_CHUNK = 64
+
+
+@kernel(parallel=True)
+def play_games_in_parallel(
+    states: States,
+    streams: npt.NDArray[np.uint64],
+    actions: npt.NDArray[np.int64],
+    first_player: int,
+    winners: npt.NDArray[np.int8],
+    final_scores: npt.NDArray[np.int16],
+) -> None:
+    """:func:`play_games` spread over the cores, with the same result."""
+    n = len(states)
+    for chunk in prange((n + _CHUNK - 1) // _CHUNK):
+        begin = chunk * _CHUNK
+        _play(begin, min(begin + _CHUNK, n), states, streams, actions, first_player, winners, final_scores)
+
+
+@kernel(parallel=True)
+def describe_games_in_parallel(
+    states: States,
+    streams: npt.NDArray[np.uint64],
+    counts: npt.NDArray[np.int16],
+    masks: npt.NDArray[np.int8],
+    samples: npt.NDArray[np.int64],
+) -> None:
+    """:func:`describe_games` spread over the cores, with the same result."""
+    n = len(states)
+    for chunk in prange((n + _CHUNK - 1) // _CHUNK):
+        begin = chunk * _CHUNK
+        _describe(begin, min(begin + _CHUNK, n), states, streams, counts, masks, samples)

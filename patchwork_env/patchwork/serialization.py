@@ -1,0 +1,133 @@
+"""States as bytes: versioned, checked for damage, and checked to be a kind of state that play can reach."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+
+from patchwork_env.patchwork import engine
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_PATCHES, NUM_PLAYERS, PATCHES, VARIANTS
+from patchwork_env.patchwork.state import NOBODY, STATE, States
+
+MAGIC = b"PTCH"
+VERSION = 1
+_HEADER = MAGIC + bytes([VERSION])
+_CHECKSUM_SIZE = 4
+NUM_BYTES = len(_HEADER) + STATE.itemsize + _CHECKSUM_SIZE
+
+_WORD_BITS = 63
+_SECOND_WORD_SHIFT = 18
+
+
+def to_bytes(states: States) -> bytes:
+    """The first record of ``states`` as ``NUM_BYTES`` bytes: magic, version, record, CRC-32."""
+    body = _HEADER + states[:1].tobytes()
+    return body + zlib.crc32(body).to_bytes(_CHECKSUM_SIZE, "little")
+
+
+def from_bytes(data: bytes) -> States:
+    """The inverse of :func:`to_bytes`, an array of one record.
+
+    Raises:
+        ValueError: The bytes are foreign, of another version, truncated or damaged, or no game reaches such a state.
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ValueError(f"a state is stored as bytes, not as {type(data).__name__}")
+    data = bytes(data)
+    if data[: len(MAGIC)] != MAGIC:
+        raise ValueError(f"not a Patchwork state: the bytes start with {data[:4]!r} instead of {MAGIC!r}")
+    if data[len(MAGIC) : len(_HEADER)] != _HEADER[len(MAGIC) :]:
+        raise ValueError(f"a state of version {list(data[4:5])}; this library reads version {VERSION}")
+    if len(data) != NUM_BYTES:
+        raise ValueError(f"a state has {NUM_BYTES} bytes, these are {len(data)}: truncated or foreign")
+    if zlib.crc32(data[:-_CHECKSUM_SIZE]).to_bytes(_CHECKSUM_SIZE, "little") != data[-_CHECKSUM_SIZE:]:
+        raise ValueError("the checksum of the state does not match: the bytes are damaged")
+    states = np.frombuffer(data, STATE, 1, len(_HEADER)).copy()
+    problem = find_contradiction(states)
+    if problem:
+        raise ValueError(f"no game of Patchwork reaches this state: {problem}")
+    return states
+
+
+def find_contradiction(states: States) -> str | None:
+    """Says what keeps the first record from being a state of a game; None if nothing was found."""
+    record = states[0]
+    return (
+        _out_of_range(record)
+        or _bad_circle(record)
+        or _bad_quilts(states)
+        or _bad_totals(states)
+        or _bad_bonus(states)
+        or _bad_turn(states)
+    )
+
+
+def _out_of_range(record: Any) -> str | None:
+    limits = {"num_patches": NUM_PATCHES, "current_player": 1, "pending_special": 1, "bonus_owner": NOBODY}
+    limits |= {"first_finisher": NOBODY, "variant": len(VARIANTS) - 1, "position": LAST_SPACE}
+    for name, limit in limits.items():
+        if np.max(record[name]) > limit:
+            return f"{name} is {record[name]}, allowed are 0 to {limit}"
+    if np.min(record["buttons"]) < 0:
+        return f"buttons are {record['buttons']}, allowed are 0 and more"
+    return None
+
+
+def _bad_circle(record: Any) -> str | None:
+    left = record["circle"][: record["num_patches"]].tolist()
+    if len(set(left)) != len(left) or any(patch >= NUM_PATCHES for patch in left):
+        return f"the circle {left} repeats a patch or holds one that does not exist"
+    if record["circle"][record["num_patches"] :].any():
+        return "there are patches behind the end of the circle"
+    return None
+
+
+def _bad_quilts(states: States) -> str | None:
+    for player, (upper, lower) in enumerate(states[0]["quilt"].tolist()):
+        shared = lower & ((1 << (_WORD_BITS - _SECOND_WORD_SHIFT)) - 1)
+        if upper >> _WORD_BITS or lower >> _WORD_BITS or upper >> _SECOND_WORD_SHIFT != shared:
+            return f"the two words of player {player}'s quilt disagree"
+    return None
+
+
+def _bad_totals(states: States) -> str | None:
+    """Patches out of the circle lie on the quilts, with special patches beside them."""
+    record = states[0]
+    left = set(record["circle"][: record["num_patches"]].tolist())
+    bought = [patch for index, patch in enumerate(PATCHES) if index not in left]
+    incomes = sum(patch.income for patch in bought)
+    if int(record["income"][0]) + int(record["income"][1]) != incomes:
+        return f"the incomes {record['income']} do not add up to the {incomes} of the patches bought"
+    covered = [NUM_CELLS - engine.empty_cells(states, 0, player) for player in range(NUM_PLAYERS)]
+    specials = sum(covered) - sum(patch.size for patch in bought)
+    taken = engine.SPECIALS_UP_TO[record["variant"], record["position"].max()] - record["pending_special"]
+    lowest = 0 if NUM_CELLS in covered else taken  # a full quilt discards special patches
+    if not lowest <= specials <= taken:
+        return f"{sum(covered)} cells are covered by {len(bought)} patches and at most {taken} special patches"
+    return None
+
+
+def _bad_bonus(states: States) -> str | None:
+    owner = int(states[0]["bonus_owner"])
+    squares = [engine.has_square(states, 0, player) for player in range(NUM_PLAYERS)]
+    if (owner == NOBODY and any(squares)) or (owner != NOBODY and not squares[owner]):
+        return f"the owner of the bonus tile is {owner} while completed squares are {squares}"
+    return None
+
+
+def _bad_turn(states: States) -> str | None:
+    record = states[0]
+    positions, player, first = record["position"].tolist(), int(record["current_player"]), int(record["first_finisher"])
+    finished = [who for who in range(NUM_PLAYERS) if positions[who] == LAST_SPACE]
+    if (first != NOBODY) != bool(finished) or (finished and first not in finished):
+        return f"the first to reach the end is {first} while the positions are {positions}"
+    mine, other = positions[player], positions[1 - player]
+    if record["pending_special"]:
+        reached = engine.SPECIALS_UP_TO[record["variant"]]
+        if reached[mine] <= reached[other] or not engine.empty_cells(states, 0, player):
+            return f"player {player} has no special patch to place at the positions {positions}"
+    elif mine > other or (len(finished) == NUM_PLAYERS and player == first):
+        return f"player {player} is not to move at the positions {positions}"
+    return None

@@ -1,0 +1,43 @@
+"""The state of a game as one small record of a NumPy structured array.
+
+One game is an array of length 1 and a batch an array of length n; copying a record clones a game.
+
+A quilt of 9x9 cells is two overlapping 63-bit words: word 0 holds rows 0-6 and word 1 rows 2-8,
+both with bit ``9 * row + column`` counted from the word's first row. So every placement of every
+patch, none of which is higher than 5 rows, lies within a single word.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
+
+NOBODY = 2
+"""Value of ``bonus_owner`` and ``first_finisher`` as long as it is neither player."""
+
+STATE = np.dtype(
+    [
+        ("quilt", "<u8", (NUM_PLAYERS, 2)),  # covered cells: rows 0-6, rows 2-8
+        ("buttons", "<i2", NUM_PLAYERS),
+        ("position", "u1", NUM_PLAYERS),  # space on the time track, 0-53
+        ("income", "u1", NUM_PLAYERS),  # income buttons on the quilt
+        ("circle", "u1", NUM_PATCHES),  # patches clockwise from the neutral token, then zeros
+        ("num_patches", "u1"),  # patches left in the circle
+        ("current_player", "u1"),
+        ("pending_special", "u1"),  # 1: the current player must place a special patch
+        ("bonus_owner", "u1"),  # 0, 1 or NOBODY
+        ("first_finisher", "u1"),  # who reached the last space first: 0, 1 or NOBODY
+        ("variant", "u1"),  # index into VARIANTS
+    ],
+    align=True,
+)
+
+States = npt.NDArray[np.void]
+"""Array of :data:`STATE` records, shape ``(n,)``."""
+
+
+def empty_states(n: int) -> States:
+    """``n`` zeroed records, to be set up by the engine."""
+    return np.zeros(n, STATE)
