@@ -1,7 +1,14 @@
-"""Compilation of the rules: one decorator, so that every kernel is compiled with the same options."""
+"""Compilation of the rules: one decorator, so that every kernel is compiled and cached in the same way."""
 
+from __future__ import annotations
+
+import functools
+import hashlib
 import logging
+import re
 from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any, TypeVar, overload
 
 from numba import njit
@@ -9,6 +16,7 @@ from numba import njit
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _LOGGER = logging.getLogger(__name__)
+_IMPORT = re.compile(r"^from (patchwork_env[\w.]*) import ", re.MULTILINE)
 
 
 @overload
@@ -18,7 +26,7 @@ def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[_Functi
 def kernel(
     function: _Function | None = None, *, parallel: bool = False, inline: bool = False
 ) -> _Function | Callable[[_Function], _Function]:
-    """Compile a function with Numba at its first call, and keep the machine code on disk for the next process.
+    """Compile a function with Numba at its first call, and keep the machine code on disk for later processes.
 
     Used plain (``@kernel``) or with options (``@kernel(parallel=True)``). The compiled function releases the
     interpreter lock, follows NumPy's rules for division by zero and does not check array bounds. With the
@@ -43,8 +51,33 @@ def kernel(
 def _with_cache(function: _Function, options: dict[str, Any]) -> _Function:
     """Compile with Numba's cache on disk, or without it where no folder can be written."""
     try:
-        dispatcher: _Function = njit(cache=True, **options)(function)
+        dispatcher: Any = njit(cache=True, **options)(function)
     except (RuntimeError, OSError) as error:
         _LOGGER.info("%s is compiled anew in every process: %s", function.__name__, error)
         dispatcher = njit(**options)(function)
-    return dispatcher
+    else:
+        _notice_changed_imports(dispatcher)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def _notice_changed_imports(dispatcher: Any) -> None:
+    """Make cached machine code stale when a module that it was built from has changed.
+
+    Numba looks at the function's own file alone, but constants and kernels of other modules are compiled in
+    too. Where there is nothing to mark (plain Python, another Numba, code typed by hand), its own rule stays.
+    """
+    with suppress(AttributeError, ImportError, OSError, TypeError, ValueError):
+        dispatcher._cache._cache_file._source_stamp = _digest_of_sources(dispatcher.__module__)
+
+
+@functools.cache
+def _digest_of_sources(module: str) -> str:
+    """SHA-256 over the source of a module and of all modules of this package that it needs, near and far."""
+    sources: dict[str, str] = {}
+    names = [module]
+    while names:
+        name = names.pop()
+        if name not in sources:
+            sources[name] = find_spec(name).loader.get_source(name)  # type: ignore[union-attr]
+            names.extend(_IMPORT.findall(sources[name]))
+    return hashlib.sha256("\0".join(sources[name] for name in sorted(sources)).encode()).hexdigest()
