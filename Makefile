@@ -1,0 +1,81 @@
+# Every target creates what it needs: a virtual environment in $(VENV) with the versions of requirements.lock.
+#
+#   make train                                                      PyTorch as pip finds it
+#   make train TORCH_INDEX=https://download.pytorch.org/whl/cpu     the small CPU build of PyTorch (Linux)
+#   make test PYTHON=python3.12                                     with an interpreter of your choice
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+PYTHON ?=
+TORCH_INDEX ?=
+CONFIG ?= configs/quick.yaml
+RUN ?= runs/quick
+GAMES ?= 400
+OLD_GYMNASIUM := 1.2.2
+
+python := $(VENV)/bin/python
+ready := $(VENV)/ready
+old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
+print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
+# Numba's cache lies beside the sources, where `make clean` finds it.
+export NUMBA_CACHE_DIR :=
+
+.PHONY: help environment train test coverage test-gymnasium-1.2 lint format bench clean distclean \
+	clear-kernels
+
+help:  ## show this list
+	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+
+environment: $(ready)  ## create the virtual environment and install everything
+
+$(ready): requirements.lock pyproject.toml tools/create_environment.sh
+	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" tools/create_environment.sh $(VENV)
+	@touch $@
+
+train: $(ready)  ## train a first policy by self-play (minutes) and measure it against random and greedy
+	$(python) -m training.train --config $(CONFIG) --run-dir $(RUN)
+	$(python) -m training.evaluate $(RUN)/final --against random greedy --games $(GAMES)
+
+test: $(ready) clear-kernels  ## run the whole test suite, then measure how much of the rules it reaches
+	$(python) -m pytest
+	@$(MAKE) --no-print-directory coverage
+
+# Numba's machine code has no lines to count, so the rules run as plain Python here.
+coverage: $(ready)  ## run the tests of the rules without compilation: every line of the engine must be reached
+	NUMBA_DISABLE_JIT=1 $(python) -m pytest --cov --cov-report=term-missing tests/patchwork/test_engine.py
+
+clear-kernels:
+	@find . -path './.venv*' -prune -o -name '*.nb[ic]' -exec rm -f {} +
+
+test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environment with the oldest supported Gymnasium
+	$(old_gymnasium)/bin/python -m pytest tests/patchwork/test_gym_env.py
+
+# An environment that holds one package of its own and finds all others in $(VENV).
+$(old_gymnasium)/ready: $(ready)
+	$(python) -m venv --clear $(old_gymnasium)
+	$(old_gymnasium)/bin/python -m pip install --quiet --no-deps gymnasium==$(OLD_GYMNASIUM)
+	@folder=$$($(python) -c "$(print_packages)"); \
+	echo "import site; site.addsitedir('$$folder')" > "$$($(old_gymnasium)/bin/python -c "$(print_packages)")/base.pth"
+	@touch $@
+
+lint: $(ready)  ## check style and types
+	$(python) -m ruff check
+	$(python) -m ruff format --check
+	$(python) -m mypy
+
+format: $(ready)  ## repair what the style check can repair
+	$(python) -m ruff check --fix
+	$(python) -m ruff format
+
+bench: $(ready)  ## measure speed
+	@for script in benchmarks/*.py; do echo "== $$script"; $(python) $$script; done
+
+clean:  ## delete caches and build results (environments and training runs stay)
+	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
+	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+distclean: clean  ## also delete the environments
+	rm -rf $(VENV) $(old_gymnasium)
