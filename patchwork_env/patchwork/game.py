@@ -67,7 +67,7 @@ class Game:
         if circle is None:
             engine.shuffle(self._state, 0, seed_streams(seed))
         else:
-            self._state["circle"][0] = check_circle(circle)
+            self._state["circle"][0, :NUM_PATCHES] = check_circle(circle)
         self._origin = self._state.copy()
         self._history: list[int] = []
 

@@ -23,16 +23,16 @@ STATE = np.dtype(
         ("buttons", "<i2", NUM_PLAYERS),
         ("position", "u1", NUM_PLAYERS),  # space on the time track, 0-53
         ("income", "u1", NUM_PLAYERS),  # income buttons on the quilt
-        ("circle", "u1", NUM_PATCHES),  # patches clockwise from the neutral token, then zeros
+        ("circle", "u1", NUM_PATCHES + 1),  # patches clockwise from the neutral token, then zeros
         ("num_patches", "u1"),  # patches left in the circle
         ("current_player", "u1"),
         ("pending_special", "u1"),  # 1: the current player must place a special patch
         ("bonus_owner", "u1"),  # 0, 1 or NOBODY
         ("first_finisher", "u1"),  # who reached the last space first: 0, 1 or NOBODY
         ("variant", "u1"),  # index into VARIANTS
-    ],
-    align=True,
+    ]
 )
+assert STATE.itemsize % 8 == 0  # aligned words and no padding, whose bytes would be arbitrary
 
 States = npt.NDArray[np.void]
 """Array of :data:`STATE` records, shape ``(n,)``."""

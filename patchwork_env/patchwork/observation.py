@@ -1,0 +1,163 @@
+"""Observations: what an agent sees of a state, as one float32 vector or as named tensors of the same content.
+
+============  ===========  ===================================================================================
+name          shape        content
+============  ===========  ===================================================================================
+``quilts``    (2, 9, 9)    covered cells, the observer's own quilt first: 0 or 1
+``offered``   (3, 29)      the patches that may be bought: 5x5 drawing in orientation 0 (25 cells row by row,
+                           0 or 1), size / 8, price in buttons / 10, time / 6, income / 3; zeros if there is none
+``circle``    (33,)        the patches left, clockwise from the neutral token: (index + 1) / 33; then zeros
+``players``   (2, 10)      the observer first: to move, must place a special patch, position / 53, buttons / 32,
+                           income / 38, income marks ahead / 9, spaces to the next one / 6, empty cells / 81, owns
+                           the bonus tile, reached the end first
+``specials``  (5,)         spaces of the special patches still on the track / 53; 0 for those that are taken
+============  ===========  ===================================================================================
+
+The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries lie in
+0 ... 1 except for buttons / 32, which lie in 0 ... 13. The game is one of perfect information, and an observation
+holds all of it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+from numba import prange
+
+from patchwork_env._bits import unpack_bits
+from patchwork_env._compile import kernel
+from patchwork_env.patchwork.components import (
+    INCOME_SPACES,
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    NUM_PATCHES,
+    NUM_PLAYERS,
+    PATCHES,
+    QUILT_SIZE,
+    SPECIAL_SPACES,
+)
+from patchwork_env.patchwork.engine import INCOMES_UP_TO, empty_cells
+from patchwork_env.patchwork.state import States
+
+BOX = 5
+"""Side of the square that holds the drawing of any patch."""
+OFFERED_FEATURES = BOX * BOX + 4
+PLAYER_FEATURES = 10
+BUTTONS_FEATURE = 3
+MAX_BUTTONS = 13.0
+"""Bound of buttons / 32: with 5 to start, 53 by advancing and 9 incomes of at most 38 there are never more than 400."""
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    "quilts": (NUM_PLAYERS, QUILT_SIZE, QUILT_SIZE),
+    "offered": (NUM_OFFERED, OFFERED_FEATURES),
+    "circle": (NUM_PATCHES,),
+    "players": (NUM_PLAYERS, PLAYER_FEATURES),
+    "specials": (len(SPECIAL_SPACES["revised"]),),
+}
+"""Names and shapes of the tensors, in the order of the vector."""
+
+
+def _slices() -> dict[str, slice]:
+    ends = np.cumsum([prod(shape) for shape in SHAPES.values()]).tolist()
+    return {name: slice(begin, end) for name, begin, end in zip(SHAPES, [0, *ends], ends, strict=False)}
+
+
+SLICES = _slices()
+"""Where each tensor lies in the vector."""
+OBSERVATION_SIZE = SLICES["specials"].stop
+"""Length of the vector."""
+
+Observation = npt.NDArray[np.float32]
+
+
+def as_dict(vector: Observation) -> dict[str, Observation]:
+    """The named tensors of observations of shape ``(..., OBSERVATION_SIZE)``, as views with shapes ``(..., *shape)``."""
+    return {name: vector[..., SLICES[name]].reshape(*vector.shape[:-1], *shape) for name, shape in SHAPES.items()}
+
+
+def _offered_table() -> Observation:
+    table = np.zeros((NUM_PATCHES, OFFERED_FEATURES), np.float32)
+    for features, patch in zip(table, PATCHES, strict=True):
+        for row, column in patch.cells:
+            features[row * BOX + column] = 1
+        features[BOX * BOX :] = patch.size / 8, patch.buttons / 10, patch.time / 6, patch.income / 3
+    return table
+
+
+def _spaces_to_income() -> Observation:
+    distances = [next((m - s for m in INCOME_SPACES if m > s), 0) for s in range(LAST_SPACE + 1)]
+    return np.array(distances, np.float32) / 6
+
+
+_OFFERED = _offered_table()
+_SPACES_TO_INCOME = _spaces_to_income()
+_SPECIALS = np.array(list(SPECIAL_SPACES.values()), np.uint8)
+_QUILTS_AT = SLICES["quilts"].start
+_OFFERED_AT = SLICES["offered"].start
+_CIRCLE_AT = SLICES["circle"].start
+_PLAYERS_AT = SLICES["players"].start
+_SPECIALS_AT = SLICES["specials"].start
+_NUM_INCOMES = len(INCOME_SPACES)
+_U1, _U17, _U18 = np.uint64(1), np.uint64(17), np.uint64(18)
+_F = np.float32
+
+
+@kernel
+def write_observation(states: States, i: int, observer: int, out: Observation) -> None:
+    """Writes what ``observer`` (0 or 1) sees of one state to ``out``, shape ``(OBSERVATION_SIZE,)``, contiguous."""
+    for k in range(NUM_PLAYERS):
+        player = observer ^ k
+        _write_quilt(states, i, player, out, _QUILTS_AT + k * NUM_CELLS)
+        _write_player(states, i, player, out, _PLAYERS_AT + k * PLAYER_FEATURES)
+    num_patches = states[i]["num_patches"]
+    for slot in range(NUM_OFFERED):
+        for k in range(OFFERED_FEATURES):
+            feature = _OFFERED[states[i]["circle"][slot], k] if slot < num_patches else _F(0)
+            out[_OFFERED_AT + slot * OFFERED_FEATURES + k] = feature
+    for k in range(NUM_PATCHES):
+        out[_CIRCLE_AT + k] = (states[i]["circle"][k] + 1) * _F(1 / NUM_PATCHES) if k < num_patches else _F(0)
+    furthest = max(states[i]["position"][0], states[i]["position"][1])
+    for k in range(_SPECIALS.shape[1]):
+        space = _SPECIALS[states[i]["variant"], k]
+        out[_SPECIALS_AT + k] = space * _F(1 / LAST_SPACE) if space > furthest else _F(0)
+
+
+@kernel
+def _write_quilt(states: States, i: int, player: int, out: Observation, at: int) -> None:
+    """81 cells as two overlapping runs of 64."""
+    upper, lower = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
+    unpack_bits(out, at, upper | (lower << _U18))
+    unpack_bits(out, at + NUM_CELLS - 64, (upper >> _U17) | (lower << _U1))
+
+
+@kernel
+def _write_player(states: States, i: int, player: int, out: Observation, at: int) -> None:
+    to_move = states[i]["current_player"] == player
+    position = states[i]["position"][player]
+    out[at] = to_move
+    out[at + 1] = to_move and states[i]["pending_special"] == 1
+    out[at + 2] = position * _F(1 / LAST_SPACE)
+    out[at + BUTTONS_FEATURE] = states[i]["buttons"][player] * _F(1 / 32)
+    out[at + 4] = states[i]["income"][player] * _F(1 / 38)
+    out[at + 5] = (_NUM_INCOMES - INCOMES_UP_TO[position]) * _F(1 / _NUM_INCOMES)
+    out[at + 6] = _SPACES_TO_INCOME[position]
+    out[at + 7] = empty_cells(states, i, player) * _F(1 / NUM_CELLS)
+    out[at + 8] = states[i]["bonus_owner"] == player
+    out[at + 9] = states[i]["first_finisher"] == player
+
+
+@kernel
+def write_observations(states: States, out: Observation) -> None:
+    """Writes what the current player of each game sees to ``out``, shape ``(n, OBSERVATION_SIZE)``."""
+    for i in range(len(states)):
+        write_observation(states, i, states[i]["current_player"], out[i])
+
+
+@kernel(parallel=True)
+def write_observations_in_parallel(states: States, out: Observation) -> None:
+    """:func:`write_observations` spread over the cores, with the same result."""
+    for i in prange(len(states)):
+        write_observation(states, i, states[i]["current_player"], out[i])
