@@ -118,11 +118,11 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
             feature = _OFFERED[states[i]["circle"][slot], k] if slot < num_patches else _F(0)
             out[_OFFERED_AT + slot * OFFERED_FEATURES + k] = feature
     for k in range(NUM_PATCHES):
-        out[_CIRCLE_AT + k] = (states[i]["circle"][k] + 1) * _F(1 / NUM_PATCHES) if k < num_patches else _F(0)
+        out[_CIRCLE_AT + k] = (states[i]["circle"][k] + 1) / _F(NUM_PATCHES) if k < num_patches else _F(0)
     furthest = max(states[i]["position"][0], states[i]["position"][1])
     for k in range(_SPECIALS.shape[1]):
         space = _SPECIALS[states[i]["variant"], k]
-        out[_SPECIALS_AT + k] = space * _F(1 / LAST_SPACE) if space > furthest else _F(0)
+        out[_SPECIALS_AT + k] = space / _F(LAST_SPACE) if space > furthest else _F(0)
 
 
 @kernel
@@ -139,12 +139,12 @@ def _write_player(states: States, i: int, player: int, out: Observation, at: int
     position = states[i]["position"][player]
     out[at] = to_move
     out[at + 1] = to_move and states[i]["pending_special"] == 1
-    out[at + 2] = position * _F(1 / LAST_SPACE)
-    out[at + BUTTONS_FEATURE] = states[i]["buttons"][player] * _F(1 / 32)
-    out[at + 4] = states[i]["income"][player] * _F(1 / 38)
-    out[at + 5] = (_NUM_INCOMES - INCOMES_UP_TO[position]) * _F(1 / _NUM_INCOMES)
+    out[at + 2] = position / _F(LAST_SPACE)
+    out[at + BUTTONS_FEATURE] = states[i]["buttons"][player] / _F(32)
+    out[at + 4] = states[i]["income"][player] / _F(38)
+    out[at + 5] = (_NUM_INCOMES - INCOMES_UP_TO[position]) / _F(_NUM_INCOMES)
     out[at + 6] = _SPACES_TO_INCOME[position]
-    out[at + 7] = empty_cells(states, i, player) * _F(1 / NUM_CELLS)
+    out[at + 7] = empty_cells(states, i, player) / _F(NUM_CELLS)
     out[at + 8] = states[i]["bonus_owner"] == player
     out[at + 9] = states[i]["first_finisher"] == player
 

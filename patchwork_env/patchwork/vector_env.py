@@ -1,0 +1,156 @@
+"""Batched self-play: many games in one compiled call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.patchwork import engine, observation
+from patchwork_env.patchwork.actions import NUM_ACTIONS
+from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
+from patchwork_env.patchwork.game import Game, IllegalActionError
+from patchwork_env.patchwork.options import as_integer, check_first_player, check_seed, check_variant, seed_streams
+from patchwork_env.patchwork.state import States, empty_states
+
+
+class SelfPlayVectorEnv:
+    """Plays ``num_envs`` games at once, each ``step`` with one action of the current player of every game.
+
+    Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once and
+    overwritten by every ``reset`` and ``step``; copy what must last. Game ``i`` depends on the seed, on ``i`` and on its
+    own actions alone: the number of games and of threads changes nothing.
+
+    >>> env = SelfPlayVectorEnv(4, seed=1)
+    >>> for _ in range(100):
+    ...     env.step(env.random_actions)
+    >>> env.masks.shape
+    (4, 2026)
+
+    Attributes:
+        states: ``(n,)`` state records; see :mod:`~patchwork_env.patchwork.state`.
+        observations: float32 ``(n, OBSERVATION_SIZE)``, from the view of the current player.
+        masks: int8 ``(n, 2026)``, 1 for the legal actions.
+        counts: int16 ``(n,)``, number of legal actions.
+        random_actions: int64 ``(n,)``, a uniformly random legal action for every game.
+        winners: int8 ``(n,)``, the winner 0 or 1 of a game that ended in the last step, else -1.
+        final_scores: int16 ``(n, 2)``, the scores of games that ended; other rows keep old values.
+
+    Args:
+        num_envs: Number of games, at least 1.
+        seed: ``0 ... 2**64 - 1``; None for fresh random games.
+        special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
+        first_player: Of every game: 0, 1 or ``"random"``.
+        masks: Whether to write masks; without, ``masks`` has no rows.
+        observations: Whether to write observations; without, ``observations`` has no rows.
+        threads: Cores to use; None for all.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        seed: int | None = None,
+        special_patches: str = "revised",
+        first_player: int | str = "random",
+        masks: bool = True,
+        observations: bool = True,
+        threads: int | None = 1,
+    ) -> None:
+        self.num_envs = _at_least_one(num_envs, "num_envs")
+        self.threads = _available_threads(threads)
+        self.special_patches = VARIANTS[check_variant(special_patches)]
+        self._first_player = check_first_player(first_player)
+        self.states = empty_states(self.num_envs)
+        self.masks = np.zeros((self.num_envs if masks else 0, NUM_ACTIONS), np.int8)
+        self.observations = np.zeros(
+            (self.num_envs if observations else 0, observation.OBSERVATION_SIZE), np.float32
+        )
+        self.counts = np.zeros(self.num_envs, np.int16)
+        self.random_actions = np.zeros(self.num_envs, np.int64)
+        self.winners = np.full(self.num_envs, -1, np.int8)
+        self.final_scores = np.zeros((self.num_envs, NUM_PLAYERS), np.int16)
+        self.reset(seed)
+
+    @property
+    def current_players(self) -> npt.NDArray[np.uint8]:
+        """Who is to move in each game, uint8 ``(n,)``; a view of ``states``."""
+        return self.states["current_player"]
+
+    def reset(self, seed: int | None = None) -> None:
+        """Starts new games everywhere, with new random streams."""
+        seed = check_seed(seed)
+        self._streams = seed_streams(seed, self.num_envs)
+        self._sampling_streams = ~self._streams
+        engine.restart_games(self.states, self._streams, check_variant(self.special_patches), self._first_player)
+        self.winners[:] = -1
+        self._describe()
+
+    def step(self, actions: npt.ArrayLike) -> None:
+        """Plays one action in every game.
+
+        Args:
+            actions: Integers ``(n,)``.
+
+        Raises:
+            IllegalActionError: An action is not legal; names the first such game. No game is changed.
+            ValueError: The actions have another shape or type.
+        """
+        actions = self._check_actions(actions)
+        play = engine.play_games if self.threads == 1 else engine.play_games_in_parallel
+        self._in_threads(
+            play, self.states, self._streams, actions, self._first_player, self.winners, self.final_scores
+        )
+        self._describe()
+
+    def games(self) -> list[Game]:
+        """Copies of all games."""
+        return [Game.from_state(self.states, i) for i in range(self.num_envs)]
+
+    def _describe(self) -> None:
+        describe = engine.describe_games if self.threads == 1 else engine.describe_games_in_parallel
+        streams = self._sampling_streams
+        self._in_threads(describe, self.states, streams, self.counts, self.masks, self.random_actions)
+        if len(self.observations):
+            serial, parallel = observation.write_observations, observation.write_observations_in_parallel
+            self._in_threads(serial if self.threads == 1 else parallel, self.states, self.observations)
+
+    def _in_threads(self, kernel: Any, *args: Any) -> None:
+        if self.threads == 1:
+            kernel(*args)
+            return
+        before = numba.get_num_threads()
+        numba.set_num_threads(self.threads)
+        try:
+            kernel(*args)
+        finally:
+            numba.set_num_threads(before)
+
+    def _check_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(
+                f"actions have shape {array.shape} and type {array.dtype}; they must be {self.num_envs} integers"
+            )
+        array = np.ascontiguousarray(array, np.int64)
+        illegal = int(engine.first_illegal(self.states, array))
+        if illegal >= 0:
+            raise IllegalActionError(
+                f"action {array[illegal]} of game {illegal} is not legal; "
+                f"its mask allows {self.counts[illegal]} actions. No game was changed"
+            )
+        return array
+
+
+def _at_least_one(number: Any, what: str) -> int:
+    value = as_integer(number, what)
+    if value < 1:
+        raise ValueError(f"{what} is {value}; it must be at least 1")
+    return value
+
+
+def _available_threads(threads: int | None) -> int:
+    limit = int(numba.config.NUMBA_NUM_THREADS)
+    return limit if threads is None else min(_at_least_one(threads, "threads"), limit)
