@@ -1,0 +1,93 @@
+"""The decorator of the kernels: what it compiles, and when it trusts the machine code on disk."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import config, prange
+
+from patchwork_env import _compile
+from patchwork_env._compile import kernel
+
+compiled_only = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
+
+
+@kernel(inline=True)
+def _square(number: int) -> int:
+    """The square."""
+    return number * number
+
+
+@kernel(parallel=True)
+def _sum_of_squares(numbers: np.ndarray) -> int:
+    total = 0
+    for i in prange(len(numbers)):
+        total += _square(numbers[i])
+    return total
+
+
+@kernel
+def _quotient(a: float, b: float) -> float:
+    return a / b
+
+
+def test_kernels_compute_what_their_source_says() -> None:
+    assert _sum_of_squares(np.arange(1000)) == sum(i * i for i in range(1000))
+
+
+def test_kernels_keep_their_name_and_description() -> None:
+    assert _square.__name__ == "_square"
+    assert _square.__doc__ == "The square."
+
+
+@compiled_only
+def test_division_follows_numpy() -> None:
+    assert _quotient(1.0, 0.0) == np.inf
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A small package with the decorator, a constant, a kernel that uses it, and a kernel that calls that."""
+    folder = tmp_path / "patchwork_env"
+    folder.mkdir()
+    shutil.copy(_compile.__file__, folder)
+    (folder / "__init__.py").touch()
+    (folder / "constants.py").write_text("STEP = 1\n")
+    (folder / "near.py").write_text(
+        "from patchwork_env._compile import kernel\n"
+        "from patchwork_env.constants import STEP\n"
+        "@kernel\ndef step(x):\n    return x + STEP\n"
+    )
+    (folder / "rules.py").write_text(
+        "from patchwork_env._compile import kernel\n"
+        "from patchwork_env.near import step\n"
+        "@kernel\ndef two_steps(x):\n    return step(step(x))\n"
+    )
+    return folder
+
+
+def two_steps(package: Path) -> tuple[int, bool]:
+    """What the kernel gives in a new process, and whether its machine code was on disk."""
+    code = (
+        "from patchwork_env.rules import two_steps\n"
+        "print(two_steps(0), sum(two_steps.stats.cache_hits.values()))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
+    command = [sys.executable, "-c", code]
+    printed = subprocess.run(
+        command, cwd=package.parent, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    result, hits = printed.split()
+    return int(result), bool(int(hits))
+
+
+def test_machine_code_is_kept_until_a_module_it_needs_has_changed(package: Path) -> None:
+    assert two_steps(package) == (2, False)
+    assert two_steps(package) == (2, True)
+    (package / "constants.py").write_text("STEP = 5\n")
+    assert two_steps(package) == (10, False)
+    assert two_steps(package) == (10, True)

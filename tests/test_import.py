@@ -1,0 +1,110 @@
+"""What an import costs and needs: no heavy libraries, and no folder to write to."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+PACKAGE = PROJECT / "patchwork_env"
+
+PLAY = """
+import json, logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+from patchwork_env.patchwork import Game
+import patchwork_env
+
+game = Game(seed=3)
+while not game.is_over:
+    game.play(int(game.legal_actions()[-1]))
+print(json.dumps({
+    "scores": [int(score) for score in game.scores()],
+    "file": patchwork_env.__file__,
+    "modules": sorted(sys.modules),
+}))
+"""
+
+
+def python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a new interpreter, with changed environment variables."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=cwd,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "0", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def modules_after(code: str, cwd: Path) -> set[str]:
+    done = python(f"{code}\nimport json, sys; print(json.dumps(sorted(sys.modules)))", cwd)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def scores_of_a_game() -> list[int]:
+    """The scores of the game of ``PLAY``, played in this process."""
+    from patchwork_env.patchwork import Game
+
+    game = Game(seed=3)
+    while not game.is_over:
+        game.play(int(game.legal_actions()[-1]))
+    return [int(score) for score in game.scores()]
+
+
+HEAVY = {"torch", "matplotlib", "pygame", "PIL", "stable_baselines3", "ray", "tensorboard"}
+
+
+def test_the_import_is_light(tmp_path: Path) -> None:
+    modules = modules_after("import patchwork_env", tmp_path)
+    assert not (HEAVY | {"numba", "llvmlite"}) & modules
+
+
+def test_a_game_needs_no_heavy_library(tmp_path: Path) -> None:
+    modules = modules_after(PLAY, tmp_path)
+    assert not HEAVY & modules
+    assert "numba" in modules
+
+
+def copy_beside_which_nothing_is_cached(folder: Path) -> Path:
+    """A copy of the package with a file wherever a cache folder would be: not even root can write there."""
+    copy = folder / "patchwork_env"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for place in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
+        (place / "__pycache__").write_text("not a folder")
+    return folder
+
+
+def zipped(folder: Path) -> Path:
+    """The package in an archive, from which Python can import but to which Numba cannot write."""
+    file = folder / "library.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        for path in PACKAGE.rglob("*.py"):
+            archive.write(path, path.relative_to(PROJECT))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("install", "cache"),
+    [
+        pytest.param(copy_beside_which_nothing_is_cached, "", id="no folder"),
+        pytest.param(copy_beside_which_nothing_is_cached, "/dev/null/cache", id="impossible folder"),
+        pytest.param(zipped, "", id="zip archive"),
+    ],
+)
+def test_without_a_writable_cache(install: Callable[[Path], Path], cache: str, tmp_path: Path) -> None:
+    place = install(tmp_path)
+    home = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
+    done = python(PLAY, tmp_path, PYTHONPATH=str(place), NUMBA_CACHE_DIR=cache, **home)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert Path(report["file"]).is_relative_to(place)
+    assert report["scores"] == scores_of_a_game()
+    assert "is compiled anew in every process" in done.stderr
