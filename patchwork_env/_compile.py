@@ -53,7 +53,8 @@ def _with_cache(function: _Function, options: dict[str, Any]) -> _Function:
     """Compile with Numba's cache on disk, or without it where no folder can be written."""
     try:
         dispatcher: Any = njit(cache=True, **options)(function)
-        if hasattr(dispatcher, "stats"):  # for a package in an archive, Numba has not looked at the folder yet
+        if hasattr(dispatcher, "stats"):
+            # Numba has not looked at the folder yet if the package lies in an archive.
             os.makedirs(dispatcher.stats.cache_path, exist_ok=True)
     except (RuntimeError, OSError) as error:
         _LOGGER.info("%s is compiled anew in every process: %s", function.__name__, error)
