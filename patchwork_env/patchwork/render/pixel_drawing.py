@@ -1,0 +1,180 @@
+"""A scene as an array of pixels, by Pillow, and pictures as files."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.patchwork.render.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageDraw, ImageFont
+
+Frame = npt.NDArray[np.uint8]
+"""Shape (height, width, 3): red, green and blue, 0-255."""
+
+_SUPERSAMPLING = 2
+_ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
+_BOLD_STROKE = 0.022
+
+
+class MissingExtraError(ImportError):
+    """A library of the optional extra ``render`` is not installed."""
+
+
+def missing(library: str, cause: ImportError) -> MissingExtraError:
+    """The error for a library of the ``render`` extra that could not be imported."""
+    return MissingExtraError(f"{library} is needed here ({cause}): pip install patchwork-env[render]")
+
+
+def _pillow() -> tuple[Any, Any, Any]:
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError as error:
+        raise missing("Pillow", error) from error
+    return Image, ImageDraw, ImageFont
+
+
+def to_array(scene: Scene, width: int) -> Frame:
+    """Draws a scene, antialiased, ``width`` pixels wide and as high as its shape demands.
+
+    Shapes are drawn at twice the size and averaged, then texts at the final size, which keeps them crisp.
+
+    Raises:
+        MissingExtraError: Pillow is not installed.
+    """
+    image_module, draw_module, _ = _pillow()
+    zoom = width / scene.width
+    height = round(scene.height * zoom)
+    large = (width * _SUPERSAMPLING, height * _SUPERSAMPLING)
+    image: Image.Image = image_module.new("RGB", large, scene.background)
+    pen: ImageDraw.ImageDraw = draw_module.Draw(image)
+    for shape in scene.shapes:
+        _draw(pen, shape, zoom * _SUPERSAMPLING)
+    image = image.reduce(_SUPERSAMPLING)
+    pen = draw_module.Draw(image)
+    for label in scene.labels:
+        _write(pen, label, zoom)
+    return np.array(image, np.uint8)
+
+
+def _stroke(stroke_width: float, zoom: float) -> int:
+    return max(1, round(stroke_width * zoom))
+
+
+def _draw(pen: ImageDraw.ImageDraw, shape: Shape, zoom: float) -> None:
+    match shape:
+        case Rectangle():
+            _draw_rectangle(pen, shape, zoom)
+        case Circle(x, y, radius, fill, stroke, stroke_width):
+            line = _stroke(stroke_width, zoom) if stroke else 0
+            reach = max(0.5, radius * zoom + line / 2)
+            box = (x * zoom - reach, y * zoom - reach, x * zoom + reach - 1, y * zoom + reach - 1)
+            pen.ellipse(box, fill, stroke, line)
+        case Polygon(points, fill, stroke, stroke_width):
+            corners = [(x * zoom, y * zoom) for x, y in points]
+            if fill:
+                pen.polygon(corners, fill)
+            if stroke:
+                pen.line([*corners, corners[0]], stroke, _stroke(stroke_width, zoom))
+        case Lines(segments, stroke, line_width):
+            thickness = _stroke(line_width, zoom)
+            for (x1, y1), (x2, y2) in segments:
+                pen.line((x1 * zoom, y1 * zoom, x2 * zoom, y2 * zoom), stroke, thickness)
+
+
+def _draw_rectangle(pen: ImageDraw.ImageDraw, shape: Rectangle, zoom: float) -> None:
+    line = _stroke(shape.stroke_width, zoom) if shape.stroke else 0
+    left, top = shape.x * zoom - line / 2, shape.y * zoom - line / 2
+    right = (shape.x + shape.width) * zoom + line / 2 - 1
+    bottom = (shape.y + shape.height) * zoom + line / 2 - 1
+    box = (round(left), round(top), max(round(left), round(right)), max(round(top), round(bottom)))
+    if shape.radius:
+        pen.rounded_rectangle(box, shape.radius * zoom + line / 2, shape.fill, shape.stroke, line)
+    else:
+        pen.rectangle(box, shape.fill, shape.stroke, line)
+
+
+@lru_cache(maxsize=64)
+def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    _, _, font_module = _pillow()
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont = font_module.load_default(size)
+    return font
+
+
+def _write(pen: ImageDraw.ImageDraw, label: Label, zoom: float) -> None:
+    size = label.size * zoom
+    stroke = _BOLD_STROKE * size if label.bold else 0
+    place = (label.x * zoom, label.y * zoom)
+    pen.text(place, label.text, label.color, _font(size), _ANCHORS[label.anchor], stroke_width=stroke)
+
+
+def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
+    """Writes a frame, shape (height, width, 3) uint8, as a PNG file: whole, or not at all.
+
+    Raises:
+        MissingExtraError: Pillow is not installed.
+        OSError: The file cannot be written.
+    """
+    image_module, _, _ = _pillow()
+    image = image_module.fromarray(frame)
+    write_atomically(path, lambda file: image.save(file, "PNG", optimize=True))
+
+
+def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
+    """Writes frames of one size as an endless animation: whole, or not at all.
+
+    Args:
+        frames: At least one array of shape (height, width, 3), uint8.
+        path: The file to write; a file already there is replaced.
+        seconds: How long each frame is shown; the last one stays six times as long.
+
+    Raises:
+        MissingExtraError: Pillow is not installed.
+        ValueError: There is no frame, or the sizes differ.
+        OSError: The file cannot be written.
+    """
+    image_module, _, _ = _pillow()
+    pictures = list(frames)
+    if not pictures:
+        raise ValueError("an animation needs at least one frame")
+    sizes = sorted({frame.shape for frame in pictures})
+    if len(sizes) > 1:
+        raise ValueError(f"all frames of an animation must have one size, not {sizes}")
+    palette = image_module.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 6)])).quantize(256)
+    images = [image_module.fromarray(frame).quantize(palette=palette, dither=0) for frame in pictures]
+    milliseconds = [round(1000 * seconds)] * len(images)
+    milliseconds[-1] *= 6
+
+    def save(file: BinaryIO) -> None:
+        images[0].save(
+            file,
+            "GIF",
+            save_all=True,
+            append_images=images[1:],
+            duration=milliseconds,
+            loop=0,
+            optimize=False,
+        )
+
+    write_atomically(path, save)
+
+
+def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]) -> None:
+    """Lets ``write`` fill a temporary file beside ``path`` and moves it there when it is complete."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with temporary.open("xb") as file:
+            write(file)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,277 @@
+"""The picture of a game: where everything lies on the table."""
+
+from __future__ import annotations
+
+from patchwork_env.patchwork.components import (
+    BONUS_POINTS,
+    BONUS_SQUARE,
+    INCOME_SPACES,
+    LAST_SPACE,
+    NUM_OFFERED,
+    PATCHES,
+    QUILT_SIZE,
+)
+from patchwork_env.patchwork.game import SPECIAL_PATCH, UNKNOWN_PIECE, Game
+from patchwork_env.patchwork.render import parts, theme
+from patchwork_env.patchwork.render.scene import Label, Lines, Point, Rectangle, Scene, Segment
+from patchwork_env.patchwork.render.view import empty_cells, pieces, status, top_player
+from patchwork_env.polyomino import Cell, Cells, extent
+
+WIDTH, HEIGHT = 1200, 760
+
+_MARGIN = 32
+_CELL = 40
+_QUILT = QUILT_SIZE * _CELL
+_QUILT_LEFT = (_MARGIN, WIDTH - _MARGIN - _QUILT)
+_PANEL_TOP, _PANEL_HEIGHT = 24, 84
+_QUILT_TOP = 124
+
+_SPACE = 44
+_TRACK_COLUMNS, _TRACK_ROWS = 8, 7
+_TRACK_LEFT = (WIDTH - _TRACK_COLUMNS * _SPACE) / 2
+_TRACK_WIDTH, _TRACK_HEIGHT = _TRACK_COLUMNS * _SPACE, _TRACK_ROWS * _SPACE
+_TOKEN = 13.5
+
+_OFFER_TOP, _OFFER_HEIGHT = 536, 202
+_CARD_WIDTH, _CARD_GAP = 180, 10
+_CARD_CELL, _REST_CELL = 29, 9.5
+_REST_LEFT = _MARGIN + NUM_OFFERED * (_CARD_WIDTH + _CARD_GAP) + 8
+_REST_COLUMNS, _REST_ROWS = 10, 3
+
+
+def table(game: Game, names: tuple[str, str]) -> Scene:
+    """The whole table as a scene of 1200 by 760 units."""
+    scene = Scene(WIDTH, HEIGHT, theme.LINEN)
+    for player in (0, 1):
+        _panel(scene, game, player, names[player])
+        _quilt(scene, game, player)
+    _headline(scene, game, names)
+    _track(scene, game)
+    _bonus(scene, game, names)
+    _offer(scene, game)
+    _rest(scene, game)
+    return scene
+
+
+def _panel(scene: Scene, game: Game, player: int, name: str) -> None:
+    left, color = _QUILT_LEFT[player], theme.PLAYERS[player]
+    active = game.winner() == player if game.is_over else game.current_player == player
+    scene.add(
+        Rectangle(
+            left - 6,
+            _PANEL_TOP,
+            _QUILT + 12,
+            _PANEL_HEIGHT,
+            theme.PLAYER_TINTS[player] if active else theme.PAPER,
+            radius=10,
+            stroke=color if active else theme.QUILT_GRID,
+            stroke_width=4 if active else 1.5,
+        )
+    )
+    scene.add(*parts.token(player, left + 26, _PANEL_TOP + 42, 19))
+    scene.add(parts.token_number(player, left + 26, _PANEL_TOP + 42, 19))
+    scene.add(Label(left + 54, _PANEL_TOP + (38 if active else 49), name, 19, theme.INK, bold=True))
+    if active:
+        scene.add(
+            Label(left + 54, _PANEL_TOP + 59, "winner" if game.is_over else "on move", 14, color, bold=True)
+        )
+    figures = (
+        ("buttons", game.buttons[player]),
+        ("income", game.incomes[player]),
+        ("empty", empty_cells(game, player)),
+        ("score", game.scores()[player]),
+    )
+    for column, (title, value) in enumerate(figures):
+        x = left + 172 + 53 * column
+        scene.add(Label(x, _PANEL_TOP + 43, str(value), 24, theme.INK, "middle", bold=True))
+        scene.add(Label(x, _PANEL_TOP + 64, title, 12.5, theme.FADED_INK, "middle"))
+
+
+def _quilt(scene: Scene, game: Game, player: int) -> None:
+    left, top = _QUILT_LEFT[player], _QUILT_TOP
+    scene.add(Rectangle(left - 6, top - 6, _QUILT + 12, _QUILT + 12, theme.PLAYERS[player], radius=8))
+    scene.add(Rectangle(left, top, _QUILT, _QUILT, theme.QUILT_CELL))
+    lines: list[Segment] = []
+    for i in range(1, QUILT_SIZE):
+        lines.append(((left + i * _CELL, top), (left + i * _CELL, top + _QUILT)))
+        lines.append(((left, top + i * _CELL), (left + _QUILT, top + i * _CELL)))
+    scene.add(Lines(tuple(lines), theme.QUILT_GRID, 1))
+    for piece, cells in pieces(game, player):
+        _piece(scene, piece, cells, (left, top), _CELL)
+
+
+def _piece(scene: Scene, piece: int, cells: Cells, origin: Point, cell: float) -> None:
+    if piece == SPECIAL_PATCH:
+        scene.add(*parts.patch(cells, theme.SPECIAL_FABRIC, origin, cell))
+    elif piece == UNKNOWN_PIECE:
+        scene.add(*parts.patch(cells, theme.UNKNOWN_FABRIC, origin, cell, fine=False))
+    else:
+        scene.add(*parts.patch(cells, theme.FABRICS[piece], origin, cell, fine=cell >= 12))
+        scene.add(*parts.buttons_on(cells, PATCHES[piece].income, origin, cell))
+
+
+def _headline(scene: Scene, game: Game, names: tuple[str, str]) -> None:
+    if game.is_over:
+        hint = "both have reached the last space"
+    elif game.pending_special:
+        hint = "on any empty cell of the quilt"
+    else:
+        hint = "buys an offered patch, or advances"
+    scene.add(Label(WIDTH / 2, _PANEL_TOP + 40, status(game, names), 23, theme.INK, "middle", bold=True))
+    scene.add(Label(WIDTH / 2, _PANEL_TOP + 64, hint, 15, theme.FADED_INK, "middle"))
+
+
+def _spiral() -> list[Cell]:
+    """The fields (row, column) of the track's board in the order of a spiral that winds inward."""
+    row, column, down, right = 0, 0, 0, 1
+    path: list[Cell] = []
+    free = {(r, c) for r in range(_TRACK_ROWS) for c in range(_TRACK_COLUMNS)}
+    while free:
+        path.append((row, column))
+        free.remove((row, column))
+        if (row + down, column + right) not in free:
+            down, right = right, -down
+        row, column = row + down, column + right
+    return path
+
+
+_PATH = _spiral()
+"""Fields of the spiral. The last space of the track takes all that remain in its middle."""
+
+
+def _space_box(space: int) -> tuple[float, float, float, float]:
+    """Left, top, width and height of a space of the track."""
+    fields = _PATH[LAST_SPACE:] if space == LAST_SPACE else [_PATH[space]]
+    top, left = min(row for row, _ in fields), min(column for _, column in fields)
+    rows = 1 + max(row for row, _ in fields) - top
+    columns = 1 + max(column for _, column in fields) - left
+    x, y = _TRACK_LEFT + left * _SPACE, _QUILT_TOP + top * _SPACE
+    return x, y, columns * _SPACE, rows * _SPACE
+
+
+def _track(scene: Scene, game: Game) -> None:
+    left, top = _TRACK_LEFT - 6, _QUILT_TOP - 6
+    scene.add(Rectangle(left, top, _TRACK_WIDTH + 12, _TRACK_HEIGHT + 12, theme.TRACK_WALL, radius=8))
+    for space in range(LAST_SPACE + 1):
+        x, y, width, height = _space_box(space)
+        color = theme.mix(*theme.TRACK, space / LAST_SPACE)
+        if space in INCOME_SPACES:
+            color = theme.mix(theme.INCOME_SPACE, color, 0.15)
+        scene.add(Rectangle(x, y, width, height, color, stroke=theme.TRACK_GRID))
+        scene.add(Label(x + 3, y + 12, str(space), 10.5, theme.TRACK_NUMBER))
+    scene.add(Lines(tuple(_walls()), theme.TRACK_WALL, 4))
+    for space in INCOME_SPACES:
+        scene.add(*parts.button(*_entrance(space), 7.5))
+    for space in game.special_spaces:
+        scene.add(*parts.special_patch(*_entrance(space), 17))
+    _tokens(scene, game)
+
+
+def _walls() -> list[Segment]:
+    """Edges between neighboring fields that do not follow each other on the path."""
+    order = {spot: number for number, spot in enumerate(_PATH)}
+    walls: list[Segment] = []
+    for (row, column), number in order.items():
+        x, y = _TRACK_LEFT + column * _SPACE, _QUILT_TOP + row * _SPACE
+        if abs(order.get((row, column + 1), number + 1) - number) > 1:
+            walls.append(((x + _SPACE, y), (x + _SPACE, y + _SPACE)))
+        if abs(order.get((row + 1, column), number + 1) - number) > 1:
+            walls.append(((x, y + _SPACE), (x + _SPACE, y + _SPACE)))
+    return walls
+
+
+def _entrance(space: int) -> Point:
+    """The middle of the edge across which a token comes to a space, where its marks lie."""
+    (row, column), (row_before, column_before) = _PATH[space], _PATH[space - 1]
+    return (
+        _TRACK_LEFT + (column + column_before + 1) / 2 * _SPACE,
+        _QUILT_TOP + (row + row_before + 1) / 2 * _SPACE,
+    )
+
+
+def _tokens(scene: Scene, game: Game) -> None:
+    top = top_player(game)
+    order = (0, 1) if top is None else (1 - top, top)
+    for player in order:
+        x, y, width, height = _space_box(game.positions[player])
+        x, y = x + width / 2 + 2, y + height / 2 + 3
+        if top is not None:
+            x, y = (x + 4, y - 2) if player == top else (x - 8, y + 4)
+        scene.add(*parts.token(player, x, y, _TOKEN))
+        if top is None or player == top:
+            scene.add(parts.token_number(player, x, y, _TOKEN))
+
+
+def _bonus(scene: Scene, game: Game, names: tuple[str, str]) -> None:
+    left, top, side = _TRACK_LEFT, _QUILT_TOP + _TRACK_HEIGHT + 16, 42
+    owner = game.bonus_owner
+    color = theme.GOLD if owner is None else theme.PLAYERS[owner]
+    scene.add(Rectangle(left, top, side, side, color, radius=4))
+    step = side / BONUS_SQUARE
+    for row in range(BONUS_SQUARE):
+        for column in range(BONUS_SQUARE):
+            x, y = left + column * step, top + row * step
+            scene.add(Rectangle(x + 1, y + 1, step - 2, step - 2, theme.mix(color, "#ffffff", 0.55)))
+    title = f"{BONUS_SQUARE}x{BONUS_SQUARE} bonus, {BONUS_POINTS} points"
+    holder = "still to be won" if owner is None else f"won by {names[owner]}"
+    scene.add(Label(left + side + 12, top + 18, title, 15, theme.INK, bold=True))
+    scene.add(Label(left + side + 12, top + 36, holder, 14, theme.FADED_INK if owner is None else color))
+    _legend(scene, top)
+
+
+def _legend(scene: Scene, top: float) -> None:
+    x = _TRACK_LEFT + _TRACK_WIDTH - 108
+    scene.add(*parts.button(x, top + 12, 8), *parts.special_patch(x, top + 32, 16))
+    scene.add(Label(x + 16, top + 17, "income", 14, theme.FADED_INK))
+    scene.add(Label(x + 16, top + 37, "special patch", 14, theme.FADED_INK))
+
+
+def _offer(scene: Scene, game: Game) -> None:
+    scene.add(Label(_MARGIN - 6, _OFFER_TOP - 10, "Offered", 15, theme.INK, bold=True))
+    for slot in range(NUM_OFFERED):
+        left = _MARGIN - 6 + slot * (_CARD_WIDTH + _CARD_GAP)
+        filled = slot < len(game.offered)
+        scene.add(
+            Rectangle(
+                left,
+                _OFFER_TOP,
+                _CARD_WIDTH,
+                _OFFER_HEIGHT,
+                theme.PAPER if filled else theme.LINEN,
+                radius=10,
+                stroke=theme.QUILT_GRID,
+                stroke_width=1.5,
+            )
+        )
+        scene.add(Label(left + 12, _OFFER_TOP + 22, str(slot), 15, theme.FADED_INK))
+        if filled:
+            _card(scene, game.offered[slot], left)
+
+
+def _card(scene: Scene, patch: int, left: float) -> None:
+    cells, buttons, time, income = PATCHES[patch]
+    _centered(scene, patch, cells, (left + _CARD_WIDTH / 2, _OFFER_TOP + 83), _CARD_CELL)
+    parts.price_tag(scene, buttons, time, (left + _CARD_WIDTH / 2, _OFFER_TOP + 178), 24)
+    if income:
+        end = left + _CARD_WIDTH - 12
+        scene.add(Label(end, _OFFER_TOP + 22, f"income {income}", 15, theme.BUTTON, "end"))
+
+
+def _rest(scene: Scene, game: Game) -> None:
+    rest = game.circle[len(game.offered) :]
+    title = "Then, clockwise in the circle" if rest else "No more patches in the circle"
+    scene.add(Label(_REST_LEFT, _OFFER_TOP - 10, title, 15, theme.INK, bold=True))
+    width = (WIDTH - _MARGIN + 6 - _REST_LEFT) / _REST_COLUMNS
+    height = _OFFER_HEIGHT / _REST_ROWS
+    for number, patch in enumerate(rest):
+        row, column = divmod(number, _REST_COLUMNS)
+        x, y = _REST_LEFT + (column + 0.5) * width, _OFFER_TOP + row * height
+        cells, buttons, time, _ = PATCHES[patch]
+        _centered(scene, patch, cells, (x, y + 24), _REST_CELL)
+        parts.price_tag(scene, buttons, time, (x, y + 58), 12)
+
+
+def _centered(scene: Scene, patch: int, cells: Cells, center: Point, cell: float) -> None:
+    rows, columns = extent(cells)
+    origin = (center[0] - columns * cell / 2, center[1] - rows * cell / 2)
+    _piece(scene, patch, cells, origin, cell)

@@ -1,0 +1,119 @@
+"""A game as plain text, at most 100 columns wide."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from string import ascii_letters
+
+from patchwork_env.patchwork.components import (
+    BONUS_POINTS,
+    INCOME_SPACES,
+    LAST_SPACE,
+    NUM_PATCHES,
+    PATCHES,
+    QUILT_SIZE,
+)
+from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
+from patchwork_env.patchwork.render.view import PLAYER_NAMES, empty_cells, status, top_player
+from patchwork_env.polyomino import Cells, extent
+
+LETTERS = {
+    EMPTY: ".",
+    SPECIAL_PATCH: "*",
+    UNKNOWN_PIECE: "#",
+    **dict(enumerate(ascii_letters[:NUM_PATCHES])),
+}
+"""The character of every piece: a letter of its own per patch."""
+
+_COLUMN = 50
+_CARD = 30
+_LABEL = 11
+_REST_PER_LINE = 8
+
+
+def text(game: Game) -> str:
+    """Draws a game as text: players and quilts, time track, offered patches, the rest of the circle.
+
+    Args:
+        game: The game; it is only read.
+
+    Returns:
+        Several lines of at most 100 ASCII characters, without a final line break. On a quilt a
+        letter is a patch, the same wherever it appears, ``*`` a special patch, ``#`` a covered
+        cell of an unknown patch and ``.`` an empty cell.
+    """
+    players = _side_by_side([_player(game, 0), _player(game, 1)], _COLUMN)
+    blocks = [[status(game, PLAYER_NAMES)], players, _track(game), _circle(game)]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _side_by_side(columns: list[list[str]], width: int) -> list[str]:
+    rows = zip_longest(*columns, fillvalue="")
+    return ["".join(part.ljust(width) for part in row).rstrip() for row in rows]
+
+
+def _player(game: Game, player: int) -> list[str]:
+    marker = "  <- on move" if player == game.current_player and not game.is_over else ""
+    bonus = f"  +{BONUS_POINTS} bonus tile" if game.bonus_owner == player else ""
+    figures = (
+        f"buttons {game.buttons[player]}  income {game.incomes[player]}  "
+        f"empty {empty_cells(game, player)}  score {game.scores()[player]}"
+    )
+    return [PLAYER_NAMES[player] + marker + bonus, figures, *_quilt(game, player)]
+
+
+def _quilt(game: Game, player: int) -> list[str]:
+    ruler = "  " + " ".join(str(column) for column in range(QUILT_SIZE))
+    rows = [" ".join(LETTERS[int(piece)] for piece in row) for row in game.layout(player)]
+    return [ruler, *(f"{number} {row}" for number, row in enumerate(rows))]
+
+
+def _track(game: Game) -> list[str]:
+    marks = ["."] * (LAST_SPACE + 1)
+    for space in INCOME_SPACES:
+        marks[space] = "$"
+    for space in game.special_spaces:
+        marks[space] = "*"
+    ruler = "".join(f"{tens:<10}" for tens in range(0, LAST_SPACE + 1, 10)).rstrip()
+    lines = [
+        "track".ljust(_LABEL) + ruler,
+        " " * _LABEL + "".join(marks) + "   $ income  * special patch",
+    ]
+    top = top_player(game)
+    for player, position in enumerate(game.positions):
+        note = " (on top)" if player == top else ""
+        token = (" " * position + str(player)).ljust(LAST_SPACE + 1)
+        lines.append(f"{PLAYER_NAMES[player]:<{_LABEL}}{token}   space {position}{note}")
+    return lines
+
+
+def _circle(game: Game) -> list[str]:
+    if not game.circle:
+        return ["no patches left"]
+    cards = [_card(slot, patch) for slot, patch in enumerate(game.offered)]
+    lines = ["offered", *_side_by_side(cards, _CARD)]
+    rest = [_short_tag(patch) for patch in game.circle[len(game.offered) :]]
+    if rest:
+        lines += ["", "then (buttons/time/income)"]
+    for start in range(0, len(rest), _REST_PER_LINE):
+        lines.append("  ".join(tag.ljust(8) for tag in rest[start : start + _REST_PER_LINE]).rstrip())
+    return lines
+
+
+def _card(slot: int, patch: int) -> list[str]:
+    _, buttons, time, income = PATCHES[patch]
+    prices = f"  buttons {buttons}, time {time}, income {income}"
+    return [f"{slot} {LETTERS[patch]}", prices, *_shape(PATCHES[patch].cells, LETTERS[patch])]
+
+
+def _shape(cells: Cells, letter: str) -> list[str]:
+    height, width = extent(cells)
+    return [
+        "  " + " ".join(letter if (row, column) in cells else " " for column in range(width)).rstrip()
+        for row in range(height)
+    ]
+
+
+def _short_tag(patch: int) -> str:
+    _, buttons, time, income = PATCHES[patch]
+    return f"{LETTERS[patch]} {buttons}/{time}/{income}"

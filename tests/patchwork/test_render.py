@@ -1,0 +1,435 @@
+"""Pictures of a game show what lies on the table, and import nothing but what they need."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from patchwork_env.patchwork import PATCHES, Game
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
+from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
+from patchwork_env.patchwork.render import (
+    MissingExtraError,
+    Window,
+    parts,
+    rgb_array,
+    save_gif,
+    save_png,
+    svg,
+    text,
+    theme,
+    view,
+)
+from patchwork_env.patchwork.render.scene import Label, Polygon
+from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, table
+from patchwork_env.patchwork.render.text_drawing import LETTERS
+from patchwork_env.polyomino import orient
+
+SVG = "{http://www.w3.org/2000/svg}"
+QUILT_LEFT, QUILT_TOP, CELL = (32, 808), 124, 40
+
+
+def random_game(seed: int) -> list[Game]:
+    """All positions of a game of random legal moves."""
+    rng = np.random.default_rng(seed)
+    game = Game(seed=seed)
+    positions = [game.clone()]
+    while not game.is_over:
+        game.play(rng.choice(game.legal_actions()))
+        positions.append(game.clone())
+    return positions
+
+
+@pytest.fixture(scope="module")
+def positions() -> list[Game]:
+    return random_game(5)
+
+
+@pytest.fixture(scope="module")
+def pending() -> Game:
+    """A position in which a special patch is to be placed."""
+    return next(game for seed in range(50) for game in random_game(seed) if game.pending_special)
+
+
+def rgb(color: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(color[1:]))
+
+
+def pixel(frame: np.ndarray, x: float, y: float) -> tuple[int, ...]:
+    """The color at a point of the scene."""
+    zoom = frame.shape[1] / WIDTH
+    return tuple(frame[int(y * zoom), int(x * zoom)].tolist())
+
+
+def labels(game: Game) -> list[str]:
+    return [label.text for label in table(game, view.PLAYER_NAMES).labels]
+
+
+# --- text ---------------------------------------------------------------------------------------------------
+
+
+def quilt_letters(drawing: str, player: int) -> list[list[str]]:
+    lines = drawing.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("  0 1 2")) + 1
+    start = 2 + 50 * player
+    return [line[start : start + 17].split() for line in lines[first : first + 9]]
+
+
+def test_text_shows_every_cell_of_both_quilts(positions):
+    for game in positions:
+        drawing = text(game)
+        for player in (0, 1):
+            expected = [[LETTERS[piece] for piece in row] for row in game.layout(player).tolist()]
+            assert quilt_letters(drawing, player) == expected
+
+
+def test_text_is_ascii_of_at_most_100_columns(positions):
+    for game in positions:
+        lines = text(game).splitlines()
+        assert max(map(len, lines)) <= 100
+        assert all(line.isascii() and line == line.rstrip() for line in lines)
+
+
+def test_text_shows_the_track(positions):
+    for game in positions:
+        lines = text(game).splitlines()
+        start = next(number for number, line in enumerate(lines) if line.startswith("track"))
+        marks, *tokens = (line[11:] for line in lines[start + 1 : start + 4])
+        special = [space for space in range(LAST_SPACE + 1) if marks[space] == "*"]
+        assert tuple(special) == game.special_spaces
+        assert [space for space in range(LAST_SPACE + 1) if marks[space] == "$"] == list(range(5, 54, 6))
+        assert tuple(line.index(str(player)) for player, line in enumerate(tokens)) == game.positions
+
+
+def test_text_names_figures_offer_and_circle(positions):
+    game = positions[len(positions) // 2]
+    drawing = text(game)
+    for player in (0, 1):
+        figures = f"buttons {game.buttons[player]}  income {game.incomes[player]}"
+        assert figures in drawing
+        assert f"score {game.scores()[player]}" in drawing
+    for slot, patch in enumerate(game.offered):
+        assert f"{slot} {LETTERS[patch]}" in drawing
+    for patch in game.circle[3:]:
+        _, buttons, time, income = PATCHES[patch]
+        assert f"{LETTERS[patch]} {buttons}/{time}/{income}" in drawing
+
+
+def test_text_says_whose_turn_it_is_and_who_has_won(positions, pending):
+    start, end = text(positions[0]), text(positions[-1])
+    assert start.startswith("player_0 to move")
+    assert "player_0   0" in start
+    assert "(on top)" in start
+    winner, scores = positions[-1].winner(), positions[-1].scores()
+    assert end.startswith(f"player_{winner} wins {scores[winner]} to {scores[1 - winner]}")
+    assert "<- on move" not in end
+    assert text(pending).startswith(f"player_{pending.current_player} places a special patch")
+
+
+def test_str_of_a_game_is_its_text(positions):
+    assert str(positions[7]) == text(positions[7])
+
+
+def test_letters_of_all_pieces_differ():
+    assert set(LETTERS) == {EMPTY, *range(NUM_PATCHES), SPECIAL_PATCH, UNKNOWN_PIECE}
+    assert len(set(LETTERS.values())) == len(LETTERS)
+
+
+# --- shapes and colors --------------------------------------------------------------------------------------
+
+
+def enclosed_area(corners: list[tuple[int, int]]) -> float:
+    """By the shoelace formula, positive for a loop that runs clockwise on the screen."""
+    pairs = zip(corners, corners[1:] + corners[:1], strict=True)
+    return sum(column1 * row2 - column2 * row1 for (row1, column1), (row2, column2) in pairs) / 2
+
+
+@pytest.mark.parametrize("orientation", range(8))
+def test_outline_encloses_every_patch(orientation):
+    for patch in PATCHES:
+        assert enclosed_area(parts.outline(orient(patch.cells, orientation))) == patch.size
+
+
+def test_outline_has_corners_only_where_it_turns():
+    assert parts.outline([(0, 0), (0, 1), (0, 2)]) == [(0, 0), (0, 3), (1, 3), (1, 0)]
+
+
+def test_every_patch_has_a_cloth_of_its_own():
+    cloths = [fabric.cloth for fabric in (*theme.FABRICS, theme.SPECIAL_FABRIC, theme.UNKNOWN_FABRIC)]
+    colors = np.array([rgb(cloth) for cloth in cloths], int)
+    distances = np.abs(colors[:, None] - colors).sum(axis=2)
+    assert distances[~np.eye(len(colors), dtype=bool)].min() >= 20
+
+
+@pytest.mark.parametrize(
+    ("color", "lightness", "chroma", "hue"),
+    [
+        ("#ffffff", 1.0, 0.0, 0.0),
+        ("#ff0000", 0.627955, 0.257683, 29.2339 / 360),
+        ("#0000ff", 0.452014, 0.313214, 264.052 / 360),
+    ],
+)
+def test_oklch_agrees_with_published_values(color, lightness, chroma, hue):
+    assert theme.oklch(lightness, chroma, hue) == color
+
+
+# --- scene, SVG and pixels ----------------------------------------------------------------------------------
+
+
+def test_svg_is_self_contained_xml(positions):
+    for game in positions[:: len(positions) // 5]:
+        root = ElementTree.fromstring(svg(game))
+        assert root.tag == f"{SVG}svg"
+        assert (root.get("width"), root.get("height")) == (str(WIDTH), str(HEIGHT))
+        tags = {element.tag.removeprefix(SVG) for element in root.iter()}
+        assert tags <= {"svg", "title", "g", "rect", "circle", "polygon", "path", "text"}
+        assert not any("href" in name for element in root.iter() for name in element.attrib)
+
+
+def test_svg_draws_the_cloth_of_every_piece(positions):
+    game = positions[-1]
+    shapes = table(game, view.PLAYER_NAMES).shapes
+    drawn = [shape.fill for shape in shapes if isinstance(shape, Polygon) and shape.fill]
+    for patch in range(NUM_PATCHES):
+        on_table = sum(patch in game.layout(player) for player in (0, 1)) + (patch in game.circle)
+        assert on_table == 1
+        assert drawn.count(theme.FABRICS[patch].cloth) == 1
+
+
+def test_svg_escapes_names():
+    names = ("<Ann & Bob>", 'say "hi"')
+    texts = [element.text for element in ElementTree.fromstring(svg(Game(seed=1), names)).iter(f"{SVG}text")]
+    assert set(names) <= set(texts)
+
+
+def test_pixels_show_the_covered_and_the_empty_cells(positions):
+    for game in positions[:: len(positions) // 4]:
+        frame = rgb_array(game, width=1200)
+        for player in (0, 1):
+            for (row, column), piece in np.ndenumerate(game.layout(player)):
+                x, y = QUILT_LEFT[player] + CELL * column, QUILT_TOP + CELL * row
+                if piece == EMPTY:
+                    assert pixel(frame, x + 20, y + 20) == rgb(theme.QUILT_CELL)
+                else:
+                    assert pixel(frame, x + 20, y + 20) != rgb(theme.QUILT_CELL)
+
+
+def test_restored_game_shows_its_old_cells_as_unknown(positions):
+    game = next(game for game in positions if game.quilt(0)[:, 0].any())
+    restored = Game.from_bytes(game.to_bytes())
+    row = int(np.flatnonzero(game.quilt(0)[:, 0])[0])
+    frame = rgb_array(restored, width=1200)
+    color = pixel(frame, QUILT_LEFT[0] + 20, QUILT_TOP + CELL * row + 20)
+    assert color == rgb(theme.UNKNOWN_FABRIC.cloth)
+    assert LETTERS[UNKNOWN_PIECE] in text(restored)
+
+
+def test_pieces_of_a_quilt_hold_all_their_cells(positions):
+    game = positions[-1]
+    found = [piece for player in (0, 1) for piece in view.pieces(game, player)]
+    for piece, cells in found:
+        assert len(cells) == (1 if piece == SPECIAL_PATCH else PATCHES[piece].size)
+    patches = [piece for piece, _ in found if piece != SPECIAL_PATCH]
+    assert sorted([*patches, *game.circle]) == list(range(NUM_PATCHES))
+    covered = sum(len(cells) for _, cells in found)
+    assert covered == game.quilt(0).sum() + game.quilt(1).sum()
+
+
+@pytest.mark.parametrize("first_player", [0, 1])
+def test_the_token_on_top_covers_the_other(first_player):
+    game = Game(seed=1, first_player=first_player)
+    discs = [
+        shape.fill
+        for shape in table(game, view.PLAYER_NAMES).shapes
+        if getattr(shape, "fill", None) in theme.PLAYERS and getattr(shape, "radius", 0) == 13.5
+    ]
+    assert discs == [theme.PLAYERS[1 - first_player], theme.PLAYERS[first_player]]
+    assert view.top_player(game) == first_player
+
+
+def test_top_token_at_the_end_is_the_last_to_arrive(positions):
+    game = positions[-1]
+    assert game.positions == (LAST_SPACE, LAST_SPACE)
+    assert view.top_player(game) == 1 - game.first_finisher
+
+
+def test_picture_shows_the_prices_of_the_whole_circle_in_order(positions):
+    for game in positions[:: len(positions) // 4]:
+        shown = labels(game)
+        numbers = [label for label in shown[shown.index("Offered") :] if label.isdigit()]
+        slots = numbers[0:9:3]
+        prices = [str(number) for patch in game.circle for number in PATCHES[patch][1:3]]
+        assert slots == ["0", "1", "2"]
+        assert [number for place, number in enumerate(numbers) if place not in (0, 3, 6)] == prices
+
+
+def test_picture_names_turn_and_result(positions, pending):
+    assert "player_0 to move" in labels(positions[0])
+    assert labels(positions[0]).count("on move") == 1
+    assert f"player_{pending.current_player} places a special patch" in labels(pending)
+    assert labels(positions[-1]).count("winner") == 1
+
+
+def test_rgb_array_has_the_size_asked_for():
+    game = Game(seed=1)
+    assert rgb_array(game).shape == (608, 960, 3)
+    small = rgb_array(game, width=100)
+    assert small.shape == (63, 100, 3)
+    assert small.dtype == np.uint8
+    assert small.flags.writeable
+
+
+def test_drawing_leaves_the_game_as_it_was_and_is_repeatable(positions):
+    game = positions[9].clone()
+    assert np.array_equal(rgb_array(game, width=400), rgb_array(game, width=400))
+    assert svg(game) == svg(game)
+    assert game == positions[9]
+
+
+@pytest.mark.parametrize("width", [0, 99, 8001, 960.0, "wide"])
+def test_rgb_array_rejects_a_bad_width(width):
+    with pytest.raises(ValueError, match="width must be a whole number of pixels from 100 to 8000"):
+        rgb_array(Game(seed=1), width=width)
+
+
+def test_labels_stay_on_the_picture(positions):
+    for game in positions:
+        for label in table(game, view.PLAYER_NAMES).labels:
+            assert isinstance(label, Label)
+            assert 0 < label.x < WIDTH
+            assert 0 < label.y < HEIGHT
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def test_png_holds_the_frame(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    frame = rgb_array(Game(seed=3), width=300)
+    save_png(frame, tmp_path / "table.png")
+    with image.open(tmp_path / "table.png") as stored:
+        assert np.array_equal(np.asarray(stored), frame)
+    assert os.listdir(tmp_path) == ["table.png"]
+
+
+def test_gif_holds_every_frame(tmp_path, positions):
+    image = pytest.importorskip("PIL.Image")
+    frames = [rgb_array(game, width=200) for game in positions[:6]]
+    save_gif(frames, tmp_path / "game.gif", seconds=0.2)
+    with image.open(tmp_path / "game.gif") as stored:
+        assert stored.n_frames == len(frames)
+        assert stored.size == (200, frames[0].shape[0])
+        assert stored.info["loop"] == 0
+        stored.seek(5)
+        difference = np.asarray(stored.convert("RGB")).astype(int) - frames[5]
+    assert np.abs(difference).mean() < 4
+
+
+def test_gif_rejects_no_frames_and_mixed_sizes(tmp_path):
+    with pytest.raises(ValueError, match="at least one frame"):
+        save_gif([], tmp_path / "game.gif")
+    game = Game(seed=1)
+    with pytest.raises(ValueError, match="one size"):
+        save_gif([rgb_array(game, width=200), rgb_array(game, width=201)], tmp_path / "game.gif")
+    assert not list(tmp_path.iterdir())
+
+
+def test_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "table.png"
+    path.write_bytes(b"old")
+    with pytest.raises(TypeError):
+        save_png(np.zeros((4, 4, 7), np.uint8), path)
+    with pytest.raises(OSError, match="missing"):
+        save_png(np.zeros((4, 4, 3), np.uint8), tmp_path / "missing" / "table.png")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["table.png"]
+
+
+# --- window -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pygame(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    return pytest.importorskip("pygame")
+
+
+def test_window_shows_frames(pygame):
+    frame = rgb_array(Game(seed=1), width=300)
+    with Window("A game") as window:
+        assert not window.is_open
+        assert window.show(frame)
+        assert window.is_open
+        assert pygame.display.get_caption()[0] == "A game"
+        shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+        assert np.array_equal(shown, frame)
+        assert window.show(rgb_array(Game(seed=1), width=200))
+        assert pygame.display.get_surface().get_size() == (200, 127)
+    assert not window.is_open
+
+
+def test_window_closes_when_its_user_wants_and_stays_closed(pygame):
+    frame = rgb_array(Game(seed=1), width=200)
+    window = Window()
+    window.show(frame)
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    assert not window.poll()
+    assert not window.show(frame)
+    assert not window.is_open
+
+
+def test_closing_a_window_twice_is_fine(pygame):
+    window = Window()
+    window.close()
+    window.close()
+    assert not window.show(rgb_array(Game(seed=1), width=200))
+    assert not pygame.display.get_init()
+
+
+def test_window_waits_for_its_frame_rate(pygame):
+    frame = rgb_array(Game(seed=1), width=100)
+    with Window(frames_per_second=50) as window:
+        window.show(frame)
+        before = pygame.time.get_ticks()
+        window.show(frame)
+        window.show(frame)
+        assert pygame.time.get_ticks() - before >= 30
+
+
+@pytest.mark.parametrize(
+    "frame", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((4, 4, 4), np.uint8)]
+)
+def test_window_rejects_what_is_no_frame(pygame, frame):
+    with Window() as window, pytest.raises(ValueError, match="uint8 array"):
+        window.show(frame)
+
+
+def test_window_rejects_a_negative_rate(pygame):
+    with pytest.raises(ValueError, match="frames_per_second"):
+        Window(frames_per_second=-1)
+
+
+# --- the optional extra -------------------------------------------------------------------------------------
+
+
+def test_missing_libraries_are_named_with_their_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    with pytest.raises(MissingExtraError, match=r"Pillow .*pip install patchwork-env\[render\]"):
+        rgb_array(Game(seed=1))
+    with pytest.raises(MissingExtraError, match=r"pygame-ce .*pip install patchwork-env\[render\]"):
+        Window()
+
+
+def test_text_and_svg_import_neither_pillow_nor_pygame():
+    program = (
+        "import sys; from patchwork_env.patchwork import Game, render; game = Game(seed=1);"
+        "assert str(game) and render.svg(game);"
+        "assert not {'PIL', 'pygame', 'matplotlib', 'torch'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
