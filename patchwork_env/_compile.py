@@ -7,7 +7,8 @@ import hashlib
 import logging
 import os
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, TypeVar, overload
@@ -17,7 +18,7 @@ from numba import njit
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _LOGGER = logging.getLogger(__name__)
-_IMPORT = re.compile(r"^from (patchwork_env[\w.]*) import ", re.MULTILINE)
+_IMPORT = re.compile(r"^from (patchwork_env[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 @overload
@@ -83,5 +84,12 @@ def _digest_of_sources(module: str) -> str:
         name = names.pop()
         if name not in sources:
             sources[name] = find_spec(name).loader.get_source(name)  # type: ignore[union-attr]
-            names.extend(_IMPORT.findall(sources[name]))
+            names.extend(_imported_modules(sources[name]))
     return hashlib.sha256("\0".join(sources[name] for name in sorted(sources)).encode()).hexdigest()
+
+
+def _imported_modules(source: str) -> Iterator[str]:
+    """Our modules in lines such as ``from package import module`` and ``from module import name``."""
+    for module, names in _IMPORT.findall(source):
+        inside = (f"{module}.{name}" for name in re.findall(r"\w+", names))
+        yield from (module, *(name for name in inside if name in sys.modules))

@@ -64,7 +64,8 @@ def package(tmp_path: Path) -> Path:
     )
     (folder / "rules.py").write_text(
         "from patchwork_env._compile import kernel\n"
-        "from patchwork_env.near import step\n"
+        "from patchwork_env import near\n"
+        "step = near.step\n"
         "@kernel\ndef two_steps(x):\n    return step(step(x))\n"
     )
     return folder
