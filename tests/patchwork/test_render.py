@@ -275,6 +275,14 @@ def test_picture_names_turn_and_result(positions, pending):
     assert labels(positions[-1]).count("winner") == 1
 
 
+def test_long_names_are_written_smaller():
+    long = "mcts:simulations=4000"
+    written = [label for label in table(Game(seed=1), ("a", long)).labels if label.text in ("a", long)]
+    sizes = {label.text: label.size for label in written}
+    assert sizes["a"] == 19
+    assert 6 < sizes[long] < 10
+
+
 def test_rgb_array_has_the_size_asked_for():
     game = Game(seed=1)
     assert rgb_array(game).shape == (608, 960, 3)

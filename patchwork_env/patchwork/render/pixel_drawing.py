@@ -22,6 +22,8 @@ Frame = npt.NDArray[np.uint8]
 
 _SUPERSAMPLING = 2
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
+_GIF_COLORS = 255
+"""One less than a palette holds: Pillow makes what does not change from frame to frame transparent."""
 _BOLD_STROKE = 0.022
 
 
@@ -148,7 +150,8 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     sizes = sorted({frame.shape for frame in pictures})
     if len(sizes) > 1:
         raise ValueError(f"all frames of an animation must have one size, not {sizes}")
-    palette = image_module.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 6)])).quantize(256)
+    sample = image_module.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 6)]))
+    palette = sample.quantize(_GIF_COLORS, method=image_module.Quantize.FASTOCTREE)
     images = [image_module.fromarray(frame).quantize(palette=palette, dither=0) for frame in pictures]
     milliseconds = [round(1000 * seconds)] * len(images)
     milliseconds[-1] *= 6
@@ -161,7 +164,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
             append_images=images[1:],
             duration=milliseconds,
             loop=0,
-            optimize=False,
+            optimize=True,
         )
 
     write_atomically(path, save)

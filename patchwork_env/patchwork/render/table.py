@@ -26,6 +26,9 @@ _QUILT_LEFT = (_MARGIN, WIDTH - _MARGIN - _QUILT)
 _PANEL_TOP, _PANEL_HEIGHT = 24, 84
 _QUILT_TOP = 124
 
+_LETTER_WIDTH = 0.58
+"""Average width of a letter, as a share of the font size."""
+
 _SPACE = 44
 _TRACK_COLUMNS, _TRACK_ROWS = 8, 7
 _TRACK_LEFT = (WIDTH - _TRACK_COLUMNS * _SPACE) / 2
@@ -70,7 +73,8 @@ def _panel(scene: Scene, game: Game, player: int, name: str) -> None:
     )
     scene.add(*parts.token(player, left + 26, _PANEL_TOP + 42, 19))
     scene.add(parts.token_number(player, left + 26, _PANEL_TOP + 42, 19))
-    scene.add(Label(left + 54, _PANEL_TOP + (38 if active else 49), name, 19, theme.INK, bold=True))
+    baseline = _PANEL_TOP + (38 if active else 49)
+    scene.add(Label(left + 54, baseline, name, _fitting(name, 19, 98), theme.INK, bold=True))
     if active:
         scene.add(
             Label(left + 54, _PANEL_TOP + 59, "winner" if game.is_over else "on move", 14, color, bold=True)
@@ -85,6 +89,11 @@ def _panel(scene: Scene, game: Game, player: int, name: str) -> None:
         x = left + 172 + 53 * column
         scene.add(Label(x, _PANEL_TOP + 43, str(value), 24, theme.INK, "middle", bold=True))
         scene.add(Label(x, _PANEL_TOP + 64, title, 12.5, theme.FADED_INK, "middle"))
+
+
+def _fitting(text: str, size: float, width: float) -> float:
+    """The font size, at most ``size``, at which a text of average letters is not wider than ``width``."""
+    return min(size, width / (_LETTER_WIDTH * len(text))) if text else size
 
 
 def _quilt(scene: Scene, game: Game, player: int) -> None:
@@ -117,7 +126,9 @@ def _headline(scene: Scene, game: Game, names: tuple[str, str]) -> None:
         hint = "on any empty cell of the quilt"
     else:
         hint = "buys an offered patch, or advances"
-    scene.add(Label(WIDTH / 2, _PANEL_TOP + 40, status(game, names), 23, theme.INK, "middle", bold=True))
+    title = status(game, names)
+    size = _fitting(title, 23, _TRACK_WIDTH)
+    scene.add(Label(WIDTH / 2, _PANEL_TOP + 40, title, size, theme.INK, "middle", bold=True))
     scene.add(Label(WIDTH / 2, _PANEL_TOP + 64, hint, 15, theme.FADED_INK, "middle"))
 
 
