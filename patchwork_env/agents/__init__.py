@@ -1,0 +1,139 @@
+"""Opponents: one interface for all of them, and one string, the spec, that names each.
+
+A spec is ``"random"``, ``"greedy"`` or the path of a checkpoint folder, with options behind a colon where
+there are any: ``"runs/quick/final:sample=true"``. It is the same string in :func:`load`, on the command line,
+in a configuration file and as a Gymnasium opponent.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
+from patchwork_env.agents.greedy import GreedyAgent
+from patchwork_env.agents.uniform import RandomAgent
+from patchwork_env.patchwork.options import check_seed
+
+__all__ = ["Agent", "BatchAgent", "CallableAgent", "GreedyAgent", "RandomAgent", "as_agent", "load", "names"]
+
+CHECKPOINT_FILE = "checkpoint.json"
+"""The file that makes a folder a checkpoint."""
+
+
+_Reader = Callable[[str], Any]
+"""Makes the value of an option from its text; its ValueError says what is allowed."""
+
+
+def _as_bool(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError("true or false")
+    return text == "true"
+
+
+class _Kind(NamedTuple):
+    """How to make the agents of one name: called with the seed and the options, each read from text."""
+
+    make: Callable[..., Agent]
+    options: Mapping[str, _Reader]
+
+
+def _learned(path: str, seed: int | None, **options: Any) -> Agent:
+    from patchwork_env.agents import learned  # needs PyTorch, which is slow to import
+
+    return learned.load(path, seed=seed, **options)
+
+
+_KINDS = {
+    "random": _Kind(lambda seed: RandomAgent(seed), {}),
+    "greedy": _Kind(lambda seed: GreedyAgent(), {}),
+}
+_CHECKPOINT_OPTIONS = {"sample": _as_bool}
+_SPEC = re.compile(r"(?P<name>.+?)(:(?P<options>[a-z_]+=[^=]*(,[a-z_]+=[^=]*)*))?", re.DOTALL)
+
+
+def names() -> tuple[str, ...]:
+    """The agents that have a name; all others are given by the path of a checkpoint."""
+    return tuple(_KINDS)
+
+
+def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
+    """The agent of a spec.
+
+    Args:
+        spec: ``"random"``, ``"greedy"`` or the path of a checkpoint folder. Behind the path, ``:sample=true``
+            draws actions from the policy instead of taking the likeliest.
+        seed: Of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
+
+    Raises:
+        ValueError: There is no such agent or option, or the checkpoint is not one of this game and version.
+        FileNotFoundError: The path names no checkpoint.
+    """
+    check_seed(seed)
+    name, texts = _parse(os.fspath(spec))
+    if name in _KINDS:
+        kind = _KINDS[name]
+        return kind.make(seed, **_read_options(name, texts, kind.options))
+    _check_path(name)
+    return _learned(name, seed, **_read_options(name, texts, _CHECKPOINT_OPTIONS))
+
+
+def as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: int | None = None) -> Agent:
+    """An agent from a spec, from a function ``game -> action``, or from an agent, which is returned as it is.
+
+    Raises:
+        ValueError: It is none of these; or see :func:`load`.
+        FileNotFoundError: See :func:`load`.
+    """
+    if isinstance(agent, Agent):
+        return agent
+    if isinstance(agent, str | os.PathLike):
+        return load(agent, seed)
+    if callable(agent):
+        return CallableAgent(agent)
+    raise ValueError(f"{agent!r} is no agent: give a spec, an Agent or a function from a game to an action")
+
+
+def _parse(spec: str) -> tuple[str, dict[str, str]]:
+    """Takes a spec apart into the name or path and the options, which start behind the last colon."""
+    match = _SPEC.fullmatch(spec)
+    if match is None:
+        raise ValueError(f"the spec of an agent is empty; allowed are {_what_exists()}")
+    pairs = [pair.split("=") for pair in (match["options"] or "").split(",") if pair]
+    return match["name"], dict(pairs)
+
+
+def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, _Reader]) -> dict[str, Any]:
+    values = {}
+    for key, text in texts.items():
+        if key not in readers:
+            allowed = ", ".join(readers) or "none"
+            raise ValueError(f"agent {name!r} has no option {key!r}; its options: {allowed}")
+        try:
+            values[key] = readers[key](text)
+        except ValueError as error:
+            raise ValueError(f"option {key!r} of agent {name!r} is {text!r}; it must be {error}") from None
+    return values
+
+
+def _check_path(path: str) -> None:
+    """Raises an error that says why ``path`` is neither a name nor a checkpoint."""
+    if (Path(path) / CHECKPOINT_FILE).is_file():
+        return
+    if Path(path).is_dir():
+        raise FileNotFoundError(f"the folder {path!r} is no checkpoint: it holds no {CHECKPOINT_FILE}")
+    if Path(path).exists():
+        raise ValueError(f"{path!r} is a file; a checkpoint is a folder that holds a {CHECKPOINT_FILE}")
+    if os.sep in path or "/" in path:
+        raise FileNotFoundError(f"there is no checkpoint at {path!r}; allowed are {_what_exists()}")
+    close = difflib.get_close_matches(path, _KINDS, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"there is no agent {path!r}; allowed are {_what_exists()}{hint}")
+
+
+def _what_exists() -> str:
+    return ", ".join(map(repr, _KINDS)) + " and paths of checkpoint folders"

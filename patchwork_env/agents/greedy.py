@@ -1,0 +1,160 @@
+"""The agent that takes what looks best now, without looking ahead.
+
+It chooses in two steps.
+
+1. *Which patch?* Bought now, a patch is worth, in buttons, 2 per cell (the penalty that it saves), plus its
+   income at every income mark ahead, minus its price, minus the spaces that the token moves: a space is worth
+   the one button that advancing earns. It buys the patch worth most, on equal terms that in the lower slot.
+   Advancing is worth 0 by the same measure, and preferred to a patch worth 0.
+2. *Where?* Where the empty cells hang together best. The measure is how many joints are left, pairs of
+   neighboring empty cells. A patch that touches the border and covered cells leaves many; one that encloses
+   cells leaves few. Special patches follow the same rule. On equal terms it takes the lower action.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from patchwork_env._bits import lowest_bit, popcount
+from patchwork_env._compile import kernel
+from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
+from patchwork_env.patchwork.components import (
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    PATCHES,
+    PENALTY_PER_EMPTY_CELL,
+)
+from patchwork_env.patchwork.engine import (
+    _WORD,
+    FOOTPRINTS,
+    INCOMES,
+    INCOMES_UP_TO,
+    NUM_MAPS,
+    PRICES,
+    SPECIAL_MAP,
+    TIMES,
+    LegalSet,
+    _words,
+    legal,
+)
+from patchwork_env.patchwork.state import States
+from patchwork_env.polyomino import NUM_ORIENTATIONS
+
+_U = np.uint64
+_U1, _ROW = _U(1), _U(9)
+_FIRST_LOWER_ANCHOR = 18
+_ROWS_0_TO_4 = _U((1 << 45) - 1)
+_ROWS_5_TO_8 = _U(((1 << 36) - 1) << 27)  # in word 1, which starts with row 2
+_SIZES = np.array([patch.size for patch in PATCHES], np.int64)
+_NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(63) if bit % 9 != 8))
+
+
+class GreedyAgent(BatchAgent):
+    """Buys the patch that is worth most now and places it where it leaves the fewest holes; without chance."""
+
+    name = "greedy"
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`."""
+        check_running(states)
+        actions = np.empty(len(states), np.int64)
+        choose_actions(states, actions)
+        return actions
+
+
+@kernel
+def choose_actions(states: States, actions: Actions) -> None:
+    """Writes the greedy action of every game, none of which may be over."""
+    anchors = np.empty((2, NUM_MAPS), np.uint64)
+    for i in range(len(states)):
+        actions[i] = choose_action(states, i, anchors)
+
+
+@kernel
+def choose_action(states: States, i: int, anchors: LegalSet) -> int:
+    """The greedy action of one game that is not over; ``anchors`` receives its legal set."""
+    legal(states, i, anchors)
+    if states[i]["pending_special"]:
+        return _best_placement(states, i, anchors, SPECIAL_MAP, NUM_MAPS)
+    slot = _best_slot(states, i, anchors)
+    if slot < 0:
+        return ADVANCE
+    return _best_placement(states, i, anchors, slot * NUM_ORIENTATIONS, (slot + 1) * NUM_ORIENTATIONS)
+
+
+@kernel
+def _best_slot(states: States, i: int, anchors: LegalSet) -> int:
+    """The slot of the patch that is worth most, or -1 if advancing is worth no less than any."""
+    best_slot, best_value = -1, 0
+    for slot in range(NUM_OFFERED):
+        if _can_be_placed(anchors, slot):
+            value = patch_value(states, i, states[i]["circle"][slot])
+            if value > best_value:
+                best_slot, best_value = slot, value
+    return best_slot
+
+
+@kernel
+def _can_be_placed(anchors: LegalSet, slot: int) -> bool:
+    placements = _U(0)
+    for k in range(slot * NUM_ORIENTATIONS, (slot + 1) * NUM_ORIENTATIONS):
+        placements |= anchors[0, k] | anchors[1, k]
+    return bool(placements)
+
+
+@kernel
+def patch_value(states: States, i: int, patch: int) -> int:
+    """What buying a patch now is worth to the current player, in buttons; advancing is worth 0."""
+    space = np.int64(states[i]["position"][states[i]["current_player"]])
+    incomes_ahead = INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space]
+    gain = PENALTY_PER_EMPTY_CELL * _SIZES[patch] + INCOMES[patch] * np.int64(incomes_ahead)
+    cost = PRICES[patch] + min(np.int64(TIMES[patch]), LAST_SPACE - space)
+    return np.int64(gain - cost)
+
+
+@kernel
+def _best_placement(states: States, i: int, anchors: LegalSet, first_map: int, end_map: int) -> int:
+    """The action, among those of some maps of the legal set, that leaves the most joints."""
+    best_action, best_joints = -1, -1
+    for k in range(first_map, end_map):
+        footprint = _footprint(states, i, k)
+        for word in range(2):
+            bits = anchors[word, k]
+            while bits:
+                anchor = lowest_bit(bits) + word * _FIRST_LOWER_ANCHOR
+                bits &= bits - _U1
+                joints = _joints_left(states, i, footprint, anchor)
+                if joints > best_joints:
+                    best_action, best_joints = FIRST_BUY + k * NUM_CELLS + anchor, joints
+    return best_action
+
+
+@kernel
+def _footprint(states: States, i: int, k: int) -> np.uint64:
+    """The cells of the piece that map ``k`` of the legal set places."""
+    if k == SPECIAL_MAP:
+        return _U1
+    patch = states[i]["circle"][k // NUM_ORIENTATIONS]
+    return np.uint64(FOOTPRINTS[patch, k % NUM_ORIENTATIONS])
+
+
+@kernel
+def _joints_left(states: States, i: int, footprint: np.uint64, anchor: int) -> int:
+    """Pairs of neighboring empty cells on the current player's quilt after covering a footprint.
+
+    Each pair counts where its upper or left cell lies: in rows 0-4, read from word 0, or in rows 5-8, read
+    from word 1. Both words hold the row below as well.
+    """
+    word_0, word_1 = _words(footprint, anchor)
+    quilt = states[i]["quilt"][states[i]["current_player"]]
+    empty_0, empty_1 = ~(quilt[0] | word_0) & _WORD, ~(quilt[1] | word_1) & _WORD
+    return _joints(empty_0, _ROWS_0_TO_4) + _joints(empty_1, _ROWS_5_TO_8)
+
+
+@kernel
+def _joints(empty: np.uint64, rows: np.uint64) -> int:
+    beside = empty & (empty >> _U1) & _NOT_LAST_COLUMN
+    below = empty & (empty >> _ROW)
+    return popcount(beside & rows) + popcount(below & rows)
