@@ -1,0 +1,70 @@
+"""The example that draws a game: the files it writes and its answers to bad arguments."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("PIL")
+
+PATH = Path(__file__).parents[2] / "examples" / "draw_game.py"
+SMALL = ["--width", "200", "--gif-width", "100"]
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Runs the example with arguments and returns the folder it was told to write to."""
+    spec = importlib.util.spec_from_file_location("draw_game", PATH)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+
+    def main(*arguments: str) -> Path:
+        monkeypatch.setattr(sys, "argv", ["draw_game.py", "--out", str(tmp_path / "out"), *arguments])
+        example.main()
+        return tmp_path / "out"
+
+    return main
+
+
+def test_writes_pictures_and_animation(run, capsys):
+    from PIL import Image
+
+    out = run("--seed", "3", "--players", "random", "random", *SMALL)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "final.png",
+        "final.svg",
+        "game.gif",
+        "table.png",
+        "table.svg",
+    ]
+    with Image.open(out / "table.png") as picture, Image.open(out / "game.gif") as animation:
+        assert picture.size == (200, 127)
+        assert animation.n_frames > 20
+    assert "wins" in capsys.readouterr().out
+
+
+def test_same_seed_same_pictures(run):
+    arguments = ["--seed", "5", "--players", "random", "random", *SMALL]
+    first = {path.name: path.read_bytes() for path in run(*arguments).iterdir()}
+    second = {path.name: path.read_bytes() for path in run(*arguments).iterdir()}
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seed", "-1"], "a seed is a whole number"),
+        (["--seed", "two"], "a seed is a whole number"),
+        (["--players", "random"], "expected 2 arguments"),
+        (["--players", "random", "grandmaster"], "grandmaster"),
+        (["--players", "random", "random", "--width", "5"], "width must be"),
+    ],
+)
+def test_bad_arguments_are_named(run, capsys, arguments, message):
+    with pytest.raises(SystemExit) as exit_:
+        run(*arguments)
+    assert exit_.value.code == 2
+    assert message in capsys.readouterr().err
