@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from patchwork_env.patchwork.render import theme
 from patchwork_env.patchwork.render.scene import (
@@ -18,7 +19,7 @@ from patchwork_env.patchwork.render.scene import (
     Shape,
 )
 from patchwork_env.patchwork.render.theme import Fabric, Weave
-from patchwork_env.polyomino import Cell
+from patchwork_env.polyomino import Cell, Cells
 
 _CORNER = 0.16
 _STITCH_INSET = 0.12
@@ -66,10 +67,13 @@ def _without_straight(loop: list[Cell]) -> list[Cell]:
     return turns
 
 
+@lru_cache(maxsize=1024)
 def patch(
-    cells: Collection[Cell], fabric: Fabric, origin: Point, cell: float, *, fine: bool = True
-) -> list[Shape]:
+    cells: Cells, fabric: Fabric, origin: Point, cell: float, *, fine: bool = True
+) -> tuple[Shape, ...]:
     """A piece as cloth with its weave, edge and, if ``fine``, stitches.
+
+    Remembered, since from one picture of a game to the next most pieces stay.
 
     Args:
         cells: Its cells (row, column).
@@ -80,15 +84,11 @@ def patch(
     """
     corners = [(origin[0] + column * cell, origin[1] + row * cell) for row, column in outline(cells)]
     soft = tuple(_rounded(corners, _CORNER * cell))
-    edge_width = max(1.0, 0.055 * cell)
-    shapes: list[Shape] = [Polygon(soft, fabric.cloth)]
-    if fine:
-        shapes += _weave(sorted(cells), fabric, origin, cell)
-    shapes.append(Polygon(soft, None, fabric.edge, edge_width))
-    if fine:
-        stitches = tuple(_stitches(corners, cell))
-        shapes.append(Lines(stitches, fabric.stitches, max(0.8, 0.035 * cell)))
-    return shapes
+    cloth, edge = Polygon(soft, fabric.cloth), Polygon(soft, None, fabric.edge, max(1.0, 0.055 * cell))
+    if not fine:
+        return cloth, edge
+    stitches = Lines(tuple(_stitches(corners, cell)), fabric.stitches, max(0.8, 0.035 * cell))
+    return cloth, *_weave(cells, fabric, origin, cell), edge, stitches
 
 
 def _rounded(corners: list[Point], radius: float) -> Iterator[Point]:
@@ -136,7 +136,7 @@ def _inward(start: Point, end: Point) -> Point:
     return -(end[1] - start[1]) / length, (end[0] - start[0]) / length
 
 
-def _weave(cells: list[Cell], fabric: Fabric, origin: Point, cell: float) -> list[Shape]:
+def _weave(cells: Cells, fabric: Fabric, origin: Point, cell: float) -> list[Shape]:
     corners = [(origin[0] + column * cell, origin[1] + row * cell) for row, column in cells]
     match fabric.weave:
         case "plain":
@@ -181,9 +181,9 @@ def clock(x: float, y: float, radius: float) -> list[Shape]:
     return [Circle(x, y, radius, "#ffffff", theme.INK, width), Lines(hands, theme.INK, width)]
 
 
-def special_patch(x: float, y: float, side: float) -> list[Shape]:
+def special_patch(x: float, y: float, side: float) -> tuple[Shape, ...]:
     """A special 1x1 patch around (x, y)."""
-    return patch([(0, 0)], theme.SPECIAL_FABRIC, (x - side / 2, y - side / 2), side)
+    return patch(((0, 0),), theme.SPECIAL_FABRIC, (x - side / 2, y - side / 2), side)
 
 
 def token(player: int, x: float, y: float, radius: float) -> list[Shape]:
