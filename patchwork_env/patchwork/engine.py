@@ -51,6 +51,8 @@ from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell
 NUM_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
 """Maps of anchors in a legal set: one per slot and orientation, and one for special patches."""
 SPECIAL_MAP = NUM_MAPS - 1
+MAX_LEGAL_ACTIONS = 1345
+"""The most legal actions in any state."""
 
 _WORD_ROWS = 7
 _SECOND_WORD_ROW = QUILT_SIZE - _WORD_ROWS
@@ -549,6 +551,24 @@ def _describe(
             write_mask(anchors, counts[i] > 0 and not states[i]["pending_special"], masks[i])
         if len(samples) > 0:
             samples[i] = nth_legal(anchors, random_below(streams, i, counts[i]))
+
+
+@kernel
+def list_games(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
+    """Lists the legal actions of all games one behind the other and returns how many they are together.
+
+    Args:
+        states: ``(n,)`` games, none of them over.
+        counts: ``(n,)``, receives the number of legal actions of each game.
+        actions: ``(n * MAX_LEGAL_ACTIONS,)``, receives the actions, ascending within each game.
+    """
+    anchors = np.empty((2, NUM_MAPS), np.uint64)
+    total = 0
+    for i in range(len(states)):
+        legal(states, i, anchors)
+        counts[i] = write_actions(anchors, actions[total:])
+        total += counts[i]
+    return total
 
 
 @kernel

@@ -92,7 +92,8 @@ def _spaces_to_income() -> Observation:
     return np.array(distances, np.float32) / 6
 
 
-_OFFERED = _offered_table()
+OFFERED_TABLE = _offered_table()
+"""Row ``i`` holds the features of patch ``i`` in ``offered``."""
 _SPACES_TO_INCOME = _spaces_to_income()
 _SPECIALS = np.array(list(SPECIAL_SPACES.values()), np.uint8)
 _QUILTS_AT = SLICES["quilts"].start
@@ -115,7 +116,7 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
     num_patches = states[i]["num_patches"]
     for slot in range(NUM_OFFERED):
         for k in range(OFFERED_FEATURES):
-            feature = _OFFERED[states[i]["circle"][slot], k] if slot < num_patches else _F(0)
+            feature = OFFERED_TABLE[states[i]["circle"][slot], k] if slot < num_patches else _F(0)
             out[_OFFERED_AT + slot * OFFERED_FEATURES + k] = feature
     for k in range(NUM_PATCHES):
         out[_CIRCLE_AT + k] = (states[i]["circle"][k] + 1) / _F(NUM_PATCHES) if k < num_patches else _F(0)

@@ -105,6 +105,30 @@ class SelfPlayVectorEnv:
         )
         self._describe()
 
+    def save(self) -> dict[str, npt.NDArray[Any]]:
+        """Copies of all that the games depend on, for :meth:`restore`: state records as bytes, and random streams."""
+        return {
+            "states": self.states.view(np.uint8).copy(),
+            "streams": self._streams.copy(),
+            "sampling_streams": self._sampling_streams.copy(),
+        }
+
+    def restore(self, saved: dict[str, npt.NDArray[Any]]) -> None:
+        """Continues from what :meth:`save` returned, exactly as the saved games would have.
+
+        Raises:
+            ValueError: The arrays are of another number of games, or are missing.
+        """
+        expected = {name: (array.shape, array.dtype) for name, array in self.save().items()}
+        given = {name: (array.shape, array.dtype) for name, array in saved.items()}
+        if given != expected:
+            raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")
+        self.states[:] = saved["states"].view(self.states.dtype)
+        self._streams[:] = saved["streams"]
+        self._sampling_streams[:] = saved["sampling_streams"]
+        self.winners[:] = -1
+        self._describe()
+
     def games(self) -> list[Game]:
         """Copies of all games."""
         return [Game.from_state(self.states, i) for i in range(self.num_envs)]

@@ -1,0 +1,67 @@
+"""Agents that play a trained policy. Needs torch and safetensors: the extra ``train``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from patchwork_env.agents import ragged
+from patchwork_env.agents.base import Agent
+from patchwork_env.agents.checkpoint import load_policy
+from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork, encode
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.state import States
+
+
+class LearnedAgent(Agent):
+    """Plays a policy network, without search.
+
+    Args:
+        network: The policy.
+        name: How tables call it.
+        sample: Whether to draw from the policy, instead of the most probable
+            placement of the most probable kind of move.
+        seed: Of the draws.
+    """
+
+    def __init__(
+        self, network: PatchworkNetwork, name: str = "learned", *, sample: bool = False, seed: int | None = None
+    ) -> None:
+        self.network = network
+        self.name = name
+        self.sample = sample
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None) -> None:
+        """Starts the random numbers of ``sample`` anew."""
+        self._random = np.random.default_rng(seed)
+
+    def act(self, game: Game) -> int:
+        """A legal action for the current player; the game is left as it was."""
+        return int(self.act_batch(game.state)[0])
+
+    def act_batch(self, states: States) -> npt.NDArray[np.int64]:
+        """A legal action for the current player of every game, int64 ``(n,)``; no game may be over."""
+        inputs, legal = encode(states)
+        device = self.network.patch_features.device
+        with torch.inference_mode():
+            log_probabilities = self.network(inputs.to(device)).log_probabilities.cpu().numpy()
+        if self.sample:
+            chosen = ragged.sample(legal.counts, log_probabilities, self._random.random(len(states)))
+        else:
+            chosen = ragged.most_probable(legal.counts, inputs.kinds.numpy(), log_probabilities, NUM_KINDS)
+        return legal.actions[chosen]
+
+
+def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> LearnedAgent:
+    """The policy of a checkpoint folder.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game or of another version.
+    """
+    network, _ = load_policy(Path(path))
+    return LearnedAgent(network, Path(path).name, sample=sample, seed=seed)

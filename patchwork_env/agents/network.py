@@ -1,0 +1,222 @@
+"""The policy and value network for Patchwork, shaped after the game.
+
+The policy first chooses a kind of move (advance, one of three slots, special patch) and then a placement:
+
+    log p(action) = log p(kind) + log p(placement | kind)
+
+so that the choice between advancing and buying does not depend on how many placements a patch has. Placements are
+scored by maps of positions: every cell of the own quilt is described by the 7x7 window that spans a patch anchored
+there and its neighborhood, and every orientation of every patch has a learned key that is matched with it. Only
+legal actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`), a small fraction of the
+work of a dense softmax over 2026 actions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from patchwork_env.agents.ragged import LegalLists, legal_lists
+from patchwork_env.patchwork import observation
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL
+from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, NUM_PATCHES, QUILT_SIZE
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SLICES
+from patchwork_env.patchwork.state import States
+from patchwork_env.polyomino import NUM_ORIENTATIONS
+
+NUM_KINDS = 2 + NUM_OFFERED
+"""Advance, the three slots, special patch."""
+
+_SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
+_WINDOW = 7
+_WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
+_PATCH_FEATURES = 4
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Sizes of the network.
+
+    Attributes:
+        width: Units of each hidden layer of the trunk.
+        depth: Hidden layers of the trunk, at least 1.
+        channels: Features of each cell of the quilt, and length of the keys.
+    """
+
+    width: int = 256
+    depth: int = 2
+    channels: int = 32
+
+    def __post_init__(self) -> None:
+        for name in ("width", "depth", "channels"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"network.{name} is {value!r}; it must be an integer of at least 1")
+
+
+class Inputs(NamedTuple):
+    """What the network reads of ``n`` states with ``total`` legal actions.
+
+    Attributes:
+        observations: float32 ``(n, OBSERVATION_SIZE)``.
+        rows: int64 ``(total,)``, the state that each legal action belongs to.
+        kinds: int64 ``(total,)``, the kind of each legal action.
+        places: int64 ``(total,)``, its place among the maps of positions of its state.
+    """
+
+    observations: Tensor
+    rows: Tensor
+    kinds: Tensor
+    places: Tensor
+
+    def to(self, device: torch.device) -> Inputs:
+        """The same on another device."""
+        return Inputs(*(tensor.to(device) for tensor in self))
+
+
+class Output(NamedTuple):
+    """What the network says of ``n`` states.
+
+    Attributes:
+        log_probabilities: ``(total,)``, of the legal actions.
+        entropies: ``(n,)``, of the policy, in nats.
+        values: ``(n,)``, the expected return of the current player.
+    """
+
+    log_probabilities: Tensor
+    entropies: Tensor
+    values: Tensor
+
+
+def kinds_of(actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The kind of each action: 0 advance, 1-3 a slot, 4 special patch."""
+    kinds = 1 + (actions - FIRST_BUY) // _SLOT_SIZE
+    kinds[actions == ADVANCE] = 0
+    kinds[actions >= FIRST_SPECIAL] = NUM_KINDS - 1
+    return kinds
+
+
+def encode(states: States) -> tuple[Inputs, LegalLists]:
+    """The network's inputs for states, none of which is over, and their legal actions."""
+    observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
+    observation.write_observations(states, observations)
+    legal = legal_lists(states)
+    places = np.maximum(legal.actions - FIRST_BUY, 0)  # advancing is alone in its kind: its place has no effect
+    arrays = (observations, legal.rows, kinds_of(legal.actions), places)
+    return Inputs(*map(torch.from_numpy, arrays)), legal
+
+
+class PatchworkNetwork(nn.Module):
+    """Policy and value of the current player; see the module for its structure."""
+
+    def __init__(self, config: NetworkConfig | None = None) -> None:
+        super().__init__()
+        self.config = config = config or NetworkConfig()
+        sizes = [_trunk_inputs(), *[config.width] * config.depth]
+        layers = [module for pair in zip(sizes, sizes[1:], strict=False) for module in (nn.Linear(*pair), nn.ReLU())]
+        self.trunk = nn.Sequential(*layers)
+        self.value = nn.Linear(config.width, 1)
+        self.kind = nn.Linear(config.width, NUM_KINDS)
+        self.modulation = nn.Linear(config.width, config.channels)
+        self.window = nn.Conv2d(1, config.channels, _WINDOW)
+        self.keys = nn.Embedding((NUM_PATCHES + 1) * NUM_ORIENTATIONS, config.channels)
+        self.special_key = nn.Parameter(torch.zeros(config.channels))
+        self.register_buffer("patch_features", _patch_features(), persistent=False)
+        self._initialize()
+
+    def _initialize(self) -> None:
+        for module in self.trunk:
+            if isinstance(module, nn.Linear):
+                nn.init.orthogonal_(module.weight, 2**0.5)
+                nn.init.zeros_(module.bias)
+        for module in (self.value, self.kind, self.modulation):
+            nn.init.orthogonal_(module.weight, 0.01)
+            nn.init.zeros_(module.bias)
+        nn.init.normal_(self.keys.weight, std=0.01)
+
+    def forward(self, inputs: Inputs) -> Output:
+        """Evaluates a batch."""
+        patches = _patch_numbers(inputs.observations)
+        features = self.trunk(self._trunk_input(inputs.observations, patches))
+        maps = self._placement_maps(inputs.observations, patches[:, :NUM_OFFERED], features)
+        scores = maps.view(-1)[inputs.rows * maps[0].numel() + inputs.places]
+        log_probabilities, entropies = _hierarchical_policy(self.kind(features), scores, inputs.rows, inputs.kinds)
+        return Output(log_probabilities, entropies, self.value(features).squeeze(1))
+
+    def _trunk_input(self, observations: Tensor, patches: Tensor) -> Tensor:
+        """Everything that is on the table; patches of the circle by their prices, income and size."""
+        circle = self.patch_features[patches].flatten(1)
+        return torch.cat([_without_circle(observations), circle], 1)
+
+    def _placement_maps(self, observations: Tensor, offered: Tensor, features: Tensor) -> Tensor:
+        """Scores of all placements, ``(n, 25, 81)``: 24 maps for slots and orientations and one for special patches."""
+        quilts = observations[:, SLICES["quilts"]][:, :NUM_CELLS]
+        cells = torch.relu(self._windows(quilts))
+        keys = self.keys.weight.view(NUM_PATCHES + 1, -1)[offered].view(len(quilts), -1, self.config.channels)
+        special = self.special_key.expand(len(quilts), 1, -1)
+        keys = torch.cat([keys, special], 1) * (1 + self.modulation(features)).unsqueeze(1)
+        return torch.bmm(keys, cells)
+
+    def _windows(self, quilts: Tensor) -> Tensor:
+        """The convolution of quilts ``(n, 81)`` with walls around them, as one product with its dense matrix.
+
+        A convolution with one input channel is linear in 81 numbers; the matrix product is several times faster.
+        """
+        padding = (_WINDOW_BEFORE, _WINDOW_AFTER) * 2
+        one_hot = torch.eye(NUM_CELLS, device=quilts.device).view(NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE)
+        matrix = functional.conv2d(functional.pad(one_hot, padding), self.window.weight)
+        walls = self.window(functional.pad(torch.zeros_like(one_hot[:1]), padding, value=1.0))
+        return torch.addmm(walls.view(1, -1), quilts, matrix.view(NUM_CELLS, -1)).view(
+            len(quilts), self.config.channels, NUM_CELLS
+        )
+
+
+def _hierarchical_policy(
+    kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Log-probabilities of the legal actions and entropies of the states.
+
+    Args:
+        kind_logits: ``(n, NUM_KINDS)``.
+        scores: ``(total,)``, logits of the placements within their kind.
+        rows: ``(total,)``, the state that each belongs to.
+        kinds: ``(total,)``.
+    """
+    groups = rows * NUM_KINDS + kinds
+    highest = scores.new_full((kind_logits.numel(),), -torch.inf)
+    highest = highest.scatter_reduce(0, groups, scores.detach(), "amax")
+    centered = scores - highest[groups]
+    sums = torch.zeros_like(highest).index_add(0, groups, centered.exp())
+    placement = centered - sums.clamp(min=1e-30).log()[groups]
+    placement_entropies = torch.zeros_like(highest).index_add(0, groups, -placement.exp() * placement)
+    possible = (sums > 0).view_as(kind_logits)
+    kind = torch.log_softmax(kind_logits.masked_fill(~possible, -1e9), 1)
+    probabilities = kind.exp()
+    entropies = (probabilities * (placement_entropies.view_as(kind) - kind)).sum(1)
+    return kind.view(-1)[groups] + placement, entropies
+
+
+def _patch_numbers(observations: Tensor) -> Tensor:
+    """The circle as ``index + 1`` of each patch, 0 behind its end, int64 ``(n, 33)``."""
+    return (observations[:, SLICES["circle"]] * NUM_PATCHES).round().long()
+
+
+def _without_circle(observations: Tensor) -> Tensor:
+    circle = SLICES["circle"]
+    return torch.cat([observations[:, : circle.start], observations[:, circle.stop :]], 1)
+
+
+def _trunk_inputs() -> int:
+    return OBSERVATION_SIZE - NUM_PATCHES + NUM_PATCHES * _PATCH_FEATURES
+
+
+def _patch_features() -> Tensor:
+    """Size, prices and income of every patch in the scale of the observation, ``(34, 4)``; row 0 is no patch."""
+    table = torch.from_numpy(observation.OFFERED_TABLE[:, -_PATCH_FEATURES:])
+    return torch.cat([torch.zeros(1, _PATCH_FEATURES), table])

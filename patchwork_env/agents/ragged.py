@@ -1,0 +1,122 @@
+"""Legal actions of a batch as one flat list, and choices from such lists.
+
+Rows of very different lengths lie one behind the other: a state has 79 legal actions on average and at most 1345
+of 2026, so lists cost a fraction of masks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env.patchwork import engine
+from patchwork_env.patchwork.state import States
+
+
+class LegalLists(NamedTuple):
+    """Legal actions of ``n`` states, ``total`` in all.
+
+    Attributes:
+        counts: int64 ``(n,)``, legal actions of each state.
+        actions: int64 ``(total,)``, all of them, state by state, ascending within each.
+        rows: int64 ``(total,)``, the state that each belongs to.
+    """
+
+    counts: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+
+    def position_of(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Where one legal action per state, int64 ``(n,)``, stands in the list."""
+        return _positions(self.counts, self.actions, actions)
+
+
+def legal_lists(states: States) -> LegalLists:
+    """Lists the legal actions of states, none of which is over."""
+    counts = np.empty(len(states), np.int64)
+    buffer = np.empty(len(states) * engine.MAX_LEGAL_ACTIONS, np.int16)
+    total = engine.list_games(states, counts, buffer)
+    return LegalLists(counts, buffer[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
+
+
+@kernel
+def _positions(
+    counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    positions = np.empty(len(counts), np.int64)
+    begin = 0
+    for row in range(len(counts)):
+        positions[row] = begin + np.searchsorted(actions[begin : begin + counts[row]], chosen[row])
+        begin += counts[row]
+    return positions
+
+
+@kernel
+def sample(
+    counts: npt.NDArray[np.int64], log_probabilities: npt.NDArray[np.float32], uniforms: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int64]:
+    """One position of the flat list per row, drawn from the row's distribution.
+
+    Args:
+        counts: ``(n,)`` lengths of the rows.
+        log_probabilities: ``(total,)``.
+        uniforms: ``(n,)`` random numbers in 0 ... 1.
+
+    Returns:
+        ``(n,)`` positions in ``0 ... total - 1``.
+    """
+    positions = np.empty(len(counts), np.int64)
+    begin = 0
+    for row in range(len(counts)):
+        end = begin + counts[row]
+        left = uniforms[row]
+        position = begin
+        while position < end - 1:
+            left -= np.exp(np.float64(log_probabilities[position]))
+            if left < 0:
+                break
+            position += 1
+        positions[row] = position
+        begin = end
+    return positions
+
+
+@kernel
+def most_probable(
+    counts: npt.NDArray[np.int64],
+    kinds: npt.NDArray[np.int64],
+    log_probabilities: npt.NDArray[np.float32],
+    num_kinds: int,
+) -> npt.NDArray[np.int64]:
+    """One position of the flat list per row: the most probable action of the most probable kind.
+
+    The most probable action alone would favor advancing, whose probability is not split among placements.
+
+    Args:
+        counts: ``(n,)`` lengths of the rows.
+        kinds: ``(total,)``, in ``0 ... num_kinds - 1``.
+        log_probabilities: ``(total,)``.
+        num_kinds: Number of kinds.
+
+    Returns:
+        ``(n,)`` positions in ``0 ... total - 1``; the first one on ties.
+    """
+    positions = np.empty(len(counts), np.int64)
+    of_kind = np.empty(num_kinds)
+    begin = 0
+    for row in range(len(counts)):
+        end = begin + counts[row]
+        of_kind[:] = 0.0
+        for position in range(begin, end):
+            of_kind[kinds[position]] += np.exp(np.float64(log_probabilities[position]))
+        best_kind = np.argmax(of_kind)
+        best, best_value = begin, -np.inf
+        for position in range(begin, end):
+            if kinds[position] == best_kind and log_probabilities[position] > best_value:
+                best, best_value = position, log_probabilities[position]
+        positions[row] = best
+        begin = end
+    return positions
