@@ -1,0 +1,110 @@
+"""Proximal policy optimization (Schulman et al. 2017) on lists of legal actions."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.patchwork.state import States
+from training.advantages import advantages
+from training.config import Ppo
+from training.rollout import Rollout
+
+
+class DivergenceError(RuntimeError):
+    """The loss is no longer a finite number."""
+
+
+class PpoLearner:
+    """Improves a network by rollouts.
+
+    Args:
+        network: Changed in place.
+        config: The algorithm's parameters.
+    """
+
+    def __init__(self, network: PatchworkNetwork, config: Ppo) -> None:
+        self.network = network
+        self.config = config
+        self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate.start, eps=1e-5)
+
+    def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
+        """Some epochs over the learner's decisions of a rollout.
+
+        Args:
+            rollout: What the present network played.
+            progress: Fraction of the run that is over, for the schedules.
+            random: Shuffles the decisions.
+
+        Returns:
+            Mean losses and diagnostics.
+
+        Raises:
+            DivergenceError: The loss is not finite.
+        """
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.learning_rate.at(progress)
+        batch = _Batch(rollout, self.config)
+        metrics: list[dict[str, Tensor]] = []
+        for _ in range(self.config.epochs):
+            order = random.permutation(len(batch.actions))
+            for begin in range(0, len(order), self.config.minibatch_size):
+                chosen = order[begin : begin + self.config.minibatch_size]
+                metrics.append(self._step(batch, chosen, self.config.entropy_coefficient.at(progress)))
+        means = {name: float(torch.stack([m[name] for m in metrics]).mean()) for name in metrics[0]}
+        return means | {"explained_variance": batch.explained_variance}
+
+    def _step(self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float) -> dict[str, Tensor]:
+        loss, metrics = self._loss(batch, chosen, entropy_coefficient)
+        if not torch.isfinite(loss):
+            raise DivergenceError(f"the loss is {loss.item()}: {({k: v.item() for k, v in metrics.items()})}")
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.max_gradient_norm)
+        self.optimizer.step()
+        return metrics | {"gradient_norm": norm.detach()}
+
+    def _loss(
+        self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        device = self.network.patch_features.device
+        inputs, legal = encode(batch.states[chosen])
+        positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
+        old, advantage, returns = (
+            torch.from_numpy(array[chosen]).to(device) for array in (batch.log_probabilities, batch.advantages, batch.returns)
+        )  # fmt: skip
+        output = self.network(inputs.to(device))
+        log_ratio = output.log_probabilities[positions] - old
+        ratio = log_ratio.exp()
+        clipped = ratio.clamp(1 - self.config.clip_range, 1 + self.config.clip_range)
+        policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
+        value_loss = (output.values - returns).square().mean()
+        entropy = output.entropies.mean()
+        loss = policy_loss + self.config.value_coefficient * value_loss - entropy_coefficient * entropy
+        metrics = {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "kl": (ratio - 1 - log_ratio).mean(),
+            "clip_fraction": ((ratio - 1).abs() > self.config.clip_range).float().mean(),
+        }
+        return loss, {name: value.detach() for name, value in metrics.items()}
+
+
+class _Batch:
+    """The learner's decisions of a rollout, one behind the other, with normalized advantages."""
+
+    def __init__(self, rollout: Rollout, config: Ppo) -> None:
+        decisions = rollout.decisions
+        learning = decisions.learning
+        estimates = advantages(decisions, config.discount, config.gae_lambda)[learning]
+        values = decisions.values[learning]
+        self.states: States = rollout.states[learning]
+        self.actions = rollout.actions[learning]
+        self.log_probabilities = rollout.log_probabilities[learning]
+        self.returns = estimates + values
+        self.advantages = (estimates - estimates.mean()) / (estimates.std() + 1e-8)
+        self.explained_variance = 1 - float(estimates.var() / (self.returns.var() + 1e-8))

@@ -1,0 +1,132 @@
+"""Self-play: collects turns of many games, against the present self and past ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from patchwork_env.agents import ragged
+from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from training.advantages import Decisions
+from training.config import Reward
+
+
+@dataclass
+class Rollout:
+    """``T`` turns of ``N`` games.
+
+    Attributes:
+        states: ``(T, N)`` state records before each turn.
+        actions: int64 ``(T, N)``.
+        log_probabilities: float32 ``(T, N)``, of the actions when they were chosen.
+        decisions: What advantages need.
+        statistics: Means over the games that ended, and the learner's win rate against past selves.
+    """
+
+    states: States
+    actions: npt.NDArray[np.int64]
+    log_probabilities: npt.NDArray[np.float32]
+    decisions: Decisions
+    statistics: dict[str, float]
+
+
+class Choice:
+    """What a network chooses for a batch of states.
+
+    Attributes:
+        actions: int64 ``(n,)``, drawn from the policy.
+        log_probabilities: float32 ``(n,)``, of the actions.
+        values: float32 ``(n,)``.
+    """
+
+    def __init__(self, network: PatchworkNetwork, states: States, random: np.random.Generator) -> None:
+        inputs, legal = encode(states)
+        device = network.patch_features.device
+        with torch.inference_mode():
+            output = network(inputs.to(device))
+        log_probabilities = output.log_probabilities.cpu().numpy()
+        chosen = ragged.sample(legal.counts, log_probabilities, random.random(len(states)))
+        self.actions = legal.actions[chosen]
+        self.log_probabilities = log_probabilities[chosen]
+        self.values = output.values.cpu().numpy()
+
+
+class SelfPlay:
+    """Plays the learner in all games of a batch; in the last ones against a past self.
+
+    Args:
+        env: The games; their states are all that is used.
+        reward: What the game is worth.
+        league_fraction: Fraction of the games that is played against a past self, if there is one.
+    """
+
+    def __init__(self, env: SelfPlayVectorEnv, reward: Reward, league_fraction: float) -> None:
+        self.env = env
+        self.reward = reward
+        self.num_league_games = round(league_fraction * env.num_envs)
+        games = np.arange(env.num_envs)
+        self._is_league_game = games >= env.num_envs - self.num_league_games
+        self._learner_seats = (games % 2).astype(np.uint8)
+
+    def collect(
+        self, learner: PatchworkNetwork, past_self: PatchworkNetwork | None, turns: int, random: np.random.Generator
+    ) -> Rollout:
+        """Plays ``turns`` turns in every game."""
+        env, shape = self.env, (turns, self.env.num_envs)
+        states = np.empty(shape, env.states.dtype)
+        actions = np.zeros(shape, np.int64)
+        log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        players, learning = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
+        winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
+        for t in range(turns):
+            states[t], players[t] = env.states, env.current_players
+            learning[t] = self._learner_moves(past_self)
+            mine = np.flatnonzero(learning[t])
+            choice = Choice(learner, env.states[mine], random)
+            actions[t, mine] = choice.actions
+            log_probabilities[t, mine], values[t, mine] = choice.log_probabilities, choice.values
+            theirs = np.flatnonzero(~learning[t])
+            if past_self is not None and len(theirs):
+                actions[t, theirs] = Choice(past_self, env.states[theirs], random).actions
+            env.step(actions[t])
+            winners[t], scores[t] = env.winners, env.final_scores
+        ends = winners >= 0
+        last_values = Choice(learner, env.states, random).values
+        decisions = Decisions(
+            players, learning, values, self._rewards(winners, scores), ends, env.current_players.copy(), last_values
+        )
+        statistics = self._statistics(winners, scores, states, past_self is not None)
+        return Rollout(states, actions, log_probabilities, decisions, statistics)
+
+    def _learner_moves(self, past_self: PatchworkNetwork | None) -> npt.NDArray[np.bool_]:
+        if past_self is None:
+            return np.ones(self.env.num_envs, np.bool_)
+        return ~self._is_league_game | (self.env.current_players == self._learner_seats)
+
+    def _rewards(self, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.int16]) -> npt.NDArray[np.float32]:
+        """Both players' rewards of every turn, ``(T, N, 2)``: zero unless the turn ended the game."""
+        outcome = np.where(winners == 0, 1.0, -1.0)
+        margin = np.clip((scores[..., 0] - scores[..., 1]) / self.reward.margin_scale, -1, 1)
+        first = (winners >= 0) * (self.reward.outcome * outcome + self.reward.margin * margin)
+        return np.stack([first, -first], -1).astype(np.float32)
+
+    def _statistics(
+        self, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.int16], states: States, league: bool
+    ) -> dict[str, float]:
+        ends = winners >= 0
+        if not ends.any():
+            return {}
+        statistics = {
+            "score": float(scores[ends].mean()),
+            "turns_per_game": winners.size / ends.sum(),
+            "bonus_tiles": float((states["bonus_owner"][ends] < 2).mean()),
+        }
+        league_ends = ends & self._is_league_game
+        if league and league_ends.any():
+            statistics["win_rate_against_past_self"] = float((winners == self._learner_seats)[league_ends].mean())
+        return statistics
