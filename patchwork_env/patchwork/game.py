@@ -18,7 +18,13 @@ from patchwork_env.patchwork.components import (
     START_PATCH,
     VARIANTS,
 )
-from patchwork_env.patchwork.options import as_integer, check_circle, check_player, check_variant, seed_streams
+from patchwork_env.patchwork.options import (
+    as_integer,
+    check_circle,
+    check_player,
+    check_variant,
+    seed_streams,
+)
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 EMPTY = -1
@@ -147,7 +153,9 @@ class Game:
         """Covered cells of a player's quilt, bool, shape ``(9, 9)``."""
         upper, lower = self._state[0]["quilt"][check_player(player)].tolist()
         bits = upper | lower << 18
-        return np.array([bits >> cell & 1 for cell in range(QUILT_SIZE**2)], bool).reshape(QUILT_SIZE, QUILT_SIZE)
+        return np.array([bits >> cell & 1 for cell in range(QUILT_SIZE**2)], bool).reshape(
+            QUILT_SIZE, QUILT_SIZE
+        )
 
     def layout(self, player: int) -> npt.NDArray[np.int8]:
         """Which piece covers each cell, int8, shape ``(9, 9)``.
@@ -188,7 +196,7 @@ class Game:
         Raises:
             IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
         """
-        index = _as_action(action)
+        index = check_action(action)
         if not engine.play(self._state, 0, index):
             raise IllegalActionError(self._why_illegal(index))
         self._history.append(index)
@@ -199,7 +207,7 @@ class Game:
         Raises:
             IllegalActionError: The action is not legal.
         """
-        index = _as_action(action)
+        index = check_action(action)
         if not engine.is_legal(self._state, 0, index):
             raise IllegalActionError(self._why_illegal(index))
         return decode(index, self.offered)
@@ -262,7 +270,7 @@ class Game:
     def move_text(self, action: SupportsIndex) -> str:
         """The word for a legal action; see :mod:`~patchwork_env.patchwork.notation`."""
         self.decode(action)
-        return notation.move_text(_as_action(action), self.offered)
+        return notation.move_text(check_action(action), self.offered)
 
     def parse_move(self, text: str) -> int:
         """The legal action of a word, the inverse of :meth:`move_text`.
@@ -307,7 +315,11 @@ class Game:
         origin = Game.from_state(self._origin)
         fields = {"variant": origin.special_patches, "first": str(origin.current_player)}
         fields["circle"] = ",".join(map(str, origin.circle))
-        if len(origin.circle) == NUM_PATCHES and origin.circle[-1] == START_PATCH and _set_up_game(fields) == origin:
+        if (
+            len(origin.circle) == NUM_PATCHES
+            and origin.circle[-1] == START_PATCH
+            and _set_up_game(fields) == origin
+        ):
             return fields
         return {"state": origin.to_bytes().hex()}
 
@@ -323,7 +335,11 @@ class Game:
         return text(self)
 
     def __repr__(self) -> str:
-        over = f"over, won by player {self.winner()}" if self.is_over else f"player {self.current_player} to move"
+        over = (
+            f"over, won by player {self.winner()}"
+            if self.is_over
+            else f"player {self.current_player} to move"
+        )
         return f"<Patchwork game: positions {self.positions}, scores {self.scores()}, {over}>"
 
     # --- details ------------------------------------------------------------------------------------------
@@ -346,7 +362,12 @@ class Game:
         )
 
 
-def _as_action(action: SupportsIndex) -> int:
+def check_action(action: SupportsIndex) -> int:
+    """``action`` as an int.
+
+    Raises:
+        IllegalActionError: It is not an integer of ``0 ... NUM_ACTIONS - 1``.
+    """
     try:
         index = as_integer(action, "an action")
     except ValueError as error:

@@ -35,6 +35,14 @@ def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
     return value
 
 
+def check_at_least_one(number: Any, what: str) -> int:
+    """A number of things, at least 1."""
+    value = as_integer(number, what)
+    if value < 1:
+        raise ValueError(f"{what} is {value}; it must be at least 1")
+    return value
+
+
 def check_player(player: Any, what: str = "player") -> int:
     """A player's number."""
     number = as_integer(player, what)
@@ -60,7 +68,9 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
     """A permutation of all patches that ends in the 1x2 patch."""
     patches = [as_integer(patch, "a patch in the circle") for patch in circle]
     if len(patches) != NUM_PATCHES:
-        raise ValueError(f"the circle has {len(patches)} patches; it must hold each of 0 to {NUM_PATCHES - 1} once")
+        raise ValueError(
+            f"the circle has {len(patches)} patches; it must hold each of 0 to {NUM_PATCHES - 1} once"
+        )
     unknown = sorted(set(patches) - set(range(NUM_PATCHES)))
     if unknown:
         raise ValueError(f"the circle holds {unknown}; patches are 0 to {NUM_PATCHES - 1}")
@@ -68,7 +78,9 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
     if missing:
         raise ValueError(f"the circle repeats patches and lacks {missing}; it must hold each patch once")
     if patches[-1] != START_PATCH:
-        raise ValueError(f"the circle ends in patch {patches[-1]}; it must end in patch {START_PATCH}, the 1x2 patch")
+        raise ValueError(
+            f"the circle ends in patch {patches[-1]}; it must end in patch {START_PATCH}, the 1x2 patch"
+        )
     return patches
 
 

@@ -12,7 +12,13 @@ from patchwork_env.patchwork import engine, observation
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
 from patchwork_env.patchwork.game import Game, IllegalActionError
-from patchwork_env.patchwork.options import as_integer, check_first_player, check_seed, check_variant, seed_streams
+from patchwork_env.patchwork.options import (
+    check_at_least_one,
+    check_first_player,
+    check_seed,
+    check_variant,
+    seed_streams,
+)
 from patchwork_env.patchwork.state import States, empty_states
 
 
@@ -59,7 +65,7 @@ class SelfPlayVectorEnv:
         observations: bool = True,
         threads: int | None = 1,
     ) -> None:
-        self.num_envs = _at_least_one(num_envs, "num_envs")
+        self.num_envs = check_at_least_one(num_envs, "num_envs")
         self.threads = _available_threads(threads)
         self.special_patches = VARIANTS[check_variant(special_patches)]
         self._first_player = check_first_player(first_player)
@@ -84,7 +90,9 @@ class SelfPlayVectorEnv:
         seed = check_seed(seed)
         self._streams = seed_streams(seed, self.num_envs)
         self._sampling_streams = ~self._streams
-        engine.restart_games(self.states, self._streams, check_variant(self.special_patches), self._first_player)
+        engine.restart_games(
+            self.states, self._streams, check_variant(self.special_patches), self._first_player
+        )
         self.winners[:] = -1
         self._describe()
 
@@ -168,13 +176,6 @@ class SelfPlayVectorEnv:
         return array
 
 
-def _at_least_one(number: Any, what: str) -> int:
-    value = as_integer(number, what)
-    if value < 1:
-        raise ValueError(f"{what} is {value}; it must be at least 1")
-    return value
-
-
 def _available_threads(threads: int | None) -> int:
     limit = int(numba.config.NUMBA_NUM_THREADS)
-    return limit if threads is None else min(_at_least_one(threads, "threads"), limit)
+    return limit if threads is None else min(check_at_least_one(threads, "threads"), limit)
