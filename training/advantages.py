@@ -15,7 +15,7 @@ class Decisions(NamedTuple):
 
     Attributes:
         players: uint8 ``(T, N)``, who moved.
-        learning: bool ``(T, N)``, whether the move is the learner's and its value is known.
+        learning: bool ``(T, N)``, whether the move is a decision of the learner, whose value is known.
         values: float32 ``(T, N)``, the return that the mover expected.
         rewards: float32 ``(T, N, 2)``, both players' rewards after the move.
         ends: bool ``(T, N)``, whether the move ended its game.

@@ -59,6 +59,8 @@ class Choice:
 class SelfPlay:
     """Plays the learner in all games of a batch; in the last ones against a past self.
 
+    A turn with a single legal action is no decision: nobody is asked, and nothing is learned from it.
+
     Args:
         env: The games; their states are all that is used.
         reward: What the game is worth.
@@ -85,12 +87,14 @@ class SelfPlay:
         winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
         for t in range(turns):
             states[t], players[t] = env.states, env.current_players
-            learning[t] = self._learner_moves(past_self)
+            has_choice = env.counts > 1
+            actions[t] = env.random_actions  # right where there is no choice
+            learning[t] = has_choice & self._learner_moves(past_self)
             mine = np.flatnonzero(learning[t])
             choice = Choice(learner, env.states[mine], random)
             actions[t, mine] = choice.actions
             log_probabilities[t, mine], values[t, mine] = choice.log_probabilities, choice.values
-            theirs = np.flatnonzero(~learning[t])
+            theirs = np.flatnonzero(has_choice & ~learning[t])
             if past_self is not None and len(theirs):
                 actions[t, theirs] = Choice(past_self, env.states[theirs], random).actions
             env.step(actions[t])
