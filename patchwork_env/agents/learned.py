@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.base import Agent
+from patchwork_env.agents.base import Actions, BatchAgent, check_running
 from patchwork_env.agents.checkpoint import load_policy
 from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork, encode
-from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import States
 
 
-class LearnedAgent(Agent):
+class LearnedAgent(BatchAgent):
     """Plays a policy network, without search.
 
     Args:
@@ -35,16 +33,13 @@ class LearnedAgent(Agent):
         self.sample = sample
         self.reseed(seed)
 
-    def reseed(self, seed: int | None) -> None:
+    def reseed(self, seed: int | None = None) -> None:
         """Starts the random numbers of ``sample`` anew."""
         self._random = np.random.default_rng(seed)
 
-    def act(self, game: Game) -> int:
-        """A legal action for the current player; the game is left as it was."""
-        return int(self.act_batch(game.state)[0])
-
-    def act_batch(self, states: States) -> npt.NDArray[np.int64]:
-        """A legal action for the current player of every game, int64 ``(n,)``; no game may be over."""
+    def act_batch(self, states: States) -> Actions:
+        """A legal action for the current player of every game, int64 ``(n,)``."""
+        check_running(states)
         inputs, legal = encode(states)
         device = self.network.patch_features.device
         with torch.inference_mode():
