@@ -6,9 +6,9 @@ It chooses in two steps.
    income at every income mark ahead, minus its price, minus the spaces that the token moves: a space is worth
    the one button that advancing earns. It buys the patch worth most, on equal terms that in the lower slot.
    Advancing is worth 0 by the same measure, and preferred to a patch worth 0.
-2. *Where?* Where the empty cells hang together best. The measure is how many joints are left, pairs of
-   neighboring empty cells. A patch that touches the border and covered cells leaves many; one that encloses
-   cells leaves few. Special patches follow the same rule. On equal terms it takes the lower action.
+2. *Where?* Where the empty cells hang together best. The measure is how many joints are left: pairs of
+   neighboring empty cells. Contact with the border and with covered cells saves joints, and cells that become
+   holes lose theirs. Special patches follow the same rule. On equal terms it takes the lower action.
 """
 
 from __future__ import annotations
@@ -25,34 +25,36 @@ from patchwork_env.patchwork.components import (
     NUM_OFFERED,
     PATCHES,
     PENALTY_PER_EMPTY_CELL,
+    QUILT_SIZE,
 )
 from patchwork_env.patchwork.engine import (
-    _WORD,
     FOOTPRINTS,
+    FULL_WORD,
     INCOMES,
     INCOMES_UP_TO,
     NUM_MAPS,
     PRICES,
+    SECOND_WORD_ROW,
     SPECIAL_MAP,
     TIMES,
     LegalSet,
-    _words,
     legal,
+    placed_words,
 )
 from patchwork_env.patchwork.state import States
 from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 _U = np.uint64
-_U1, _ROW = _U(1), _U(9)
-_FIRST_LOWER_ANCHOR = 18
-_ROWS_0_TO_4 = _U((1 << 45) - 1)
-_ROWS_5_TO_8 = _U(((1 << 36) - 1) << 27)  # in word 1, which starts with row 2
+_U1, _ROW = _U(1), _U(QUILT_SIZE)
+_FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
+_ROWS_0_TO_4 = _U((1 << 5 * QUILT_SIZE) - 1)
+_ROWS_5_TO_8 = _U(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
 _SIZES = np.array([patch.size for patch in PATCHES], np.int64)
-_NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(63) if bit % 9 != 8))
+_NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(63) if (bit + 1) % QUILT_SIZE))
 
 
 class GreedyAgent(BatchAgent):
-    """Buys the patch that is worth most now and places it where it leaves the fewest holes; without chance."""
+    """Buys the patch that is worth most now and places it where it leaves the fewest holes."""
 
     name = "greedy"
 
@@ -111,7 +113,7 @@ def patch_value(states: States, i: int, patch: int) -> int:
     incomes_ahead = INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space]
     gain = PENALTY_PER_EMPTY_CELL * _SIZES[patch] + INCOMES[patch] * np.int64(incomes_ahead)
     cost = PRICES[patch] + min(np.int64(TIMES[patch]), LAST_SPACE - space)
-    return np.int64(gain - cost)
+    return int(gain - cost)
 
 
 @kernel
@@ -147,9 +149,9 @@ def _joints_left(states: States, i: int, footprint: np.uint64, anchor: int) -> i
     Each pair counts where its upper or left cell lies: in rows 0-4, read from word 0, or in rows 5-8, read
     from word 1. Both words hold the row below as well.
     """
-    word_0, word_1 = _words(footprint, anchor)
+    word_0, word_1 = placed_words(footprint, anchor)
     quilt = states[i]["quilt"][states[i]["current_player"]]
-    empty_0, empty_1 = ~(quilt[0] | word_0) & _WORD, ~(quilt[1] | word_1) & _WORD
+    empty_0, empty_1 = ~(quilt[0] | word_0) & FULL_WORD, ~(quilt[1] | word_1) & FULL_WORD
     return _joints(empty_0, _ROWS_0_TO_4) + _joints(empty_1, _ROWS_5_TO_8)
 
 

@@ -55,13 +55,15 @@ MAX_LEGAL_ACTIONS = 1345
 """The most legal actions in any state."""
 
 _WORD_ROWS = 7
-_SECOND_WORD_ROW = QUILT_SIZE - _WORD_ROWS
+SECOND_WORD_ROW = QUILT_SIZE - _WORD_ROWS
+"""The row with which word 1 of a quilt starts, and the first row of the anchors found in it."""
 _U = np.uint64
 _U1 = _U(1)
-_SPLIT = _U(_SECOND_WORD_ROW * QUILT_SIZE)  # bits of rows 0-1
-_WORD = _U((1 << (_WORD_ROWS * QUILT_SIZE)) - 1)
-_FIRST_ROWS = _U((1 << (_SECOND_WORD_ROW * QUILT_SIZE)) - 1)
-_LAST_ROWS = _U(_WORD_ROWS * QUILT_SIZE - _SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
+_SPLIT = _U(SECOND_WORD_ROW * QUILT_SIZE)  # bits of rows 0-1
+FULL_WORD = _U((1 << (_WORD_ROWS * QUILT_SIZE)) - 1)
+"""All cells of a word of a quilt."""
+_FIRST_ROWS = _U((1 << (SECOND_WORD_ROW * QUILT_SIZE)) - 1)
+_LAST_ROWS = _U(_WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
 _MAX_SIZE = max(patch.size for patch in PATCHES)
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 
@@ -82,9 +84,9 @@ def _anchors_that_fit(patch: int, orientation: int) -> tuple[int, int]:
     if cells is None:
         return 0, 0
     anchors = [divmod(a, QUILT_SIZE) for a in range(NUM_CELLS) if fits(cells, *divmod(a, QUILT_SIZE))]
-    upper = [anchor for anchor in anchors if anchor[0] < _SECOND_WORD_ROW]
-    lower = [anchor for anchor in anchors if anchor[0] >= _SECOND_WORD_ROW]
-    return _bits(upper), _bits(lower, _SECOND_WORD_ROW)
+    upper = [anchor for anchor in anchors if anchor[0] < SECOND_WORD_ROW]
+    lower = [anchor for anchor in anchors if anchor[0] >= SECOND_WORD_ROW]
+    return _bits(upper), _bits(lower, SECOND_WORD_ROW)
 
 
 def _shift_table() -> npt.NDArray[np.uint64]:
@@ -106,7 +108,7 @@ def _square_table() -> npt.NDArray[np.uint64]:
     corners = [divmod(a, QUILT_SIZE - BONUS_SQUARE + 1) for a in range((QUILT_SIZE - BONUS_SQUARE + 1) ** 2)]
     squares: list[list[Cell]] = [[(top + r, left + c) for r in span for c in span] for top, left in corners]
     upper = [_bits(cell for cell in square if cell[0] < _WORD_ROWS) for square in squares]
-    lower = [_bits((c for c in square if c[0] >= _SECOND_WORD_ROW), _SECOND_WORD_ROW) for square in squares]
+    lower = [_bits((c for c in square if c[0] >= SECOND_WORD_ROW), SECOND_WORD_ROW) for square in squares]
     return np.array([upper, lower], np.uint64).T.copy()
 
 
@@ -212,8 +214,8 @@ def legal(states: States, i: int, anchors: LegalSet) -> int:
     if is_over(states, i):
         return 0
     player = states[i]["current_player"]
-    empty_0 = states[i]["quilt"][player, 0] ^ _WORD
-    empty_1 = states[i]["quilt"][player, 1] ^ _WORD
+    empty_0 = states[i]["quilt"][player, 0] ^ FULL_WORD
+    empty_1 = states[i]["quilt"][player, 1] ^ FULL_WORD
     if states[i]["pending_special"]:
         anchors[0, SPECIAL_MAP] = empty_0 & _FIRST_ROWS
         anchors[1, SPECIAL_MAP] = empty_1
@@ -229,7 +231,9 @@ def legal(states: States, i: int, anchors: LegalSet) -> int:
 
 
 @kernel(inline=True)
-def _place_everywhere(empty_0: np.uint64, empty_1: np.uint64, patch: int, anchors: LegalSet, first: int) -> None:
+def _place_everywhere(
+    empty_0: np.uint64, empty_1: np.uint64, patch: int, anchors: LegalSet, first: int
+) -> None:
     """Writes the anchors of all eight orientations of a patch to the maps from ``first`` on."""
     for o in range(NUM_ORIENTATIONS):
         upper, lower = FITS[patch, 0, o], FITS[patch, 1, o]
@@ -264,26 +268,26 @@ def is_legal(states: States, i: int, action: int) -> bool:
 
 @kernel
 def _fits(patch: int, orientation: int, anchor: int) -> bool:
-    first_word_anchors = _SECOND_WORD_ROW * QUILT_SIZE
+    first_word_anchors = SECOND_WORD_ROW * QUILT_SIZE
     if anchor < first_word_anchors:
         return (FITS[patch, 0, orientation] >> _U(anchor)) & _U1 != 0
     return (FITS[patch, 1, orientation] >> _U(anchor - first_word_anchors)) & _U1 != 0
 
 
 @kernel
-def _words(footprint: np.uint64, anchor: int) -> tuple[np.uint64, np.uint64]:
+def placed_words(footprint: np.uint64, anchor: int) -> tuple[np.uint64, np.uint64]:
     """The two quilt words that a footprint covers when its bounding box starts at cell ``anchor``."""
-    first_word_anchors = _SECOND_WORD_ROW * QUILT_SIZE
+    first_word_anchors = SECOND_WORD_ROW * QUILT_SIZE
     if anchor < first_word_anchors:
         word_0 = footprint << _U(anchor)
         return word_0, word_0 >> _SPLIT
     word_1 = footprint << _U(anchor - first_word_anchors)
-    return (word_1 << _SPLIT) & _WORD, word_1
+    return (word_1 << _SPLIT) & FULL_WORD, word_1
 
 
 @kernel
 def _overlaps(states: States, i: int, player: int, footprint: np.uint64, anchor: int) -> bool:
-    word_0, word_1 = _words(footprint, anchor)
+    word_0, word_1 = placed_words(footprint, anchor)
     quilt = states[i]["quilt"]
     return (quilt[player, 0] & word_0) != 0 or (quilt[player, 1] & word_1) != 0
 
@@ -302,7 +306,7 @@ def nth_legal(anchors: LegalSet, n: int) -> int:
         n -= upper
         lower = popcount(anchors[1, k])
         if n < lower:
-            return FIRST_BUY + k * NUM_CELLS + _SECOND_WORD_ROW * QUILT_SIZE + nth_bit(anchors[1, k], n)
+            return FIRST_BUY + k * NUM_CELLS + SECOND_WORD_ROW * QUILT_SIZE + nth_bit(anchors[1, k], n)
         n -= lower
     return -1
 
@@ -322,7 +326,7 @@ def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
     for k in range(NUM_MAPS):
         for word in range(2):
             bits = anchors[word, k]
-            first = FIRST_BUY + k * NUM_CELLS + word * _SECOND_WORD_ROW * QUILT_SIZE
+            first = FIRST_BUY + k * NUM_CELLS + word * SECOND_WORD_ROW * QUILT_SIZE
             while bits:
                 actions[count] = first + lowest_bit(bits)
                 count += 1
@@ -422,7 +426,7 @@ def _take_from_circle(states: States, i: int, slot: int) -> None:
 @kernel
 def _cover(states: States, i: int, player: int, footprint: np.uint64, anchor: int) -> None:
     """Covers cells of a quilt and hands out the bonus tile if that completes its square."""
-    word_0, word_1 = _words(footprint, anchor)
+    word_0, word_1 = placed_words(footprint, anchor)
     quilt = states[i]["quilt"]
     quilt[player, 0] |= word_0
     quilt[player, 1] |= word_1
