@@ -90,6 +90,7 @@ class SelfPlayVectorEnv:
         seed = check_seed(seed)
         self._streams = seed_streams(seed, self.num_envs)
         self._sampling_streams = ~self._streams
+        self._sampled_from = self._sampling_streams.copy()  # as they were before the last draw
         engine.restart_games(
             self.states, self._streams, check_variant(self.special_patches), self._first_player
         )
@@ -118,7 +119,7 @@ class SelfPlayVectorEnv:
         return {
             "states": self.states.view(np.uint8).copy(),
             "streams": self._streams.copy(),
-            "sampling_streams": self._sampling_streams.copy(),
+            "sampling_streams": self._sampled_from.copy(),
         }
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> None:
@@ -144,6 +145,7 @@ class SelfPlayVectorEnv:
     def _describe(self) -> None:
         describe = engine.describe_games if self.threads == 1 else engine.describe_games_in_parallel
         streams = self._sampling_streams
+        self._sampled_from[:] = streams
         self._in_threads(describe, self.states, streams, self.counts, self.masks, self.random_actions)
         if len(self.observations):
             serial, parallel = observation.write_observations, observation.write_observations_in_parallel

@@ -1,0 +1,139 @@
+"""Every documented number of an observation, worked out again from what a game says of itself."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from patchwork_env.patchwork import PATCHES, Game
+from patchwork_env.patchwork.aec_env import AGENTS, PatchworkAECEnv
+from patchwork_env.patchwork.components import INCOME_SPACES, SPECIAL_SPACES
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict
+from patchwork_env.patchwork.spaces import observation_space
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+
+Tensors = dict[str, np.ndarray]
+
+
+def positions_of_play(seed: int, buy: bool, variant: str) -> Iterator[Game]:
+    """All positions of a game of random moves, with or without a preference for buying."""
+    rng = np.random.default_rng(seed)
+    game = Game(seed=seed, special_patches=variant, first_player=seed % 2)
+    yield game
+    while not game.is_over:
+        actions = game.legal_actions()
+        wanted = actions[actions > 0] if buy and actions[-1] > 0 else actions
+        game.play(rng.choice(wanted))
+        yield game
+
+
+def offered(patch: int | None) -> list[float]:
+    """Drawing, size, prices and income of an offered patch."""
+    if patch is None:
+        return [0] * 29
+    drawing = [float((row, column) in PATCHES[patch].cells) for row in range(5) for column in range(5)]
+    _, buttons, time, income = PATCHES[patch]
+    return [*drawing, len(PATCHES[patch].cells) / 8, buttons / 10, time / 6, income / 3]
+
+
+def player(game: Game, who: int) -> list[float]:
+    """The ten numbers of one player."""
+    position = game.positions[who]
+    ahead = [mark for mark in INCOME_SPACES if mark > position]
+    to_move = game.current_player == who
+    return [
+        to_move,
+        to_move and game.pending_special,
+        position / 53,
+        game.buttons[who] / 32,
+        game.incomes[who] / 38,
+        len(ahead) / 9,
+        (ahead[0] - position) / 6 if ahead else 0,
+        np.count_nonzero(~game.quilt(who)) / 81,
+        game.bonus_owner == who,
+        game.first_finisher == who,
+    ]
+
+
+def expected(game: Game, observer: int) -> Tensors:
+    """What the observer sees, by the documentation."""
+    circle = [(patch + 1) / 33 for patch in game.circle]
+    slots = [*game.offered, None, None, None][:3]
+    spaces = SPECIAL_SPACES[game.special_patches]
+    tensors = {
+        "quilts": np.stack([game.quilt(observer), game.quilt(1 - observer)]),
+        "offered": np.array([offered(patch) for patch in slots]),
+        "circle": np.array(circle + [0.0] * (33 - len(circle))),
+        "players": np.array([player(game, observer), player(game, 1 - observer)]),
+        "specials": np.array([space / 53 if space in game.special_spaces else 0 for space in spaces]),
+    }
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+@pytest.mark.parametrize("variant", ["revised", "2014"])
+@pytest.mark.parametrize("buy", [False, True])
+def test_every_field_in_both_layouts_for_both_players(buy: bool, variant: str) -> None:
+    flat, named = PatchworkAECEnv(observation="flat"), PatchworkAECEnv(observation="dict")
+    pending = 0
+    for seed in range(6):
+        for game in positions_of_play(seed, buy, variant):
+            flat.game = named.game = game
+            pending += game.pending_special
+            for observer, agent in enumerate(AGENTS):
+                tensors = named.observe(agent)["observation"]
+                vector = flat.observe(agent)["observation"]
+                assert vector.dtype == np.float32
+                assert vector in observation_space(named=False)
+                assert tensors in observation_space(named=True)
+                wanted = expected(game, observer)
+                assert list(tensors) == list(wanted) == list(SHAPES)
+                for name, tensor in wanted.items():
+                    np.testing.assert_allclose(tensors[name], tensor, rtol=1e-6, err_msg=name)
+                    assert tensors[name].shape == SHAPES[name]
+                    np.testing.assert_array_equal(vector[SLICES[name]], tensors[name].ravel())
+    assert pending > 10
+
+
+def test_the_layout_is_the_documented_one() -> None:
+    assert SHAPES == {
+        "quilts": (2, 9, 9),
+        "offered": (3, 29),
+        "circle": (33,),
+        "players": (2, 10),
+        "specials": (5,),
+    }
+    assert {name: (part.start, part.stop) for name, part in SLICES.items()} == {
+        "quilts": (0, 162),
+        "offered": (162, 249),
+        "circle": (249, 282),
+        "players": (282, 302),
+        "specials": (302, 307),
+    }
+    assert OBSERVATION_SIZE == 307
+
+
+def test_named_tensors_of_many_observations() -> None:
+    vectors = np.arange(6 * OBSERVATION_SIZE, dtype=np.float32).reshape(2, 3, OBSERVATION_SIZE)
+    tensors = as_dict(vectors)
+    for name, shape in SHAPES.items():
+        assert tensors[name].shape == (2, 3, *shape)
+        assert np.shares_memory(tensors[name], vectors)
+        np.testing.assert_array_equal(tensors[name][1, 2], as_dict(vectors[1, 2])[name])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_batch_sees_what_the_single_games_show(threads: int) -> None:
+    env = SelfPlayVectorEnv(70, seed=5, threads=threads)
+    for _ in range(60):
+        for i in (0, 33, 69):
+            game = env.games()[i]
+            wanted = expected(game, game.current_player)
+            for name, tensor in as_dict(env.observations[i]).items():
+                np.testing.assert_allclose(tensor, wanted[name], rtol=1e-6, err_msg=name)
+        env.step(env.random_actions)
+
+
+def test_buttons_cannot_leave_their_range() -> None:
+    """The bound: the start, advancing from 0 to 53, and nine incomes with every button on one quilt."""
+    most = 5 + 53 + 9 * sum(patch.income for patch in PATCHES)
+    assert most / 32 <= observation_space(named=True)["players"].high[0, 3]
