@@ -1,25 +1,28 @@
-"""Policies on disk: a folder with ``checkpoint.json`` and ``weights.safetensors``. Loading never executes code."""
+"""Policies on disk: a folder with ``checkpoint.json`` and ``weights.safetensors``.
+
+Loading never executes code.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
+from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 
 FORMAT = "patchwork_env checkpoint"
 VERSION = 1
 GAME = "patchwork"
-DESCRIPTION_FILE = "checkpoint.json"
 WEIGHTS_FILE = "weights.safetensors"
 
 
@@ -46,23 +49,37 @@ def write_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] |
         "network": asdict(network.config),
         "info": info or {},
     }
-    (folder / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n")
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()},
-              folder / WEIGHTS_FILE)  # fmt: skip
+    (folder / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+    write_tensors(folder / WEIGHTS_FILE, network.state_dict())
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Writes tensors of any device to a safetensors file."""
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
 
 
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Fills a temporary folder with ``write`` and renames it, so that ``folder`` is complete if it exists."""
+    """Has ``write`` fill a temporary folder and renames it: if ``folder`` exists, it is complete.
+
+    Raises:
+        FileExistsError: The folder exists.
+    """
     if folder.exists():
         raise FileExistsError(f"{folder} exists already")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        write(temporary)
-        temporary.chmod(0o755)
-        os.replace(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+        filled = Path(temporary) / folder.name
+        filled.mkdir()
+        write(filled)
+        for file in filled.iterdir():
+            _write_through(file)
+        filled.rename(folder)
+
+
+def _write_through(file: Path) -> None:
+    """Waits until a file is on the disk, so that the folder's new name cannot get there before it."""
+    with file.open("rb") as handle:
+        os.fsync(handle.fileno())
 
 
 def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
@@ -74,15 +91,17 @@ def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
     """
     description = read_description(folder)
     config = _network_config(description.get("network"), folder)
-    network = PatchworkNetwork(config)
     weights = folder / WEIGHTS_FILE
     if not weights.is_file():
         raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
     try:
-        network.load_state_dict(load_file(weights))
+        tensors = load_file(weights)
+        network = PatchworkNetwork(config)
+        network.load_state_dict(tensors)
     except (SafetensorError, RuntimeError) as error:
-        raise ValueError(f"{weights} does not hold the weights of this network: {error}") from None
-    return network.eval(), description.get("info", {})
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{weights} does not hold the weights of a network of {config}: {reason}") from None
+    return network.eval(), description["info"]
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -96,20 +115,29 @@ def read_description(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is no checkpoint: {DESCRIPTION_FILE} is missing")
     try:
-        description = json.loads(path.read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        description = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # no JSON, or not even text
         raise ValueError(f"{path} is damaged: {error}") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ValueError(f"{path} does not describe a checkpoint: its format is not {FORMAT!r}")
     if description.get("version") != VERSION:
-        raise ValueError(f"{path} has version {description.get('version')!r}; this library reads version {VERSION}")
+        raise ValueError(
+            f"{path} has version {description.get('version')!r}; this library reads version {VERSION}"
+        )
     if description.get("game") != GAME:
         raise ValueError(f"{path} is for the game {description.get('game')!r}, not for {GAME!r}")
+    if not isinstance(description.get("info"), dict):
+        raise ValueError(f"{path} is damaged: its info is {description.get('info')!r}, not an object")
     return description
 
 
 def _network_config(sizes: Any, folder: Path) -> NetworkConfig:
-    names = {field.name for field in fields(NetworkConfig)}
-    if not isinstance(sizes, dict) or set(sizes) != names:
-        raise ValueError(f"{folder / DESCRIPTION_FILE}: the network is {sizes!r}; it must give {sorted(names)}")
-    return NetworkConfig(**sizes)
+    names = [field.name for field in fields(NetworkConfig)]
+    if not isinstance(sizes, dict) or set(sizes) != set(names):
+        raise ValueError(
+            f"{folder / DESCRIPTION_FILE}: network is {sizes!r}; it must give {', '.join(names)}"
+        )
+    try:
+        return NetworkConfig(**sizes)
+    except ValueError as error:
+        raise ValueError(f"{folder / DESCRIPTION_FILE}: {error}") from None

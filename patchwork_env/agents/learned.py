@@ -11,6 +11,7 @@ from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
 from patchwork_env.agents.checkpoint import load_policy
 from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork, encode
+from patchwork_env.patchwork.options import check_seed
 from patchwork_env.patchwork.state import States
 
 
@@ -19,14 +20,19 @@ class LearnedAgent(BatchAgent):
 
     Args:
         network: The policy.
-        name: How tables call it.
-        sample: Whether to draw from the policy, instead of the most probable
-            placement of the most probable kind of move.
-        seed: Of the draws.
+        name: What tables and messages call the agent.
+        sample: Whether to draw from the policy, instead of taking the most probable placement of the most
+            probable kind of move.
+        seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
 
     def __init__(
-        self, network: PatchworkNetwork, name: str = "learned", *, sample: bool = False, seed: int | None = None
+        self,
+        network: PatchworkNetwork,
+        name: str = "learned",
+        *,
+        sample: bool = False,
+        seed: int | None = None,
     ) -> None:
         self.network = network
         self.name = name
@@ -35,15 +41,15 @@ class LearnedAgent(BatchAgent):
 
     def reseed(self, seed: int | None = None) -> None:
         """Starts the random numbers of ``sample`` anew."""
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(check_seed(seed))
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
         check_running(states)
         inputs, legal = encode(states)
-        device = self.network.patch_features.device
         with torch.inference_mode():
-            log_probabilities = self.network(inputs.to(device)).log_probabilities.cpu().numpy()
+            output = self.network(inputs.to(self.network.device))
+        log_probabilities = output.log_probabilities.cpu().numpy()
         if self.sample:
             chosen = ragged.sample(legal.counts, log_probabilities, self._random.random(len(states)))
         else:
@@ -52,7 +58,7 @@ class LearnedAgent(BatchAgent):
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> LearnedAgent:
-    """The policy of a checkpoint folder.
+    """The agent that plays the policy of a checkpoint folder; for the options see :class:`LearnedAgent`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.

@@ -4,16 +4,20 @@ The policy first chooses a kind of move (advance, one of three slots, special pa
 
     log p(action) = log p(kind) + log p(placement | kind)
 
-so that the choice between advancing and buying does not depend on how many placements a patch has. Placements are
-scored by maps of positions: every cell of the own quilt is described by the 7x7 window that spans a patch anchored
-there and its neighborhood, and every orientation of every patch has a learned key that is matched with it. Only
-legal actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`), a small fraction of the
-work of a dense softmax over 2026 actions.
+so that the choice between advancing and buying does not depend on how many placements a patch has. Placements
+are scored by maps of positions: every cell of the own quilt is described by the 7x7 window that spans a patch
+anchored there and its neighborhood, and every orientation of every patch has a learned key that is matched
+with it. Only legal actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`),
+a small fraction of the work of a dense softmax over 2026 actions.
+
+Entries are picked with ``index_select``: on a CPU its gradient is summed in one order every time. That of
+``tensor[indices]`` is not if there are several threads, and no two training runs would be equal.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +38,7 @@ NUM_KINDS = 2 + NUM_OFFERED
 """Advance, the three slots, special patch."""
 
 _SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
+_NUM_PLACES = NUM_OFFERED * _SLOT_SIZE + NUM_CELLS
 _WINDOW = 7
 _WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
 _PATCH_FEATURES = 4
@@ -107,20 +112,27 @@ def encode(states: States) -> tuple[Inputs, LegalLists]:
     observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
     observation.write_observations(states, observations)
     legal = legal_lists(states)
-    places = np.maximum(legal.actions - FIRST_BUY, 0)  # advancing is alone in its kind: its place has no effect
+    # Advancing is alone in its kind: its place has no effect.
+    places = np.maximum(legal.actions - FIRST_BUY, 0)
     arrays = (observations, legal.rows, kinds_of(legal.actions), places)
     return Inputs(*map(torch.from_numpy, arrays)), legal
 
 
 class PatchworkNetwork(nn.Module):
-    """Policy and value of the current player; see the module for its structure."""
+    """Policy and value of the current player; see the module for its structure.
+
+    Args:
+        config: Sizes; those of :class:`NetworkConfig` by default.
+    """
+
+    patch_features: Tensor
 
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config = config or NetworkConfig()
         sizes = [_trunk_inputs(), *[config.width] * config.depth]
-        layers = [module for pair in zip(sizes, sizes[1:], strict=False) for module in (nn.Linear(*pair), nn.ReLU())]
-        self.trunk = nn.Sequential(*layers)
+        layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(sizes))
+        self.trunk = nn.Sequential(*(module for layer in layers for module in layer))
         self.value = nn.Linear(config.width, 1)
         self.kind = nn.Linear(config.width, NUM_KINDS)
         self.modulation = nn.Linear(config.width, config.channels)
@@ -140,13 +152,19 @@ class PatchworkNetwork(nn.Module):
             nn.init.zeros_(module.bias)
         nn.init.normal_(self.keys.weight, std=0.01)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.patch_features.device
+
     def forward(self, inputs: Inputs) -> Output:
-        """Evaluates a batch."""
+        """Evaluates a batch, which may be empty."""
         patches = _patch_numbers(inputs.observations)
         features = self.trunk(self._trunk_input(inputs.observations, patches))
         maps = self._placement_maps(inputs.observations, patches[:, :NUM_OFFERED], features)
-        scores = maps.view(-1)[inputs.rows * maps[0].numel() + inputs.places]
-        log_probabilities, entropies = _hierarchical_policy(self.kind(features), scores, inputs.rows, inputs.kinds)
+        scores = maps.view(-1).index_select(0, inputs.rows * _NUM_PLACES + inputs.places)
+        kind_logits = self.kind(features)
+        log_probabilities, entropies = _hierarchical_policy(kind_logits, scores, inputs.rows, inputs.kinds)
         return Output(log_probabilities, entropies, self.value(features).squeeze(1))
 
     def _trunk_input(self, observations: Tensor, patches: Tensor) -> Tensor:
@@ -155,10 +173,15 @@ class PatchworkNetwork(nn.Module):
         return torch.cat([_without_circle(observations), circle], 1)
 
     def _placement_maps(self, observations: Tensor, offered: Tensor, features: Tensor) -> Tensor:
-        """Scores of all placements, ``(n, 25, 81)``: 24 maps for slots and orientations and one for special patches."""
+        """Scores of all placements, ``(n, 25, 81)``.
+
+        24 maps for the slots and orientations, and one for special patches.
+        """
         quilts = observations[:, SLICES["quilts"]][:, :NUM_CELLS]
         cells = torch.relu(self._windows(quilts))
-        keys = self.keys.weight.view(NUM_PATCHES + 1, -1)[offered].view(len(quilts), -1, self.config.channels)
+        keys_by_patch = self.keys.weight.view(NUM_PATCHES + 1, NUM_ORIENTATIONS * self.config.channels)
+        keys = keys_by_patch.index_select(0, offered.flatten())
+        keys = keys.view(len(quilts), NUM_OFFERED * NUM_ORIENTATIONS, self.config.channels)
         special = self.special_key.expand(len(quilts), 1, -1)
         keys = torch.cat([keys, special], 1) * (1 + self.modulation(features)).unsqueeze(1)
         return torch.bmm(keys, cells)
@@ -166,7 +189,7 @@ class PatchworkNetwork(nn.Module):
     def _windows(self, quilts: Tensor) -> Tensor:
         """The convolution of quilts ``(n, 81)`` with walls around them, as one product with its dense matrix.
 
-        A convolution with one input channel is linear in 81 numbers; the matrix product is several times faster.
+        A convolution with one input channel is linear in 81 numbers; the product is several times faster.
         """
         padding = (_WINDOW_BEFORE, _WINDOW_AFTER) * 2
         one_hot = torch.eye(NUM_CELLS, device=quilts.device).view(NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE)
@@ -187,19 +210,22 @@ def _hierarchical_policy(
         scores: ``(total,)``, logits of the placements within their kind.
         rows: ``(total,)``, the state that each belongs to.
         kinds: ``(total,)``.
+
+    Returns:
+        ``(total,)`` and ``(n,)``.
     """
     groups = rows * NUM_KINDS + kinds
     highest = scores.new_full((kind_logits.numel(),), -torch.inf)
     highest = highest.scatter_reduce(0, groups, scores.detach(), "amax")
-    centered = scores - highest[groups]
+    centered = scores - highest.index_select(0, groups)
     sums = torch.zeros_like(highest).index_add(0, groups, centered.exp())
-    placement = centered - sums.clamp(min=1e-30).log()[groups]
+    placement = centered - sums.clamp(min=1e-30).log().index_select(0, groups)
     placement_entropies = torch.zeros_like(highest).index_add(0, groups, -placement.exp() * placement)
     possible = (sums > 0).view_as(kind_logits)
     kind = torch.log_softmax(kind_logits.masked_fill(~possible, -1e9), 1)
     probabilities = kind.exp()
     entropies = (probabilities * (placement_entropies.view_as(kind) - kind)).sum(1)
-    return kind.view(-1)[groups] + placement, entropies
+    return kind.view(-1).index_select(0, groups) + placement, entropies
 
 
 def _patch_numbers(observations: Tensor) -> Tensor:
@@ -213,10 +239,11 @@ def _without_circle(observations: Tensor) -> Tensor:
 
 
 def _trunk_inputs() -> int:
-    return OBSERVATION_SIZE - NUM_PATCHES + NUM_PATCHES * _PATCH_FEATURES
+    observation_without_circle: int = OBSERVATION_SIZE - NUM_PATCHES
+    return observation_without_circle + NUM_PATCHES * _PATCH_FEATURES
 
 
 def _patch_features() -> Tensor:
-    """Size, prices and income of every patch in the scale of the observation, ``(34, 4)``; row 0 is no patch."""
+    """Size, prices and income of every patch as in the observation, ``(34, 4)``; row 0 is no patch."""
     table = torch.from_numpy(observation.OFFERED_TABLE[:, -_PATCH_FEATURES:])
     return torch.cat([torch.zeros(1, _PATCH_FEATURES), table])

@@ -1,7 +1,7 @@
 """Legal actions of a batch as one flat list, and choices from such lists.
 
-Rows of very different lengths lie one behind the other: a state has 79 legal actions on average and at most 1345
-of 2026, so lists cost a fraction of masks.
+Rows of very different lengths lie one behind the other: a state has 79 legal actions on average and at most
+1345 of 2026, so lists cost a fraction of masks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def _positions(
 
 @kernel
 def sample(
-    counts: npt.NDArray[np.int64], log_probabilities: npt.NDArray[np.float32], uniforms: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64],
+    log_probabilities: npt.NDArray[np.float32],
+    uniforms: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.int64]:
     """One position of the flat list per row, drawn from the row's distribution.
 
