@@ -150,7 +150,7 @@ class PatchworkNetwork(nn.Module):
         for module in (self.value, self.kind, self.modulation):
             nn.init.orthogonal_(module.weight, 0.01)
             nn.init.zeros_(module.bias)
-        nn.init.normal_(self.keys.weight, std=0.01)
+        nn.init.normal_(self.keys.weight, std=0.1)
 
     @property
     def device(self) -> torch.device:
