@@ -2,10 +2,12 @@
 
 It chooses in two steps.
 
-1. *Which patch?* Bought now, a patch is worth, in buttons, 2 per cell (the penalty that it saves), plus its
-   income at every income mark ahead, minus its price, minus the spaces that the token moves: a space is worth
-   the one button that advancing earns. It buys the patch worth most, on equal terms that in the lower slot.
-   Advancing is worth 0 by the same measure, and preferred to a patch worth 0.
+1. *Which patch?* Bought now, a patch is worth, in buttons, its income at every income mark ahead, plus the
+   penalty that it saves, minus its price, minus the spaces that the token moves: a space is worth the one
+   button that advancing earns. The penalty is 2 per cell, but counts only by the share of the track that lies
+   behind the token after the move: the earlier in the game, the likelier another patch would have covered the
+   cell as well. It buys the patch worth most, on equal terms that in the lower slot. Advancing is worth 0 by
+   the same measure, and preferred to a patch worth 0.
 2. *Where?* Where the empty cells hang together best. The measure is how many joints are left: pairs of
    neighboring empty cells. Contact with the border and with covered cells saves joints, and cells that become
    holes lose theirs. Special patches follow the same rule. On equal terms it takes the lower action.
@@ -89,7 +91,7 @@ def choose_action(states: States, i: int, anchors: LegalSet) -> int:
 @kernel
 def _best_slot(states: States, i: int, anchors: LegalSet) -> int:
     """The slot of the patch that is worth most, or -1 if advancing is worth no less than any."""
-    best_slot, best_value = -1, 0
+    best_slot, best_value = -1, 0.0
     for slot in range(NUM_OFFERED):
         if _can_be_placed(anchors, slot):
             value = patch_value(states, i, states[i]["circle"][slot])
@@ -107,13 +109,14 @@ def _can_be_placed(anchors: LegalSet, slot: int) -> bool:
 
 
 @kernel
-def patch_value(states: States, i: int, patch: int) -> int:
+def patch_value(states: States, i: int, patch: int) -> float:
     """What buying a patch now is worth to the current player, in buttons; advancing is worth 0."""
     space = np.int64(states[i]["position"][states[i]["current_player"]])
-    incomes_ahead = INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space]
-    gain = PENALTY_PER_EMPTY_CELL * _SIZES[patch] + INCOMES[patch] * np.int64(incomes_ahead)
-    cost = PRICES[patch] + min(np.int64(TIMES[patch]), LAST_SPACE - space)
-    return int(gain - cost)
+    target = min(space + np.int64(TIMES[patch]), np.int64(LAST_SPACE))
+    incomes_ahead = np.int64(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space])
+    income = np.int64(INCOMES[patch]) * incomes_ahead
+    penalty_saved = PENALTY_PER_EMPTY_CELL * _SIZES[patch] * target / LAST_SPACE
+    return float(income + penalty_saved - PRICES[patch] - (target - space))
 
 
 @kernel

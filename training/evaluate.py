@@ -1,0 +1,95 @@
+"""Measures an agent against others in paired games: every circle from both seats.
+
+python -m training.evaluate greedy --against random --games 1000
+python -m training.evaluate runs/quick/final --against random greedy --json figures.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from patchwork_env import agents
+from patchwork_env.patchwork.components import VARIANTS
+from training.files import write_text
+from training.matches import Result, play_matches
+
+FORMAT = "patchwork-env evaluation"
+VERSION = 1
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns the exit code."""
+    options = _parse(arguments)
+    try:
+        _check(options)
+        results = []
+        for opponent in options.against:
+            results.append(_play(options, opponent))
+            print(results[-1].table(), flush=True)
+        if options.json:
+            write_text(options.json, json.dumps(as_json(results), indent=2) + "\n")
+    except (ValueError, OSError, ImportError) as error:
+        print(f"training.evaluate: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def as_json(results: list[Result]) -> dict[str, Any]:
+    """The contents of the JSON file.
+
+    ``{"format", "version", "game", "matches"}``; every match is the ``as_dict`` of a
+    :class:`~training.results.Result`, in the order of the opponents.
+    """
+    matches = [result.as_dict() for result in results]
+    return {"format": FORMAT, "version": VERSION, "game": "patchwork", "matches": matches}
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.evaluate",
+        description="Measures an agent against others in paired games: every circle from both seats.",
+        epilog="An agent is random, greedy or the path of a checkpoint folder, with options behind a colon.",
+    )
+    parser.add_argument("agent", metavar="AGENT", help="the agent that is measured")
+    parser.add_argument("--against", metavar="AGENT", nargs="+", required=True, help="its opponents")
+    parser.add_argument("--games", type=int, default=400, help="per opponent, an even number (default: 400)")
+    parser.add_argument("--seed", type=int, default=0, help="of circles and agents (default: 0)")
+    parser.add_argument(
+        "--special-patches", choices=VARIANTS, default="revised", help="print of the time track"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes; the results do not depend on them")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
+    return parser.parse_args(arguments)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Finds what is wrong before the first game is played."""
+    for spec in (options.agent, *options.against):
+        agents.load(spec)
+    if options.json and not options.json.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {options.json.parent} for {options.json.name}")
+    if options.json and options.json.is_dir():
+        raise IsADirectoryError(f"{options.json} is a folder; --json takes the path of a file")
+
+
+def _play(options: argparse.Namespace, opponent: str) -> Result:
+    with tqdm(total=options.games, desc=opponent, unit=" games", leave=False, disable=None) as bar:
+        return play_matches(
+            options.agent,
+            opponent,
+            options.games,
+            options.seed,
+            special_patches=options.special_patches,
+            workers=options.workers,
+            progress=bar.update,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
