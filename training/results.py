@@ -151,8 +151,8 @@ def win_rate_interval(pairs: npt.NDArray[np.float64]) -> Interval:
     """The 95% confidence interval of a win rate measured by pairs of games.
 
     The two games of a pair share a circle and are not independent, so the unit is the pair, with result 0,
-    1/2 or 1. To those that were seen the formula adds ``z**2`` imagined pairs, half of them won twice and half
-    lost twice, and takes ``mean ± z s / sqrt(n)`` of them all. That is the interval of Agresti and Coull
+    1/2 or 1. To those that were seen the formula adds ``z**2`` imagined pairs, half of them won twice and
+    half lost twice, and takes ``mean ± z s / sqrt(n)`` of them all. That is the interval of Agresti and Coull
     (1998), for results that may also be 1/2. It stays honest where the plain formula breaks down: at rates
     near 0 and 1, and for few pairs.
 
