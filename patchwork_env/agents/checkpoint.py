@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
@@ -55,7 +55,8 @@ def write_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] |
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Writes tensors of any device to a safetensors file."""
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+    # save_file() of the library would let nobody but the owner read the file.
+    path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
 
 
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
