@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Hashable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+"""The folder of the configurations that come with the project."""
 
 Positive = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**64)]
+Games = Annotated[int, Field(ge=2, multiple_of=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0)]
+# YAML reads the print of the year 2014 as a number.
+Variant = Annotated[
+    Literal["revised", "2014"], BeforeValidator(lambda given: "2014" if given == 2014 else given)
+]
 
 
 class ConfigError(ValueError):
@@ -21,7 +31,7 @@ class ConfigError(ValueError):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Network(_Section):
@@ -60,9 +70,10 @@ class Ppo(_Section):
 
 
 class Reward(_Section):
-    """``outcome`` for a win or minus it for a loss, plus ``margin`` times the score difference / ``margin_scale``.
+    """What the end of a game is worth to a player.
 
-    The scaled difference is clipped to -1 ... 1.
+    ``outcome`` for a win or minus it for a loss, plus ``margin`` times the difference of the scores, which is
+    divided by ``margin_scale`` and clipped to -1 ... 1.
     """
 
     outcome: NonNegative = 1.0
@@ -71,7 +82,7 @@ class Reward(_Section):
 
 
 class League(_Section):
-    """Past selves as opponents: a ``fraction`` of the games is played against one of the last ``size`` snapshots."""
+    """Past selves as opponents, in a ``fraction`` of the games: one of the last ``size`` snapshots."""
 
     fraction: Fraction = 0.25
     snapshot_every: Positive = 10
@@ -82,19 +93,22 @@ class Evaluation(_Section):
     """Paired games against fixed opponents, every so many iterations and at the end of the run."""
 
     every: Positive = 20
-    games: Annotated[int, Field(ge=2, multiple_of=2)] = 200
-    final_games: Annotated[int, Field(ge=2, multiple_of=2)] = 1000
+    games: Games = 200
+    final_games: Games = 1000
     opponents: tuple[str, ...] = ("random", "greedy")
 
 
 class RunConfig(_Section):
-    """A training run."""
+    """A training run.
+
+    It ends with the first rollout that reaches ``total_steps``; ``checkpoint_every`` counts iterations.
+    """
 
     description: str = ""
     game: Literal["patchwork"] = "patchwork"
     algorithm: Literal["ppo"] = "ppo"
-    special_patches: Literal["revised", "2014"] = "revised"
-    seed: Annotated[int, Field(ge=0)] = 0
+    special_patches: Variant = "revised"
+    seed: Seed = 0
     total_steps: Positive = 1_000_000
     checkpoint_every: Positive = 20
     threads: Positive = 2
@@ -120,15 +134,20 @@ class RunConfig(_Section):
 def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
     """Reads a YAML file and applies ``key=value`` overrides, keys with dots for sections.
 
+    What neither gives has its default, also within a section that is given in part.
+
     Raises:
         ConfigError: The file is missing or no YAML, a key is unknown, or a value has a wrong type or range.
     """
+    overrides = overrides or []
     tree = _read_yaml(path)
-    _validate(tree, str(path))
-    for override in overrides or []:
+    for override in overrides:
         _apply_override(tree, override)
-        _validate(tree, f"--set {override}")
-    return _validate(tree, str(path))
+    try:
+        return RunConfig.model_validate(_merged(RunConfig().model_dump(), tree))
+    except ValidationError as error:
+        problems = [f"{_source(problem, path, overrides)}: {_explain(problem)}" for problem in error.errors()]
+        raise ConfigError("; ".join(problems)) from None
 
 
 def dump_config(config: RunConfig) -> str:
@@ -136,13 +155,20 @@ def dump_config(config: RunConfig) -> str:
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
 
 
-def list_configs(folder: Path) -> list[tuple[Path, str]]:
+def list_configs(folder: Path = CONFIGS) -> list[tuple[Path, str]]:
     """The configurations in a folder with their descriptions."""
     return [(path, load_config(path).description) for path in sorted(folder.glob("*.yaml"))]
 
 
 class _YamlLoader(yaml.SafeLoader):
-    """YAML in which ``1e-3`` is a number, as everywhere else."""
+    """YAML in which ``1e-3`` is a number, as everywhere else, and in which no key may appear twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"{key!r} appears twice", node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 _YamlLoader.add_implicit_resolver(
@@ -150,23 +176,25 @@ _YamlLoader.add_implicit_resolver(
 )
 
 
-def _parse_yaml(text: str) -> Any:
-    return yaml.load(text, _YamlLoader)
+def _parse_yaml(source: str | IO[str]) -> Any:
+    return yaml.load(source, _YamlLoader)  # noqa: S506 - it is a SafeLoader
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        folder = path.parent if path.parent.is_dir() else Path("configs")
-        there = ", ".join(str(other) for other in sorted(folder.glob("*.yaml"))) or "none"
-        raise ConfigError(f"there is no file {path}; configurations here: {there}")
+        there = sorted(path.parent.glob("*.yaml")) or sorted(CONFIGS.glob("*.yaml"))
+        names = ", ".join(map(str, there)) or "none"
+        raise ConfigError(f"there is no file {path}; there are these configurations: {names}")
     try:
-        tree = _parse_yaml(path.read_text())
+        with path.open(encoding="utf-8") as file:
+            tree = _parse_yaml(file)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if tree is None:
         return {}
     if not isinstance(tree, dict):
-        raise ConfigError(f"{path} holds a {type(tree).__name__}; a configuration is a mapping of keys to values")
+        kind = type(tree).__name__
+        raise ConfigError(f"{path} holds a {kind}; a configuration is a mapping of keys to values")
     return tree
 
 
@@ -185,38 +213,60 @@ def _apply_override(tree: dict[str, Any], override: str) -> None:
         raise ConfigError(f"--set {override}: {text!r} is not valid YAML: {error}") from None
 
 
-def _validate(tree: dict[str, Any], source: str) -> RunConfig:
-    try:
-        return RunConfig.model_validate(_as_frozen(tree))
-    except ValidationError as error:
-        problems = [_explain(problem) for problem in error.errors()]
-        raise ConfigError(f"{source}: " + "; ".join(problems)) from None
+def _merged(default: Any, given: Any) -> Any:
+    """The default with what is given in its place; lists become tuples, for the configuration is frozen."""
+    if isinstance(default, dict) and isinstance(given, dict):
+        return default | {key: _merged(default.get(key), value) for key, value in given.items()}
+    return tuple(given) if isinstance(given, list) else given
 
 
-def _as_frozen(value: Any) -> Any:
-    """YAML has lists where the configuration, which is frozen, has tuples; and writes 1 where it means 1.0."""
-    if isinstance(value, dict):
-        return {key: _as_frozen(item) for key, item in value.items()}
-    return tuple(value) if isinstance(value, list) else value
+def _source(problem: Any, path: Path, overrides: list[str]) -> str:
+    """Where the value that is wrong comes from: the last override that concerns it, or else the file."""
+    location = list(map(str, problem["loc"]))
+    for override in reversed(overrides):
+        key = override.partition("=")[0].split(".")
+        if key == location[: len(key)] or location == key[: len(location)] != []:
+            return f"--set {override}"
+    return str(path)
 
 
 def _explain(problem: Any) -> str:
-    key = ".".join(map(str, problem["loc"]))
+    location = tuple(map(str, problem["loc"]))
+    key = ".".join(location)
     if problem["type"] == "extra_forbidden":
-        known = _known_keys()
-        close = difflib.get_close_matches(key, known, 1, 0.5) or difflib.get_close_matches(
-            key.rpartition(".")[2], known, 1, 0.5
-        )
-        hint = f"did you mean {close[0]!r}?" if close else f"top-level keys are {', '.join(RunConfig.model_fields)}"
-        return f"unknown key {key!r}; {hint}"
+        return f"unknown key {key!r}; {_hint(location)}"
+    if problem["type"] == "invalid_key":
+        return f"the key {key} must be a text"
     message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "tuple_type":
+        message = "it must be a list"
+    if problem["type"] == "model_type":
+        message = f"it must be a section with the keys {', '.join(_keys_of(location))}"
     return f"{key} is {problem['input']!r}: {message}" if key else message
 
 
-def _known_keys(section: type[BaseModel] = RunConfig, prefix: str = "") -> list[str]:
+def _hint(unknown: tuple[str, ...]) -> str:
+    """The nearest key beside an unknown one or else anywhere, or all keys that could stand in its place."""
+    beside = {name: ".".join((*unknown[:-1], name)) for name in _keys_of(unknown[:-1])}
+    anywhere = {key.rpartition(".")[2]: key for key in reversed(_all_keys())}
+    for keys_by_name in (beside, anywhere):
+        close = difflib.get_close_matches(unknown[-1], keys_by_name, 1)
+        if close:
+            return f"did you mean {keys_by_name[close[0]]!r}?"
+    return f"known are {', '.join(beside)}"
+
+
+def _keys_of(section: tuple[str, ...]) -> list[str]:
+    model: Any = RunConfig
+    for name in section:
+        model = model.model_fields[name].annotation
+    return list(model.model_fields)
+
+
+def _all_keys(section: type[BaseModel] = RunConfig, prefix: str = "") -> list[str]:
     keys = []
     for name, field in section.model_fields.items():
         keys.append(prefix + name)
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            keys += _known_keys(field.annotation, f"{prefix}{name}.")
+            keys += _all_keys(field.annotation, f"{prefix}{name}.")
     return keys
