@@ -50,8 +50,8 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 clear-kernels:
 	@find . -path './.venv*' -prune -o -name '*.nb[ic]' -exec rm -f {} +
 
-test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environment with the oldest supported Gymnasium
-	$(old_gymnasium)/bin/python -m pytest tests/patchwork/test_gym_env.py
+test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environments with the oldest supported Gymnasium
+	$(old_gymnasium)/bin/python -m pytest tests/patchwork/test_gym_env.py tests/patchwork/test_gym_vector_env.py
 
 # An environment that holds one package of its own and finds all others in $(VENV).
 $(old_gymnasium)/ready: $(ready)
