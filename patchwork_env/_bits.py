@@ -51,7 +51,7 @@ def _unpack_intrinsic() -> Any:
     """The compiled :func:`unpack_bits`: one vector conversion and one unaligned store."""
 
     @intrinsic
-    def unpack(typing_context: Any, out: Any, start: Any, word: Any) -> Any:  # noqa: ARG001
+    def unpack(typing_context: Any, out: Any, start: Any, word: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array = make_array(signature.args[0])(context, builder, args[0])
             item = context.get_value_type(signature.args[0].dtype)
@@ -60,7 +60,9 @@ def _unpack_intrinsic() -> Any:
             is_float = isinstance(signature.args[0].dtype, types.Float)
             values = builder.uitofp(bits, lanes) if is_float else builder.zext(bits, lanes)
             target = builder.gep(array.data, [args[1]])
-            builder.store(values, builder.bitcast(target, lanes.as_pointer()), align=context.get_abi_sizeof(item))
+            builder.store(
+                values, builder.bitcast(target, lanes.as_pointer()), align=context.get_abi_sizeof(item)
+            )
             return context.get_dummy_value()
 
         return types.void(out, types.intp, types.uint64), codegen

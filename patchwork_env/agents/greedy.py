@@ -29,21 +29,17 @@ from patchwork_env.patchwork.components import (
     PENALTY_PER_EMPTY_CELL,
     QUILT_SIZE,
 )
-from patchwork_env.patchwork.engine import (
+from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, legal, placed_words
+from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.tables import (
     FOOTPRINTS,
     FULL_WORD,
     INCOMES,
     INCOMES_UP_TO,
-    NUM_MAPS,
     PRICES,
     SECOND_WORD_ROW,
-    SPECIAL_MAP,
     TIMES,
-    LegalSet,
-    legal,
-    placed_words,
 )
-from patchwork_env.patchwork.state import States
 from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 _U = np.uint64

@@ -13,40 +13,40 @@ kernel in another module.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from numba import prange
 
 from patchwork_env._bits import lowest_bit, nth_bit, popcount, unpack_bits
 from patchwork_env._compile import kernel
-from patchwork_env.patchwork.actions import (
-    ADVANCE,
-    DISTINCT,
-    FIRST_BUY,
-    FIRST_SPECIAL,
-    NUM_ACTIONS,
-    ORIENTED,
-    fits,
-)
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
-    BONUS_SQUARE,
-    INCOME_SPACES,
     LAST_SPACE,
     NUM_CELLS,
     NUM_OFFERED,
     NUM_PATCHES,
-    PATCHES,
     PENALTY_PER_EMPTY_CELL,
     QUILT_SIZE,
-    SPECIAL_SPACES,
     START_BUTTONS,
     START_PATCH,
 )
 from patchwork_env.patchwork.state import NOBODY, States
-from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell
+from patchwork_env.patchwork.tables import (
+    FITS,
+    FOOTPRINTS,
+    FULL_WORD,
+    INCOMES,
+    INCOMES_UP_TO,
+    PRICES,
+    SECOND_WORD_ROW,
+    SHIFTS,
+    SPECIALS_UP_TO,
+    SQUARES,
+    TIMES,
+    WORD_ROWS,
+)
+from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 NUM_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
 """Maps of anchors in a legal set: one per slot and orientation, and one for special patches."""
@@ -54,84 +54,15 @@ SPECIAL_MAP = NUM_MAPS - 1
 MAX_LEGAL_ACTIONS = 1345
 """The most legal actions in any state."""
 
-_WORD_ROWS = 7
-SECOND_WORD_ROW = QUILT_SIZE - _WORD_ROWS
-"""The row with which word 1 of a quilt starts, and the first row of the anchors found in it."""
 _U = np.uint64
 _U1 = _U(1)
 _SPLIT = _U(SECOND_WORD_ROW * QUILT_SIZE)  # bits of rows 0-1
-FULL_WORD = _U((1 << (_WORD_ROWS * QUILT_SIZE)) - 1)
-"""All cells of a word of a quilt."""
 _FIRST_ROWS = _U((1 << (SECOND_WORD_ROW * QUILT_SIZE)) - 1)
-_LAST_ROWS = _U(_WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
-_MAX_SIZE = max(patch.size for patch in PATCHES)
+_LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 
 LegalSet = npt.NDArray[np.uint64]
 """Shape ``(2, NUM_MAPS)``: per map the anchors in rows 0-1 (18 bits) and those in rows 2-8 (63 bits)."""
-
-
-# --- tables -----------------------------------------------------------------------------------------------
-
-
-def _bits(cells: Any, first_row: int = 0) -> int:
-    return sum(1 << ((row - first_row) * QUILT_SIZE + column) for row, column in cells)
-
-
-def _anchors_that_fit(patch: int, orientation: int) -> tuple[int, int]:
-    """Anchors on an empty quilt; none for an orientation that repeats one with a lower index."""
-    cells = DISTINCT[patch].get(orientation)
-    if cells is None:
-        return 0, 0
-    anchors = [divmod(a, QUILT_SIZE) for a in range(NUM_CELLS) if fits(cells, *divmod(a, QUILT_SIZE))]
-    upper = [anchor for anchor in anchors if anchor[0] < SECOND_WORD_ROW]
-    lower = [anchor for anchor in anchors if anchor[0] >= SECOND_WORD_ROW]
-    return _bits(upper), _bits(lower, SECOND_WORD_ROW)
-
-
-def _shift_table() -> npt.NDArray[np.uint64]:
-    table = np.zeros((NUM_PATCHES, _MAX_SIZE, NUM_ORIENTATIONS), np.uint64)
-    for patch, oriented in enumerate(ORIENTED):
-        for orientation, cells in enumerate(oriented):
-            shifts = [row * QUILT_SIZE + column for row, column in cells]
-            table[patch, :, orientation] = shifts + shifts[:1] * (_MAX_SIZE - len(cells))
-    return table
-
-
-def _fit_table() -> npt.NDArray[np.uint64]:
-    pairs = [[_anchors_that_fit(p, o) for o in range(NUM_ORIENTATIONS)] for p in range(NUM_PATCHES)]
-    return np.ascontiguousarray(np.array(pairs, np.uint64).transpose(0, 2, 1))
-
-
-def _square_table() -> npt.NDArray[np.uint64]:
-    span = range(BONUS_SQUARE)
-    corners = [divmod(a, QUILT_SIZE - BONUS_SQUARE + 1) for a in range((QUILT_SIZE - BONUS_SQUARE + 1) ** 2)]
-    squares: list[list[Cell]] = [[(top + r, left + c) for r in span for c in span] for top, left in corners]
-    upper = [_bits(cell for cell in square if cell[0] < _WORD_ROWS) for square in squares]
-    lower = [_bits((c for c in square if c[0] >= SECOND_WORD_ROW), SECOND_WORD_ROW) for square in squares]
-    return np.array([upper, lower], np.uint64).T.copy()
-
-
-def _marks_up_to(marks: tuple[int, ...]) -> list[int]:
-    return [sum(mark <= space for mark in marks) for space in range(LAST_SPACE + 1)]
-
-
-SHIFTS = _shift_table()
-"""``SHIFTS[patch, cell, orientation]``: the bit of a cell, counted from the anchor. Small patches repeat a cell:
-loops of a fixed length let the compiler handle all orientations in one vector."""
-FITS = _fit_table()
-"""``FITS[patch, word, orientation]``: the anchors on an empty quilt."""
-FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIENTED], np.uint64)
-"""``FOOTPRINTS[patch, orientation]``: the cells of a patch whose anchor is bit 0."""
-SQUARES = _square_table()
-"""``SQUARES[square, word]``: the cells of each 7x7 square."""
-PRICES = np.array([patch.buttons for patch in PATCHES], np.int16)
-TIMES = np.array([patch.time for patch in PATCHES], np.uint8)
-INCOMES = np.array([patch.income for patch in PATCHES], np.uint8)
-INCOMES_UP_TO = np.array(_marks_up_to(INCOME_SPACES), np.uint8)
-"""``INCOMES_UP_TO[space]``: income marks reached or passed by a token on that space."""
-SPECIALS_UP_TO = np.array([_marks_up_to(spaces) for spaces in SPECIAL_SPACES.values()], np.uint8)
-"""``SPECIALS_UP_TO[variant, space]``: special patches reached or passed."""
 
 
 # --- random numbers ---------------------------------------------------------------------------------------
@@ -237,7 +168,7 @@ def _place_everywhere(
     """Writes the anchors of all eight orientations of a patch to the maps from ``first`` on."""
     for o in range(NUM_ORIENTATIONS):
         upper, lower = FITS[patch, 0, o], FITS[patch, 1, o]
-        for cell in range(_MAX_SIZE):
+        for cell in range(SHIFTS.shape[1]):
             upper &= empty_0 >> SHIFTS[patch, cell, o]
             lower &= empty_1 >> SHIFTS[patch, cell, o]
         anchors[0, first + o] = upper

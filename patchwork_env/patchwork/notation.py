@@ -78,5 +78,7 @@ def parse_game(text: str) -> tuple[dict[str, str], list[str]]:
         raise ValueError(f"the notation of a game starts with {FORMAT!r}, not with {name[:40]!r}")
     set_up = dict(field.partition("=")[::2] for field in fields)
     if set(set_up) not in ({"variant", "first", "circle"}, {"state"}):
-        raise ValueError(f"the set-up has the fields {sorted(set_up)}; it needs variant, first, circle, or just state")
+        raise ValueError(
+            f"the set-up has the fields {sorted(set_up)}; it needs variant, first, circle, or just state"
+        )
     return set_up, moves.split()

@@ -39,8 +39,9 @@ from patchwork_env.patchwork.components import (
     QUILT_SIZE,
     SPECIAL_SPACES,
 )
-from patchwork_env.patchwork.engine import INCOMES_UP_TO, empty_cells
+from patchwork_env.patchwork.engine import empty_cells
 from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.tables import INCOMES_UP_TO
 
 BOX = 5
 """Side of the square that holds the drawing of any patch."""
@@ -75,7 +76,9 @@ Observation = npt.NDArray[np.float32]
 
 def as_dict(vector: Observation) -> dict[str, Observation]:
     """The named tensors of observations of shape ``(..., OBSERVATION_SIZE)``, as views with shapes ``(..., *shape)``."""
-    return {name: vector[..., SLICES[name]].reshape(*vector.shape[:-1], *shape) for name, shape in SHAPES.items()}
+    return {
+        name: vector[..., SLICES[name]].reshape(*vector.shape[:-1], *shape) for name, shape in SHAPES.items()
+    }
 
 
 def _offered_table() -> Observation:

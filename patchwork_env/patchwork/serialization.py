@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.patchwork import engine
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_PATCHES, NUM_PLAYERS, PATCHES, VARIANTS
+from patchwork_env.patchwork.components import (
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_PATCHES,
+    NUM_PLAYERS,
+    PATCHES,
+    VARIANTS,
+)
 from patchwork_env.patchwork.state import NOBODY, STATE, States
+from patchwork_env.patchwork.tables import SPECIALS_UP_TO
 
 MAGIC = b"PTCH"
 VERSION = 1
@@ -102,10 +110,12 @@ def _bad_totals(states: States) -> str | None:
         return f"the incomes {record['income']} do not add up to the {incomes} of the patches bought"
     covered = [NUM_CELLS - engine.empty_cells(states, 0, player) for player in range(NUM_PLAYERS)]
     specials = sum(covered) - sum(patch.size for patch in bought)
-    taken = engine.SPECIALS_UP_TO[record["variant"], record["position"].max()] - record["pending_special"]
+    taken = SPECIALS_UP_TO[record["variant"], record["position"].max()] - record["pending_special"]
     lowest = 0 if NUM_CELLS in covered else taken  # a full quilt discards special patches
     if not lowest <= specials <= taken:
-        return f"{sum(covered)} cells are covered by {len(bought)} patches and at most {taken} special patches"
+        return (
+            f"{sum(covered)} cells are covered by {len(bought)} patches and at most {taken} special patches"
+        )
     return None
 
 
@@ -119,13 +129,17 @@ def _bad_bonus(states: States) -> str | None:
 
 def _bad_turn(states: States) -> str | None:
     record = states[0]
-    positions, player, first = record["position"].tolist(), int(record["current_player"]), int(record["first_finisher"])
+    positions, player, first = (
+        record["position"].tolist(),
+        int(record["current_player"]),
+        int(record["first_finisher"]),
+    )
     finished = [who for who in range(NUM_PLAYERS) if positions[who] == LAST_SPACE]
     if (first != NOBODY) != bool(finished) or (finished and first not in finished):
         return f"the first to reach the end is {first} while the positions are {positions}"
     mine, other = positions[player], positions[1 - player]
     if record["pending_special"]:
-        reached = engine.SPECIALS_UP_TO[record["variant"]]
+        reached = SPECIALS_UP_TO[record["variant"]]
         if reached[mine] <= reached[other] or not engine.empty_cells(states, 0, player):
             return f"player {player} has no special patch to place at the positions {positions}"
     elif mine > other or (len(finished) == NUM_PLAYERS and player == first):

@@ -19,7 +19,7 @@ from patchwork_env.patchwork.options import (
     check_variant,
     seed_streams,
 )
-from patchwork_env.patchwork.state import States, empty_states
+from patchwork_env.patchwork.state import empty_states
 
 
 class SelfPlayVectorEnv:

@@ -1,0 +1,92 @@
+"""Tables that the compiled rules look things up in: shapes as bits of quilt words, prices, marks of the track.
+
+For the two words of a quilt see :mod:`~patchwork_env.patchwork.state`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.patchwork.actions import DISTINCT, ORIENTED, fits
+from patchwork_env.patchwork.components import (
+    BONUS_SQUARE,
+    INCOME_SPACES,
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_PATCHES,
+    PATCHES,
+    QUILT_SIZE,
+    SPECIAL_SPACES,
+)
+from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell
+
+WORD_ROWS = 7
+"""Rows in a word of a quilt."""
+SECOND_WORD_ROW = QUILT_SIZE - WORD_ROWS
+"""The row with which word 1 of a quilt starts, and the first row of the anchors found in it."""
+FULL_WORD = np.uint64((1 << (WORD_ROWS * QUILT_SIZE)) - 1)
+"""All cells of a word of a quilt."""
+_MAX_SIZE = max(patch.size for patch in PATCHES)
+
+
+def _bits(cells: Any, first_row: int = 0) -> int:
+    return sum(1 << ((row - first_row) * QUILT_SIZE + column) for row, column in cells)
+
+
+def _anchors_that_fit(patch: int, orientation: int) -> tuple[int, int]:
+    """Anchors on an empty quilt; none for an orientation that repeats one with a lower index."""
+    cells = DISTINCT[patch].get(orientation)
+    if cells is None:
+        return 0, 0
+    anchors = [divmod(a, QUILT_SIZE) for a in range(NUM_CELLS) if fits(cells, *divmod(a, QUILT_SIZE))]
+    upper = [anchor for anchor in anchors if anchor[0] < SECOND_WORD_ROW]
+    lower = [anchor for anchor in anchors if anchor[0] >= SECOND_WORD_ROW]
+    return _bits(upper), _bits(lower, SECOND_WORD_ROW)
+
+
+def _shift_table() -> npt.NDArray[np.uint64]:
+    table = np.zeros((NUM_PATCHES, _MAX_SIZE, NUM_ORIENTATIONS), np.uint64)
+    for patch, oriented in enumerate(ORIENTED):
+        for orientation, cells in enumerate(oriented):
+            shifts = [row * QUILT_SIZE + column for row, column in cells]
+            table[patch, :, orientation] = shifts + shifts[:1] * (_MAX_SIZE - len(cells))
+    return table
+
+
+def _fit_table() -> npt.NDArray[np.uint64]:
+    pairs = [[_anchors_that_fit(p, o) for o in range(NUM_ORIENTATIONS)] for p in range(NUM_PATCHES)]
+    return np.ascontiguousarray(np.array(pairs, np.uint64).transpose(0, 2, 1))
+
+
+def _square_table() -> npt.NDArray[np.uint64]:
+    span = range(BONUS_SQUARE)
+    corners = [divmod(a, QUILT_SIZE - BONUS_SQUARE + 1) for a in range((QUILT_SIZE - BONUS_SQUARE + 1) ** 2)]
+    squares: list[list[Cell]] = [[(top + r, left + c) for r in span for c in span] for top, left in corners]
+    upper = [_bits(cell for cell in square if cell[0] < WORD_ROWS) for square in squares]
+    lower = [_bits((c for c in square if c[0] >= SECOND_WORD_ROW), SECOND_WORD_ROW) for square in squares]
+    return np.array([upper, lower], np.uint64).T.copy()
+
+
+def _marks_up_to(marks: tuple[int, ...]) -> list[int]:
+    return [sum(mark <= space for mark in marks) for space in range(LAST_SPACE + 1)]
+
+
+SHIFTS = _shift_table()
+"""``SHIFTS[patch, cell, orientation]``: the bit of a cell, counted from the anchor. Small patches repeat a cell:
+loops of a fixed length let the compiler handle all orientations in one vector."""
+FITS = _fit_table()
+"""``FITS[patch, word, orientation]``: the anchors on an empty quilt."""
+FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIENTED], np.uint64)
+"""``FOOTPRINTS[patch, orientation]``: the cells of a patch whose anchor is bit 0."""
+SQUARES = _square_table()
+"""``SQUARES[square, word]``: the cells of each 7x7 square."""
+PRICES = np.array([patch.buttons for patch in PATCHES], np.int16)
+TIMES = np.array([patch.time for patch in PATCHES], np.uint8)
+INCOMES = np.array([patch.income for patch in PATCHES], np.uint8)
+INCOMES_UP_TO = np.array(_marks_up_to(INCOME_SPACES), np.uint8)
+"""``INCOMES_UP_TO[space]``: income marks reached or passed by a token on that space."""
+SPECIALS_UP_TO = np.array([_marks_up_to(spaces) for spaces in SPECIAL_SPACES.values()], np.uint8)
+"""``SPECIALS_UP_TO[variant, space]``: special patches reached or passed."""
