@@ -1,0 +1,1 @@
+"""Self-play training and evaluation: commands, and what they share."""

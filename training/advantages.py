@@ -35,9 +35,10 @@ class Decisions(NamedTuple):
 def advantages(decisions: Decisions, discount: float, decay: float) -> npt.NDArray[np.float32]:
     """Generalized advantage estimation (Schulman et al. 2016) along each player's own decisions.
 
-    From one decision of a player to the next one *of the same player*, however many turns the other one has in
-    between, so that no sign ever changes and the loser's last decision meets its defeat. Only at the end of the
-    rollout the player who is not to move takes the negated value of the one who is: the game has zero sum.
+    From one decision of a player to the next one *of the same player*, however many turns the other one has
+    in between, so that no sign ever changes and the loser's last decision meets its defeat. Only at the end
+    of the rollout the player who is not to move takes the negated value of the one who is: the game has zero
+    sum.
 
     Args:
         decisions: The rollout.

@@ -15,7 +15,7 @@ from training.rollout import Rollout
 
 
 class DivergenceError(RuntimeError):
-    """The loss is no longer a finite number."""
+    """The loss or its gradient is no longer a finite number."""
 
 
 class PpoLearner:
@@ -40,11 +40,13 @@ class PpoLearner:
             random: Shuffles the decisions.
 
         Returns:
-            Mean losses and diagnostics.
+            Mean losses and diagnostics; nothing if the learner had no decision to make.
 
         Raises:
-            DivergenceError: The loss is not finite.
+            DivergenceError: The loss or its gradient is not finite.
         """
+        if not rollout.decisions.learning.any():
+            return {}
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.at(progress)
         batch = _Batch(rollout, self.config)
@@ -57,27 +59,30 @@ class PpoLearner:
         means = {name: float(torch.stack([m[name] for m in metrics]).mean()) for name in metrics[0]}
         return means | {"explained_variance": batch.explained_variance}
 
-    def _step(self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float) -> dict[str, Tensor]:
+    def _step(
+        self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float
+    ) -> dict[str, Tensor]:
         loss, metrics = self._loss(batch, chosen, entropy_coefficient)
-        if not torch.isfinite(loss):
-            raise DivergenceError(f"the loss is {loss.item()}: {({k: v.item() for k, v in metrics.items()})}")
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.max_gradient_norm)
+        metrics["gradient_norm"] = norm.detach()
+        if not torch.isfinite(loss + norm):
+            values = ", ".join(f"{name} {value.item():.4g}" for name, value in metrics.items())
+            raise DivergenceError(f"training diverged: the loss is {loss.item():.4g} ({values})")
         self.optimizer.step()
-        return metrics | {"gradient_norm": norm.detach()}
+        return metrics
 
     def _loss(
         self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        device = self.network.patch_features.device
+        device = self.network.device
         inputs, legal = encode(batch.states[chosen])
         positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
-        old, advantage, returns = (
-            torch.from_numpy(array[chosen]).to(device) for array in (batch.log_probabilities, batch.advantages, batch.returns)
-        )  # fmt: skip
+        arrays = (batch.log_probabilities, batch.advantages, batch.returns)
+        old, advantage, returns = (torch.from_numpy(array[chosen]).to(device) for array in arrays)
         output = self.network(inputs.to(device))
-        log_ratio = output.log_probabilities[positions] - old
+        log_ratio = output.log_probabilities.index_select(0, positions) - old
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - self.config.clip_range, 1 + self.config.clip_range)
         policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()

@@ -10,7 +10,7 @@ import torch
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.network import PatchworkNetwork, encode
-from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.state import NOBODY, States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.advantages import Decisions
 from training.config import Reward
@@ -25,7 +25,8 @@ class Rollout:
         actions: int64 ``(T, N)``.
         log_probabilities: float32 ``(T, N)``, of the actions when they were chosen.
         decisions: What advantages need.
-        statistics: Means over the games that ended, and the learner's win rate against past selves.
+        statistics: Of the games that ended: mean score of a player, mean turns, share in which somebody owned
+            the bonus tile before the last turn, and the learner's win rate against past selves.
     """
 
     states: States
@@ -46,9 +47,8 @@ class Choice:
 
     def __init__(self, network: PatchworkNetwork, states: States, random: np.random.Generator) -> None:
         inputs, legal = encode(states)
-        device = network.patch_features.device
         with torch.inference_mode():
-            output = network(inputs.to(device))
+            output = network(inputs.to(network.device))
         log_probabilities = output.log_probabilities.cpu().numpy()
         chosen = ragged.sample(legal.counts, log_probabilities, random.random(len(states)))
         self.actions = legal.actions[chosen]
@@ -62,7 +62,7 @@ class SelfPlay:
     A turn with a single legal action is no decision: nobody is asked, and nothing is learned from it.
 
     Args:
-        env: The games; their states are all that is used.
+        env: The games; neither masks nor observations are used.
         reward: What the game is worth.
         league_fraction: Fraction of the games that is played against a past self, if there is one.
     """
@@ -70,15 +70,25 @@ class SelfPlay:
     def __init__(self, env: SelfPlayVectorEnv, reward: Reward, league_fraction: float) -> None:
         self.env = env
         self.reward = reward
-        self.num_league_games = round(league_fraction * env.num_envs)
         games = np.arange(env.num_envs)
-        self._is_league_game = games >= env.num_envs - self.num_league_games
+        self._is_league_game = games >= env.num_envs - round(league_fraction * env.num_envs)
         self._learner_seats = (games % 2).astype(np.uint8)
 
     def collect(
-        self, learner: PatchworkNetwork, past_self: PatchworkNetwork | None, turns: int, random: np.random.Generator
+        self,
+        learner: PatchworkNetwork,
+        past_self: PatchworkNetwork | None,
+        turns: int,
+        random: np.random.Generator,
     ) -> Rollout:
-        """Plays ``turns`` turns in every game."""
+        """Plays ``turns`` turns in every game.
+
+        Args:
+            learner: Plays all games that are not league games, and one seat of these.
+            past_self: Plays the other seat of the league games; None if there is none yet.
+            turns: At least 1.
+            random: Draws the moves.
+        """
         env, shape = self.env, (turns, self.env.num_envs)
         states = np.empty(shape, env.states.dtype)
         actions = np.zeros(shape, np.int64)
@@ -101,9 +111,8 @@ class SelfPlay:
             winners[t], scores[t] = env.winners, env.final_scores
         ends = winners >= 0
         last_values = Choice(learner, env.states, random).values
-        decisions = Decisions(
-            players, learning, values, self._rewards(winners, scores), ends, env.current_players.copy(), last_values
-        )
+        rewards, last_players = self._rewards(winners, scores), env.current_players.copy()
+        decisions = Decisions(players, learning, values, rewards, ends, last_players, last_values)
         statistics = self._statistics(winners, scores, states, past_self is not None)
         return Rollout(states, actions, log_probabilities, decisions, statistics)
 
@@ -112,7 +121,9 @@ class SelfPlay:
             return np.ones(self.env.num_envs, np.bool_)
         return ~self._is_league_game | (self.env.current_players == self._learner_seats)
 
-    def _rewards(self, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.int16]) -> npt.NDArray[np.float32]:
+    def _rewards(
+        self, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.int16]
+    ) -> npt.NDArray[np.float32]:
         """Both players' rewards of every turn, ``(T, N, 2)``: zero unless the turn ended the game."""
         outcome = np.where(winners == 0, 1.0, -1.0)
         margin = np.clip((scores[..., 0] - scores[..., 1]) / self.reward.margin_scale, -1, 1)
@@ -127,10 +138,11 @@ class SelfPlay:
             return {}
         statistics = {
             "score": float(scores[ends].mean()),
-            "turns_per_game": winners.size / ends.sum(),
-            "bonus_tiles": float((states["bonus_owner"][ends] < 2).mean()),
+            "turns_per_game": float(winners.size / ends.sum()),
+            "bonus_tiles": float((states["bonus_owner"][ends] != NOBODY).mean()),
         }
         league_ends = ends & self._is_league_game
         if league and league_ends.any():
-            statistics["win_rate_against_past_self"] = float((winners == self._learner_seats)[league_ends].mean())
+            learner_wins = winners == self._learner_seats
+            statistics["win_rate_against_past_self"] = float(learner_wins[league_ends].mean())
         return statistics

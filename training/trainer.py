@@ -18,7 +18,8 @@ from training.rollout import SelfPlay
 class Trainer:
     """Trains a policy by self-play.
 
-    All randomness comes from ``config.seed``: on a CPU two trainers with one configuration are equal to the bit.
+    All randomness comes from ``config.seed``: on a CPU two trainers with one configuration and one number of
+    threads are equal to the bit.
 
     Attributes:
         network: The policy that learns.
