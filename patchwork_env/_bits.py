@@ -26,7 +26,7 @@ def popcount(word: np.uint64) -> int:
     word = word - ((word >> U1) & _M1)
     word = (word & _M2) + ((word >> U2) & _M2)
     word = (word + (word >> U4)) & _M4
-    return np.int64((word * _H01) >> _U56)
+    return int(np.int64((word * _H01) >> _U56))
 
 
 @kernel
@@ -50,7 +50,7 @@ def _unpack_in_python(out: Any, start: int, word: np.uint64) -> None:
 def _unpack_intrinsic() -> Any:
     """The compiled :func:`unpack_bits`: one vector conversion and one unaligned store."""
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def unpack(typing_context: Any, out: Any, start: Any, word: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array = make_array(signature.args[0])(context, builder, args[0])

@@ -37,7 +37,7 @@ Kind = Literal["advance", "buy", "special"]
 
 
 class Move(NamedTuple):
-    """What an action does: its kind, the index of the patch that is bought, and the cells that get covered."""
+    """What an action does: its kind, the index of the patch bought, and the cells that get covered."""
 
     kind: Kind
     patch: int | None = None

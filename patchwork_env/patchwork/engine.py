@@ -1,4 +1,4 @@
-"""The rules of Patchwork, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``scores``, and their batches.
+"""The rules of Patchwork, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``score``, and batches.
 
 Kernels take ``(states, i)``, an array of records and an index, and change record ``i`` in place. They trust
 their arguments; :class:`~patchwork_env.patchwork.game.Game` and the environments check them.
@@ -80,12 +80,12 @@ def _mix(word: np.uint64) -> np.uint64:
 def random_below(streams: npt.NDArray[np.uint64], i: int, bound: int) -> int:
     """A random integer in ``0 ... bound - 1``, ``bound < 2**31``; its bias is below ``bound / 2**32``."""
     streams[i] += _GOLDEN
-    return np.int64(((_mix(streams[i]) >> _U(32)) * _U(bound)) >> _U(32))
+    return int(np.int64(((_mix(streams[i]) >> _U(32)) * _U(bound)) >> _U(32)))
 
 
 @kernel
 def seed_streams(streams: npt.NDArray[np.uint64], seed: np.uint64) -> None:
-    """Starts stream ``i`` of each game; it depends on ``seed`` and ``i`` alone, not on the number of games."""
+    """Starts the stream of every game; stream ``i`` depends on ``seed`` and ``i`` alone."""
     for i in range(len(streams)):
         streams[i] = _mix(_mix(seed + _GOLDEN) + _U(i) * _GOLDEN)
 
@@ -128,11 +128,8 @@ def shuffle(states: States, i: int, streams: npt.NDArray[np.uint64]) -> None:
 @kernel
 def is_over(states: States, i: int) -> bool:
     """Both tokens on the last space and no special patch left to place."""
-    return (
-        states[i]["position"][0] == LAST_SPACE
-        and states[i]["position"][1] == LAST_SPACE
-        and states[i]["pending_special"] == 0
-    )
+    position = states[i]["position"]
+    return bool(position[0] == LAST_SPACE and position[1] == LAST_SPACE and states[i]["pending_special"] == 0)
 
 
 @kernel
@@ -201,8 +198,8 @@ def is_legal(states: States, i: int, action: int) -> bool:
 def _fits(patch: int, orientation: int, anchor: int) -> bool:
     first_word_anchors = SECOND_WORD_ROW * QUILT_SIZE
     if anchor < first_word_anchors:
-        return (FITS[patch, 0, orientation] >> _U(anchor)) & _U1 != 0
-    return (FITS[patch, 1, orientation] >> _U(anchor - first_word_anchors)) & _U1 != 0
+        return bool((FITS[patch, 0, orientation] >> _U(anchor)) & _U1 != 0)
+    return bool((FITS[patch, 1, orientation] >> _U(anchor - first_word_anchors)) & _U1 != 0)
 
 
 @kernel
@@ -220,12 +217,12 @@ def placed_words(footprint: np.uint64, anchor: int) -> tuple[np.uint64, np.uint6
 def _overlaps(states: States, i: int, player: int, footprint: np.uint64, anchor: int) -> bool:
     word_0, word_1 = placed_words(footprint, anchor)
     quilt = states[i]["quilt"]
-    return (quilt[player, 0] & word_0) != 0 or (quilt[player, 1] & word_1) != 0
+    return bool((quilt[player, 0] & word_0) != 0 or (quilt[player, 1] & word_1) != 0)
 
 
 @kernel
 def nth_legal(anchors: LegalSet, n: int) -> int:
-    """The ``n``-th legal action in ascending order, of a set in which advancing is legal or a special pends."""
+    """The ``n``-th legal action in ascending order, of the set of a state that is not over."""
     if anchors[0, SPECIAL_MAP] == 0 and anchors[1, SPECIAL_MAP] == 0:
         if n == 0:
             return ADVANCE
@@ -407,8 +404,9 @@ def empty_cells(states: States, i: int, player: int) -> int:
 @kernel
 def score(states: States, i: int, player: int) -> int:
     """Buttons, plus 7 for the bonus tile, minus 2 per empty cell; at any time of the game."""
-    bonus = BONUS_POINTS * (states[i]["bonus_owner"] == player)
-    return states[i]["buttons"][player] + bonus - PENALTY_PER_EMPTY_CELL * empty_cells(states, i, player)
+    bonus = BONUS_POINTS * int(states[i]["bonus_owner"] == player)
+    penalty = PENALTY_PER_EMPTY_CELL * empty_cells(states, i, player)
+    return int(states[i]["buttons"][player]) + bonus - penalty
 
 
 @kernel
@@ -416,8 +414,8 @@ def winner(states: States, i: int) -> int:
     """The winner of a game that is over: the higher score, on equal scores the first to reach the end."""
     score_0, score_1 = score(states, i, 0), score(states, i, 1)
     if score_0 == score_1:
-        return np.int64(states[i]["first_finisher"])
-    return np.int64(score_1 > score_0)
+        return int(states[i]["first_finisher"])
+    return int(score_1 > score_0)
 
 
 # --- batches ----------------------------------------------------------------------------------------------

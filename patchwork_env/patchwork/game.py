@@ -48,7 +48,7 @@ class Game:
 
     Args:
         seed: Of the random circle, ``0 ... 2**64 - 1``; None for a fresh random game.
-        circle: Instead of a seed: all 33 patch indices clockwise from the neutral token, the 1x2 patch (0) last.
+        circle: Instead of a seed: all 33 patches clockwise from the neutral token, the 1x2 patch (0) last.
         first_player: 0 or 1.
         special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
 
@@ -142,7 +142,7 @@ class Game:
     @property
     def special_patches(self) -> str:
         """The print of the time track: ``"revised"`` or ``"2014"``."""
-        return VARIANTS[self._state[0]["variant"]]
+        return VARIANTS[int(self._state[0]["variant"])]
 
     @property
     def special_spaces(self) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
 """Text notation of moves and games, compact enough for a mail and readable by eye.
 
 A move is one word: ``+`` advances; ``12/3@d5`` buys patch 12 and places it in orientation 3 with the top-left
-corner of its bounding box in column d, row 5; ``*d5`` places a special patch. Columns are a-i from the left, rows
-1-9 from the top. A game is a line with the set-up, then the moves::
+corner of its bounding box in column d, row 5; ``*d5`` places a special patch. Columns are a-i from the left,
+rows 1-9 from the top. A game is a line with the set-up, then the moves::
 
     patchwork/1 variant=revised first=0 circle=25,14,...,0
     25/0@a1 + 3/2@h8 ...
@@ -61,7 +61,7 @@ def _parse_cell(column: str, row: str) -> tuple[int, int]:
 
 
 def game_text(set_up: dict[str, str], words: Sequence[str]) -> str:
-    """A game from the fields of its set-up (``variant``, ``first``, ``circle``, or ``state``) and its moves."""
+    """A game from the fields of its set-up (variant, first and circle, or just state) and its moves."""
     fields = [f"{name}={value}" for name, value in set_up.items()]
     return " ".join([FORMAT, *fields]) + "\n" + " ".join(words) + "\n"
 

@@ -5,17 +5,17 @@ name          shape        content
 ============  ===========  ===================================================================================
 ``quilts``    (2, 9, 9)    covered cells, the observer's own quilt first: 0 or 1
 ``offered``   (3, 29)      the patches that may be bought: 5x5 drawing in orientation 0 (25 cells row by row,
-                           0 or 1), size / 8, price in buttons / 10, time / 6, income / 3; zeros if there is none
+                           0 or 1), size / 8, price in buttons / 10, time / 6, income / 3; zeros if none
 ``circle``    (33,)        the patches left, clockwise from the neutral token: (index + 1) / 33; then zeros
-``players``   (2, 10)      the observer first: to move, must place a special patch, position / 53, buttons / 32,
-                           income / 38, income marks ahead / 9, spaces to the next one / 6, empty cells / 81, owns
-                           the bonus tile, reached the end first
+``players``   (2, 10)      the observer first: to move, must place a special patch, position / 53,
+                           buttons / 32, income / 38, income marks ahead / 9, spaces to the next one / 6,
+                           empty cells / 81, owns the bonus tile, reached the end first
 ``specials``  (5,)         spaces of the special patches still on the track / 53; 0 for those that are taken
 ============  ===========  ===================================================================================
 
 The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries lie in
-0 ... 1 except for buttons / 32, which lie in 0 ... 13. The game is one of perfect information, and an observation
-holds all of it.
+0 ... 1 except for buttons / 32, which lie in 0 ... 13. The game is one of perfect information, and an
+observation holds all of it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ OFFERED_FEATURES = BOX * BOX + 4
 PLAYER_FEATURES = 10
 BUTTONS_FEATURE = 3
 MAX_BUTTONS = 13.0
-"""Bound of buttons / 32: with 5 to start, 53 by advancing and 9 incomes of at most 38 there are never more than 400."""
+"""Bound of buttons / 32: 5 to start, 53 by advancing and 9 incomes of at most 38 make no more than 400."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "quilts": (NUM_PLAYERS, QUILT_SIZE, QUILT_SIZE),
@@ -75,9 +75,10 @@ Observation = npt.NDArray[np.float32]
 
 
 def as_dict(vector: Observation) -> dict[str, Observation]:
-    """The named tensors of observations of shape ``(..., OBSERVATION_SIZE)``, as views with shapes ``(..., *shape)``."""
+    """The named tensors of vectors ``(..., OBSERVATION_SIZE)``, as views ``(..., *shape)``."""
+    batch = vector.shape[:-1]
     return {
-        name: vector[..., SLICES[name]].reshape(*vector.shape[:-1], *shape) for name, shape in SHAPES.items()
+        name: vector[..., SLICES[name]].reshape(*batch, *shape) for name, shape in SHAPES.items()
     }
 
 
@@ -92,7 +93,7 @@ def _offered_table() -> Observation:
 
 def _spaces_to_income() -> Observation:
     distances = [next((m - s for m in INCOME_SPACES if m > s), 0) for s in range(LAST_SPACE + 1)]
-    return np.array(distances, np.float32) / 6
+    return (np.array(distances, np.float32) / np.float32(6)).astype(np.float32)
 
 
 OFFERED_TABLE = _offered_table()
@@ -111,7 +112,7 @@ _F = np.float32
 
 @kernel
 def write_observation(states: States, i: int, observer: int, out: Observation) -> None:
-    """Writes what ``observer`` (0 or 1) sees of one state to ``out``, shape ``(OBSERVATION_SIZE,)``, contiguous."""
+    """Writes what ``observer`` (0 or 1) sees of a state to ``out``, ``(OBSERVATION_SIZE,)``, contiguous."""
     for k in range(NUM_PLAYERS):
         player = observer ^ k
         _write_quilt(states, i, player, out, _QUILTS_AT + k * NUM_CELLS)

@@ -39,7 +39,7 @@ def from_bytes(data: bytes) -> States:
     """The inverse of :func:`to_bytes`, an array of one record.
 
     Raises:
-        ValueError: The bytes are foreign, of another version, truncated or damaged, or no game reaches such a state.
+        ValueError: The bytes are foreign, of another version, damaged, or no game reaches such a state.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise ValueError(f"a state is stored as bytes, not as {type(data).__name__}")

@@ -1,4 +1,4 @@
-"""Tables that the compiled rules look things up in: shapes as bits of quilt words, prices, marks of the track.
+"""Tables for the compiled rules: shapes as bits of quilt words, prices, marks of the track.
 
 For the two words of a quilt see :mod:`~patchwork_env.patchwork.state`.
 """
@@ -75,8 +75,8 @@ def _marks_up_to(marks: tuple[int, ...]) -> list[int]:
 
 
 SHIFTS = _shift_table()
-"""``SHIFTS[patch, cell, orientation]``: the bit of a cell, counted from the anchor. Small patches repeat a cell:
-loops of a fixed length let the compiler handle all orientations in one vector."""
+"""``SHIFTS[patch, cell, orientation]``: the bit of a cell, counted from the anchor. Small patches repeat a
+cell: loops of a fixed length let the compiler handle all orientations in one vector."""
 FITS = _fit_table()
 """``FITS[patch, word, orientation]``: the anchors on an empty quilt."""
 FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIENTED], np.uint64)

@@ -25,9 +25,9 @@ from patchwork_env.patchwork.state import empty_states
 class SelfPlayVectorEnv:
     """Plays ``num_envs`` games at once, each ``step`` with one action of the current player of every game.
 
-    Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once and
-    overwritten by every ``reset`` and ``step``; copy what must last. Game ``i`` depends on the seed, on ``i`` and on its
-    own actions alone: the number of games and of threads changes nothing.
+    Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once
+    and overwritten by every ``reset`` and ``step``; copy what must last. Game ``i`` depends on the seed, on
+    ``i`` and on its own actions alone: the number of games and of threads changes nothing.
 
     >>> env = SelfPlayVectorEnv(4, seed=1)
     >>> for _ in range(100):
@@ -115,7 +115,7 @@ class SelfPlayVectorEnv:
         self._describe()
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of all that the games depend on, for :meth:`restore`: state records as bytes, and random streams."""
+        """Copies of all that the games depend on, for :meth:`restore`: state records and random streams."""
         return {
             "states": self.states.view(np.uint8).copy(),
             "streams": self._streams.copy(),
@@ -166,7 +166,8 @@ class SelfPlayVectorEnv:
         array = np.asarray(actions)
         if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
             raise ValueError(
-                f"actions have shape {array.shape} and type {array.dtype}; they must be {self.num_envs} integers"
+                f"actions have shape {array.shape} and type {array.dtype}; they must be "
+                f"{self.num_envs} integers"
             )
         array = np.ascontiguousarray(array, np.int64)
         illegal = int(engine.first_illegal(self.states, array))
