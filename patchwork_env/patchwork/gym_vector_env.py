@@ -161,7 +161,7 @@ class PatchworkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         if terminations.any():
             infos = self._final_infos(states, learners, terminations)
             _add(infos["final_info"], "scores", scores, terminations & legal)
-            _add(infos["final_info"], "illegal_action", checked, ~legal)
+            _add(infos["final_info"], "illegal_action", np.where(legal, 0, checked), ~legal)
             self._deal(states, learners, np.flatnonzero(terminations))
         observations, infos = self._show(states, learners, infos)
         return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
@@ -285,8 +285,5 @@ def _listed(kernel: Any, states: States, *args: Any) -> turns.Games:
 
 def _add(infos: Infos, key: str, values: Any, present: Flags) -> None:
     """Adds an entry as Gymnasium lays it out: the values, and which games have one; nothing if none has."""
-    if not present.any():
-        return
-    if isinstance(values, np.ndarray) and values.dtype != object and not present.all():
-        values = np.where(present.reshape(-1, *[1] * (values.ndim - 1)), values, 0).astype(values.dtype)
-    infos[key], infos[f"_{key}"] = values, present.copy()
+    if present.any():
+        infos[key], infos[f"_{key}"] = values, present.copy()
