@@ -1,9 +1,9 @@
 """Run folders and checkpoints: complete or absent, whatever happens while they are written.
 
     RUN/config.yaml                    the whole configuration
-    RUN/checkpoints/step_000655360/    checkpoint.json, weights.safetensors: a policy that agents can play
+    RUN/checkpoints/step_0000655360/   checkpoint.json, weights.safetensors: a policy that agents can play
                                        trainer.json, trainer.safetensors: what the run needs to go on
-    RUN/final                          the policy at the end of the run
+    RUN/final/                         the policy at the end of the run
     RUN/metrics.jsonl, RUN/events.*    the learning curves, as text and for TensorBoard
 
 Only the newest two checkpoints keep their trainer's files.
@@ -12,51 +12,46 @@ Only the newest two checkpoints keep their trainer's files.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Iterable
+import shutil
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
-from patchwork_env.agents.checkpoint import load_policy, write_folder, write_policy
+from patchwork_env.agents.checkpoint import (
+    load_policy,
+    save_policy,
+    write_folder,
+    write_policy,
+    write_tensors,
+)
 from patchwork_env.agents.network import PatchworkNetwork
 from training.trainer import Trainer
 
 CONFIG_FILE = "config.yaml"
-FINAL = "final"
+METRICS_FILE = "metrics.jsonl"
+_FINAL = "final"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
 _KEPT = 2
 
 
 def new_run_folder(base: Path) -> Path:
-    """Creates ``base``, or ``base-2``, ``base-3`` and so on if there are such runs already."""
-    number, folder = 1, base
-    while True:
+    """Creates ``base``; if there is one that is not empty, ``base-2``, ``base-3`` and so on."""
+    for number in count(1):
+        folder = base if number == 1 else base.with_name(f"{base.name}-{number}")
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
-            number += 1
-            folder = base.with_name(f"{base.name}-{number}")
+            if folder.is_dir() and not any(folder.iterdir()):
+                break
         else:
-            return folder
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replaces a file by a complete new one, or leaves it as it was."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+            break
+    return folder
 
 
 def save_checkpoint(run: Path, trainer: Trainer) -> Path:
@@ -71,7 +66,9 @@ def save_checkpoint(run: Path, trainer: Trainer) -> Path:
 
 
 def load_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Brings ``trainer`` to the newest checkpoint of a run.
+    """Brings a fresh trainer to the newest checkpoint of a run, and says which one it is.
+
+    After an error the trainer is of no use any more.
 
     Raises:
         FileNotFoundError: There is none.
@@ -83,11 +80,21 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
     folder = folders[-1]
     network, _ = load_policy(folder)
     try:
-        state = json.loads((folder / _TRAINER_JSON).read_text())
+        state = json.loads((folder / _TRAINER_JSON).read_text(encoding="utf-8"))
         tensors = load_file(folder / _TRAINER_TENSORS)
         _restore(trainer, network, state, tensors)
-    except (json.JSONDecodeError, SafetensorError, KeyError, RuntimeError, OSError) as error:
-        raise ValueError(f"{folder} is damaged or of another configuration: {error}") from None
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{folder} is damaged or of another configuration: {reason}") from None
+    return folder
+
+
+def save_final(run: Path, trainer: Trainer) -> Path:
+    """Writes the policy as ``RUN/final``, in place of that of an earlier end of the run."""
+    folder = run / _FINAL
+    if folder.exists():
+        shutil.rmtree(folder)  # the same policy is a checkpoint
+    save_policy(folder, trainer.network, {"steps": trainer.steps, "seconds": trainer.seconds})
     return folder
 
 
@@ -104,35 +111,44 @@ def _write(folder: Path, trainer: Trainer) -> None:
         "random": trainer.random.bit_generator.state,
         "snapshots": len(trainer.pool.snapshots),
     }
-    (folder / _TRAINER_JSON).write_text(json.dumps(state, indent=1) + "\n")
-    tensors = _prefixed("optimizer", _optimizer_tensors(trainer))
+    (folder / _TRAINER_JSON).write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
+    tensors = _prefixed("optimizer", _optimizer_tensors(trainer)) | _prefixed("env", _env_tensors(trainer))
     for number, snapshot in enumerate(trainer.pool.snapshots):
         tensors |= _prefixed(f"snapshot.{number}", snapshot.state_dict())
-    tensors |= _prefixed("env", {name: torch.from_numpy(a) for name, a in _env_arrays(trainer).items()})
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, folder / _TRAINER_TENSORS)
+    write_tensors(folder / _TRAINER_TENSORS, tensors)
 
 
-def _restore(trainer: Trainer, network: PatchworkNetwork, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+def _restore(
+    trainer: Trainer, network: PatchworkNetwork, state: dict[str, Any], tensors: dict[str, Tensor]
+) -> None:
     trainer.network.load_state_dict(network.state_dict())
     _restore_optimizer(trainer, _with_prefix("optimizer", tensors))
-    trainer.pool.snapshots.clear()
+    _restore_env(trainer, _with_prefix("env", tensors))
+    network.to(trainer.network.device)
     for number in range(state["snapshots"]):
         network.load_state_dict(_with_prefix(f"snapshot.{number}", tensors))
         trainer.pool.add(network)
-    arrays = {name: tensor.numpy() for name, tensor in _with_prefix("env", tensors).items()}
-    trainer.env.restore(arrays | {name: arrays[name].view(np.uint64) for name in arrays if name != "states"})
     trainer.random.bit_generator.state = state["random"]
     trainer.steps, trainer.iteration, trainer.seconds = state["steps"], state["iteration"], state["seconds"]
 
 
-def _env_arrays(trainer: Trainer) -> dict[str, Any]:
-    return {name: array.view(np.uint8) for name, array in trainer.env.save().items()}
+def _env_tensors(trainer: Trainer) -> dict[str, Tensor]:
+    """The saved games as bytes: there are no tensors of their types."""
+    return {name: torch.from_numpy(array.view(np.uint8)) for name, array in trainer.env.save().items()}
+
+
+def _restore_env(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
+    types = {name: array.dtype for name, array in trainer.env.save().items()}
+    trainer.env.restore({name: tensor.numpy().view(types[name]) for name, tensor in tensors.items()})
 
 
 def _optimizer_tensors(trainer: Trainer) -> dict[str, Tensor]:
+    """The state of the optimizer by name of the parameter."""
     names = [name for name, _ in trainer.network.named_parameters()]
     states = trainer.learner.optimizer.state_dict()["state"]
-    return {f"{names[i]}.{key}": torch.as_tensor(value) for i, entry in states.items() for key, value in entry.items()}
+    return {
+        f"{names[number]}.{key}": value for number, entry in states.items() for key, value in entry.items()
+    }
 
 
 def _restore_optimizer(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
@@ -150,5 +166,7 @@ def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _with_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    names: Iterable[str] = (name for name in tensors if name.startswith(f"{prefix}."))
-    return {name.removeprefix(f"{prefix}."): tensors[name] for name in names}
+    beginning = f"{prefix}."
+    return {
+        name.removeprefix(beginning): tensor for name, tensor in tensors.items() if name.startswith(beginning)
+    }
