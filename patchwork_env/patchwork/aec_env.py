@@ -44,7 +44,8 @@ def env(**options: Any) -> AECEnv[str, MaskedObservation, Any]:
 class PatchworkAECEnv(AECEnv[str, MaskedObservation, Any]):
     """Two-player Patchwork without wrappers: an illegal action raises an error and changes nothing.
 
-    >>> env = PatchworkAECEnv()
+    >>> from patchwork_env import patchwork_v0
+    >>> env = patchwork_v0.raw_env()
     >>> env.reset(seed=7)
     >>> for agent in env.agent_iter():
     ...     observation, reward, terminated, truncated, info = env.last()

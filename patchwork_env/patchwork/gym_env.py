@@ -43,6 +43,7 @@ def opponent_seed(seed: int) -> int:
 class PatchworkEnv(gymnasium.Env[Any, np.int64]):
     """A learner plays Patchwork against an opponent, whose moves are part of each ``reset`` and ``step``.
 
+    >>> import gymnasium
     >>> env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy", seat="alternate")
     >>> observation, info = env.reset(seed=7)
     >>> terminated = False

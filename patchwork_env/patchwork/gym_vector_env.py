@@ -35,6 +35,7 @@ Infos = dict[str, Any]
 class PatchworkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """``num_envs`` games of a learner against an opponent; all rules run compiled, over the whole batch.
 
+    >>> import gymnasium
     >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", num_envs=64, opponent="greedy")
     >>> observations, infos = envs.reset(seed=7)
     >>> actions = infos["action_mask"].argmax(axis=1)

@@ -1,0 +1,54 @@
+"""What the documents say: their examples run, and their tables agree with the code."""
+
+import contextlib
+import doctest
+import importlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES
+
+PROJECT = Path(__file__).parents[1]
+DOCUMENTS = ["docs/environments.md"]
+
+
+def examples() -> list[tuple[str, int, str]]:
+    """Document, line and code of every Python example."""
+    texts = {name: (PROJECT / name).read_text(encoding="utf-8") for name in DOCUMENTS}
+    return [
+        (name, text.count("\n", 0, match.start()) + 1, match[1])
+        for name, text in texts.items()
+        for match in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "code"), [pytest.param(*e, id=f"{e[0]}:{e[1]}") for e in examples()]
+)
+def test_examples_run(name: str, line: int, code: str) -> None:
+    if "sb3_contrib" in code:
+        pytest.importorskip("sb3_contrib")
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile("\n" * line + code, str(PROJECT / name), "exec"), {"__name__": "example"})
+
+
+def test_there_are_examples_of_every_document() -> None:
+    assert {name for name, _, _ in examples()} == set(DOCUMENTS)
+
+
+@pytest.mark.parametrize("module", ["game", "aec_env", "gym_env", "gym_vector_env", "vector_env"])
+def test_examples_of_docstrings_run(module: str) -> None:
+    results = doctest.testmod(importlib.import_module(f"patchwork_env.patchwork.{module}"))
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_the_table_of_observations() -> None:
+    text = (PROJECT / "docs/environments.md").read_text(encoding="utf-8")
+    for name, shape in SHAPES.items():
+        part = SLICES[name]
+        assert f"| `{name}` | {shape} | {part.start}:{part.stop} |" in text
+    assert f"float32 vector of {OBSERVATION_SIZE} numbers" in text
