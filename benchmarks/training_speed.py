@@ -1,0 +1,107 @@
+"""Measures how many environment steps per second a training makes, and where the time goes.
+
+python benchmarks/training_speed.py [--config FILE] [--iterations N] [--threads N] [--json]
+
+An iteration is a rollout of all games, against the present self and past ones, and the learning from it.
+The parts are measured on their own afterwards, on the states of one rollout: their sum is about the whole.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from machine import describe, usable_cores
+
+from patchwork_env.agents.network import encode
+from patchwork_env.patchwork.state import States
+from training.config import load_config
+from training.trainer import Trainer
+
+
+def seconds(function: Callable[[], object], rounds: int = 5) -> float:
+    """Median time of a call."""
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def rates(trainer: Trainer, iterations: int) -> tuple[float, float]:
+    """Steps per second overall, and the share of the time that collecting takes; medians over iterations."""
+    trainer.pool.add(trainer.network)
+    trainer.iterate()
+    metrics = [trainer.iterate() for _ in range(iterations)]
+    rate = statistics.median(m["time/steps_per_second"] for m in metrics)
+    return rate, statistics.median(m["time/share_of_time_collecting"] for m in metrics)
+
+
+def parts(trainer: Trainer) -> dict[str, float]:
+    """Seconds per iteration by what they are spent on."""
+    ppo = trainer.config.ppo
+    rollout = trainer.self_play.collect(trainer.network, None, ppo.rollout_turns, trainer.random)
+    decisions = rollout.states[rollout.decisions.learning]
+    acting = decisions[: ppo.num_envs]
+    learning = decisions[: ppo.minibatch_size]
+    per_rollout = len(decisions) / len(acting)
+    per_update = ppo.epochs * len(decisions) / len(learning)
+    inputs_acting, inputs_learning = encode(acting)[0], encode(learning)[0]
+
+    def play() -> None:
+        trainer.env.step(trainer.env.random_actions)
+
+    def act() -> None:
+        with torch.inference_mode():
+            trainer.network(inputs_acting)
+
+    def learn() -> None:
+        output = trainer.network(inputs_learning)
+        (output.values.sum() + output.entropies.sum() + output.log_probabilities.sum()).backward()
+
+    return {
+        "playing the games": ppo.rollout_turns
+        * seconds(lambda: trainer.env.step(trainer.env.random_actions)),
+        "inputs for acting": per_rollout * seconds(lambda: encode(acting)),
+        "network, acting": per_rollout * seconds(act),
+        "inputs for learning": per_update * seconds(lambda: encode(_shuffled(learning))),
+        "network, learning": per_update * seconds(learn),
+        "optimizer": per_update * seconds(trainer.learner.optimizer.step),
+    }
+
+
+def _shuffled(states: States) -> States:
+    return states[np.random.default_rng(0).permutation(len(states))]
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Measures the speed of training.")
+    parser.add_argument("--config", type=Path, default=Path("configs/quick.yaml"), metavar="FILE")
+    parser.add_argument("--iterations", type=int, default=8, metavar="N")
+    parser.add_argument("--threads", type=int, default=usable_cores(), metavar="N")
+    parser.add_argument("--json", action="store_true", help="print the figures as the last line")
+    options = parser.parse_args()
+    config = load_config(options.config)
+    torch.set_num_threads(options.threads)
+    trainer = Trainer(config)
+    rate, collecting = rates(trainer, options.iterations)
+    whole = config.steps_per_iteration / rate
+    print(describe(("torch", "numba")))
+    print(f"{options.config}, {options.threads} threads: {rate:,.0f} environment steps per second overall,")
+    print(f"{collecting:.0%} of the time collecting and {1 - collecting:.0%} learning\n")
+    shares = {name: time / whole for name, time in parts(trainer).items()}
+    for name, share in shares.items():
+        print(f"  {name:<20} {share:6.1%}")
+    print(f"  {'the rest':<20} {1 - sum(shares.values()):6.1%}")
+    if options.json:
+        print(json.dumps({"steps_per_second": rate, "share_collecting": collecting, "shares": shares}))
+
+
+if __name__ == "__main__":
+    main()
