@@ -1,0 +1,273 @@
+"""Configurations: what they are composed of, and answers to mistakes in them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+
+from training.config import CONFIGS, ConfigError, RunConfig, Schedule, dump_config, list_configs, load_config
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Loads a configuration from its text."""
+
+    def from_text(text: str, *overrides: str) -> RunConfig:
+        path = tmp_path / "run.yaml"
+        path.write_text(text, encoding="utf-8")
+        return load_config(path, list(overrides))
+
+    return from_text
+
+
+@pytest.fixture
+def message(load):
+    """The message of a configuration that is in error."""
+
+    def from_text(text: str, *overrides: str) -> str:
+        with pytest.raises(ConfigError) as caught:
+            load(text, *overrides)
+        return str(caught.value)
+
+    return from_text
+
+
+# --- composition --------------------------------------------------------------------------------------------
+
+
+def test_empty_file_is_the_default(load):
+    assert load("") == load("# nothing\n") == load("{}") == RunConfig()
+
+
+def test_values_of_the_file(load):
+    config = load("seed: 7\nppo: {epochs: 3, clip_range: 0.1}\nevaluation: {opponents: [random]}")
+    assert (config.seed, config.ppo.epochs, config.ppo.clip_range) == (7, 3, 0.1)
+    assert config.evaluation.opponents == ("random",)
+    assert config.ppo.num_envs == RunConfig().ppo.num_envs
+
+
+def test_overrides_win_and_the_last_one_most(load):
+    config = load("seed: 7\nppo: {epochs: 3}", "ppo.epochs=4", "seed=1", "seed=2", "league.size=3")
+    assert (config.seed, config.ppo.epochs, config.league.size) == (2, 4, 3)
+
+
+def test_overrides_are_yaml(load):
+    config = load("", "evaluation.opponents=[random, greedy]", "description=a b?", "ppo.clip_range=.5")
+    assert config.evaluation.opponents == ("random", "greedy")
+    assert config.ppo.clip_range == 0.5
+    assert load("", "description=two = 2").description == "two = 2"
+    assert load("", "ppo={epochs: 9}").ppo.epochs == 9
+
+
+def test_a_section_given_in_part_keeps_the_other_defaults(load):
+    default = RunConfig().ppo.learning_rate
+    assert load("ppo: {learning_rate: {start: 0.5}}").ppo.learning_rate == Schedule(
+        start=0.5, end=default.end
+    )
+    assert load("", "ppo.learning_rate.end=0.0").ppo.learning_rate == Schedule(start=default.start, end=0)
+
+
+@pytest.mark.parametrize("text", ["1e-3", "1.0e-3", "1E-3", "+1e-3", "0.001", ".001", "10.e-4"])
+def test_numbers_with_exponents(load, text):
+    assert load(f"ppo: {{clip_range: {text}}}").ppo.clip_range == 1e-3
+    assert load("", f"ppo.clip_range={text}").ppo.clip_range == 1e-3
+
+
+def test_whole_numbers_where_there_may_be_fractions(load):
+    assert load("ppo: {clip_range: 1}").ppo.clip_range == 1.0
+
+
+@pytest.mark.parametrize("text", ["2014", "'2014'", '"2014"'])
+def test_the_year_of_the_variant_needs_no_quotes(load, text):
+    assert load(f"special_patches: {text}").special_patches == "2014"
+    assert load("", f"special_patches={text}").special_patches == "2014"
+
+
+def test_schedule_is_a_line():
+    schedule = Schedule(start=1.0, end=0.5)
+    assert [schedule.at(progress) for progress in (0.0, 0.25, 1.0, 1.5)] == [1.0, 0.875, 0.5, 0.5]
+
+
+def test_steps_per_iteration(load):
+    assert load("ppo: {num_envs: 12, rollout_turns: 5}").steps_per_iteration == 60
+
+
+# --- what is stored -----------------------------------------------------------------------------------------
+
+
+def test_dump_gives_the_same_configuration(load):
+    config = load(
+        "description: 'a: b'\nspecial_patches: 2014\nevaluation: {opponents: [greedy]}",
+        "ppo.learning_rate.start=1e-5",
+        "seed=18446744073709551615",
+    )
+    assert load(dump_config(config)) == config
+    assert set(yaml.safe_load(dump_config(config))) == set(RunConfig.model_fields)
+
+
+def test_every_configuration_of_the_project_loads():
+    configs = list_configs()
+    assert {path.name for path, _ in configs} >= {"quick.yaml"}
+    assert [path for path, _ in configs] == sorted(CONFIGS.glob("*.yaml"))
+    for path, description in configs:
+        assert description, f"{path} does not say what it is for"
+
+
+# --- mistakes -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown", "hint"),
+    [
+        ("sed: 1", "'sed'", "did you mean 'seed'?"),
+        ("ppo: {learning_rat: 1}", "'ppo.learning_rat'", "did you mean 'ppo.learning_rate'?"),
+        ("ppo: {learning_rate: {strt: 1}}", "'ppo.learning_rate.strt'", "'ppo.learning_rate.start'?"),
+        ("network: {epochs: 1}", "'network.epochs'", "did you mean 'ppo.epochs'?"),
+        ("epoch: 1", "'epoch'", "did you mean 'ppo.epochs'?"),
+        ("network: {xyz: 1}", "'network.xyz'", "known are width, depth, channels"),
+        ("xyz: 1", "'xyz'", "known are description, game,"),
+    ],
+)
+def test_unknown_key(message, text, unknown, hint):
+    answer = message(text)
+    assert f"unknown key {unknown}" in answer
+    assert hint in answer
+    assert "run.yaml" in answer
+
+
+def test_unknown_key_of_an_override(message):
+    answer = message("seed: 1", "ppo.epoch=3")
+    assert answer == "--set ppo.epoch=3: unknown key 'ppo.epoch'; did you mean 'ppo.epochs'?"
+
+
+def test_all_mistakes_with_their_sources(message):
+    answer = message("sed: 1\nppo: {epochs: many, clip_range: 0.1}", "ppo.clip_range=0", "network.width=-1")
+    assert "run.yaml: unknown key 'sed'" in answer
+    assert "run.yaml: ppo.epochs is 'many'" in answer
+    assert "--set ppo.clip_range=0: ppo.clip_range is 0: Input should be greater than 0" in answer
+    assert "--set network.width=-1: network.width is -1" in answer
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("seed: true", "seed is True: Input should be a valid integer"),
+        ("seed: '1'", "seed is '1': Input should be a valid integer"),
+        ("seed: 1.5", "seed is 1.5: Input should be a valid integer"),
+        ("seed: -1", "seed is -1: Input should be greater than or equal to 0"),
+        ("seed: 18446744073709551616", "Input should be less than 18446744073709551616"),
+        ("seed:", "seed is None: Input should be a valid integer"),
+        ("total_steps: 0", "total_steps is 0"),
+        ("ppo: {clip_range: small}", "ppo.clip_range is 'small': Input should be a valid number"),
+        ("ppo: {clip_range: .nan}", "ppo.clip_range is nan: Input should be a finite number"),
+        ("ppo: {learning_rate: {start: .inf}}", "ppo.learning_rate.start is inf"),
+        ("ppo: {gae_lambda: 1.01}", "ppo.gae_lambda is 1.01: Input should be less than or equal to 1"),
+        (
+            "ppo: {learning_rate: 1e-3}",
+            "ppo.learning_rate is 0.001: it must be a section with the keys start, end",
+        ),
+        ("ppo: 3", "ppo is 3: it must be a section with the keys num_envs,"),
+        ("ppo:", "ppo is None: it must be a section"),
+        ("ppo: []", "ppo is (): it must be a section"),
+        ("description: 3", "description is 3: Input should be a valid string"),
+        ("game: chess", "game is 'chess': Input should be 'patchwork'"),
+        ("algorithm: dqn", "algorithm is 'dqn': Input should be 'ppo'"),
+        ("special_patches: 2015", "special_patches is 2015: Input should be 'revised' or '2014'"),
+        ("evaluation: {games: 3}", "evaluation.games is 3: Input should be a multiple of 2"),
+        ("evaluation: {opponents: random}", "evaluation.opponents is 'random': it must be a list"),
+        (
+            "evaluation: {opponents: [random, 3]}",
+            "evaluation.opponents.1 is 3: Input should be a valid string",
+        ),
+        ("3: 4", "the key 3 must be a text"),
+    ],
+)
+def test_wrong_values(message, text, expected):
+    answer = message(text)
+    assert expected in answer
+    assert "run.yaml" in answer
+
+
+def test_nothing_to_learn(message, load):
+    assert "reward.outcome and reward.margin are both 0" in message("reward: {outcome: 0, margin: 0}")
+    assert "reward.outcome and reward.margin are both 0" in message("", "reward.outcome=0")
+    # Only the whole counts, not each override by itself.
+    assert load("", "reward.outcome=0", "reward.margin=1").reward.margin == 1
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("seed", "--set seed: must have the form key=value"),
+        ("=3", "--set =3: must have the form key=value"),
+        ("seed.x=3", "--set seed.x=3: 'seed' is no section"),
+        ("network.width=[1", "--set network.width=[1: '[1' is not valid YAML"),
+        ("ppo..epochs=3", "unknown key 'ppo.'"),
+        ("ppo=3", "--set ppo=3: ppo is 3: it must be a section"),
+    ],
+)
+def test_wrong_overrides(message, override, expected):
+    assert expected in message("seed: 1", override)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ppo: [}", "is not valid YAML"),
+        ("- 1", "holds a list; a configuration is a mapping of keys to values"),
+        ("just words", "holds a str"),
+        ("seed: 1\nseed: 2", "'seed' appears twice"),
+        ("ppo: {epochs: 1, epochs: 2}", "'epochs' appears twice"),
+        ("seed: !!python/object/apply:os.getpid []", "is not valid YAML"),
+    ],
+)
+def test_files_that_are_no_configuration(message, text, expected):
+    answer = message(text)
+    assert "run.yaml" in answer
+    assert expected in answer
+
+
+def test_file_that_is_no_text(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match=r"run\.yaml is not valid YAML"):
+        load_config(path)
+
+
+def test_missing_file_names_what_is_there(tmp_path):
+    with pytest.raises(ConfigError, match=r"there is no file .*quik\.yaml; .*configs/quick\.yaml"):
+        load_config(tmp_path / "quik.yaml")
+    (tmp_path / "mine.yaml").write_text("")
+    with pytest.raises(ConfigError, match=r"there is no file .*quik\.yaml; .*mine\.yaml"):
+        load_config(tmp_path / "quik.yaml")
+    with pytest.raises(ConfigError, match="there is no file"):
+        load_config(tmp_path)
+
+
+def test_configurations_do_not_change():
+    config = RunConfig()
+    with pytest.raises(ValueError, match="frozen"):
+        config.ppo.epochs = 7
+    assert config.ppo.epochs != 7
+
+
+def test_defaults_are_finite_numbers():
+    def numbers(tree):
+        for value in tree.values():
+            if isinstance(value, dict):
+                yield from numbers(value)
+            elif isinstance(value, int | float):
+                yield value
+
+    assert all(map(math.isfinite, numbers(RunConfig().model_dump())))
+
+
+def test_lists_only_yaml_files(tmp_path):
+    (tmp_path / "b.yaml").write_text("description: second")
+    (tmp_path / "a.yaml").write_text("description: first")
+    (tmp_path / "notes.txt").write_text("no configuration")
+    assert list_configs(tmp_path) == [(tmp_path / "a.yaml", "first"), (tmp_path / "b.yaml", "second")]
+    assert list_configs(Path(tmp_path / "missing")) == []
