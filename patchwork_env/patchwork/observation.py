@@ -77,9 +77,7 @@ Observation = npt.NDArray[np.float32]
 def as_dict(vector: Observation) -> dict[str, Observation]:
     """The named tensors of vectors ``(..., OBSERVATION_SIZE)``, as views ``(..., *shape)``."""
     batch = vector.shape[:-1]
-    return {
-        name: vector[..., SLICES[name]].reshape(*batch, *shape) for name, shape in SHAPES.items()
-    }
+    return {name: vector[..., SLICES[name]].reshape(*batch, *shape) for name, shape in SHAPES.items()}
 
 
 def _offered_table() -> Observation:
