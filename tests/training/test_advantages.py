@@ -131,8 +131,8 @@ def test_bootstrap_of_a_player_without_a_later_decision():
 
 
 def test_turns_of_others_are_skipped():
-    # The learner sits in seat 0; player 1 is a past self, whose last move beats it. In the second game the past
-    # self is to move and, as the learner's network says, expects 0.25.
+    # The learner sits in seat 0; player 1 is a past self, whose last move beats it. In the second game the
+    # past self is to move and, as the learner's network says, expects 0.25.
     game = column(
         players=[0, 1, 0, 1, 1, 0, 1],
         values=[0.5, 9.0, -0.5, 9.0, 9.0, 0.125, 9.0],

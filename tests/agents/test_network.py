@@ -1,0 +1,196 @@
+"""The network: its policy is a distribution over the legal actions, and it is what its description says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from patchwork_env.agents.network import NUM_KINDS, NetworkConfig, PatchworkNetwork, encode, kinds_of
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.components import NUM_PATCHES
+from patchwork_env.patchwork.state import NOBODY
+from tests.agents.positions import many_states
+
+SMALL = NetworkConfig(width=24, depth=2, channels=8)
+
+
+@pytest.fixture(scope="module")
+def states():
+    return many_states()
+
+
+@pytest.fixture(scope="module")
+def network():
+    """A network of which all parts matter; a fresh one is nearly uniform."""
+    torch.manual_seed(3)
+    network = PatchworkNetwork(SMALL)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    return network
+
+
+def evaluate(network, states):
+    """Output as arrays, and the legal lists."""
+    inputs, legal = encode(states)
+    with torch.inference_mode():
+        return [tensor.numpy() for tensor in network(inputs)], legal
+
+
+def sums_by_row(values, counts):
+    return np.add.reduceat(values.astype(np.float64), np.cumsum(counts) - counts)
+
+
+def test_states_are_varied(states):
+    _, legal = encode(states)
+    assert set(kinds_of(legal.actions).tolist()) == set(range(NUM_KINDS))
+    assert set(states["current_player"].tolist()) == {0, 1}
+    assert set(states["first_finisher"].tolist()) == {0, 1, NOBODY}
+    assert states["num_patches"].max() == NUM_PATCHES
+    assert states["num_patches"].min() < 12
+
+
+def test_kinds_of_actions():
+    actions = np.array([0, 1, 648, 649, 1296, 1297, 1944, 1945, 2025])
+    assert kinds_of(actions).tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_probabilities_are_a_distribution_over_the_legal_actions(network, states):
+    (logs, _, values), legal = evaluate(network, states)
+    for i in range(len(states)):
+        assert legal.actions[legal.rows == i].tolist() == Game.from_state(states, i).legal_actions().tolist()
+    np.testing.assert_allclose(sums_by_row(np.exp(logs), legal.counts), 1, rtol=1e-5, atol=1e-5)
+    assert np.isfinite(logs).all()
+    assert values.shape == (len(states),)
+    assert values.std() > 0.01
+
+
+def test_entropies_are_those_of_the_whole_distribution(network, states):
+    (logs, entropies, _), legal = evaluate(network, states)
+    expected = sums_by_row(-np.exp(logs.astype(np.float64)) * logs, legal.counts)
+    np.testing.assert_allclose(entropies, expected, atol=1e-4)
+    forced = legal.counts == 1
+    assert forced.any()
+    np.testing.assert_allclose(entropies[forced], 0, atol=1e-6)
+
+
+def test_policy_against_dense_softmaxes(network, states):
+    """The same policy from masked maps of all 2026 actions, softmax over kinds and then over placements."""
+    (logs, _, _), legal = evaluate(network, states)
+    inputs, _ = encode(states)
+    with torch.inference_mode():
+        patches = torch.from_numpy(_circle(states))
+        features = network.trunk(network._trunk_input(inputs.observations, patches))
+        maps = network._placement_maps(inputs.observations, patches[:, :3], features)
+        kinds = network.kind(features)
+    for i in range(0, len(states), 7):
+        mask = torch.from_numpy(Game.from_state(states, i).action_mask().astype(bool))
+        scores = torch.cat([torch.zeros(1), maps[i].flatten()])
+        of_kind = torch.tensor([0] + [1] * 648 + [2] * 648 + [3] * 648 + [4] * 81)
+        possible = torch.tensor([bool(mask[of_kind == kind].any()) for kind in range(NUM_KINDS)])
+        kind_logs = torch.log_softmax(kinds[i].masked_fill(~possible, -torch.inf), 0)
+        dense = torch.full((2026,), -torch.inf)
+        for kind in np.flatnonzero(possible.numpy()).tolist():
+            chosen = mask & (of_kind == kind)
+            dense[chosen] = kind_logs[kind] + torch.log_softmax(scores[chosen], 0)
+        np.testing.assert_allclose(logs[legal.rows == i], dense[mask].numpy(), atol=1e-4)
+
+
+def _circle(states):
+    """Index + 1 of the patches of each circle, then zeros."""
+    present = np.arange(NUM_PATCHES) < states["num_patches"][:, None]
+    return np.where(present, states["circle"][:, :NUM_PATCHES].astype(np.int64) + 1, 0)
+
+
+def test_windows_are_the_convolution_of_the_quilt_within_walls(network, states):
+    quilts = torch.from_numpy(np.array([_own_quilt(states, i) for i in range(0, len(states), 3)]))
+    walled = functional.pad(quilts[:, None], (1, 5, 1, 5), value=1.0)
+    with torch.inference_mode():
+        expected = network.window(walled).flatten(2)
+        np.testing.assert_allclose(network._windows(quilts.flatten(1)), expected, rtol=1e-5, atol=1e-5)
+
+
+def _own_quilt(states, i):
+    game = Game.from_state(states, i)
+    return game.quilt(game.current_player).astype(np.float32)
+
+
+def test_batch_is_the_same_as_one_by_one(network, states):
+    some = states[::9]
+    (logs, entropies, values), _ = evaluate(network, some)
+    single = [evaluate(network, some[i : i + 1])[0] for i in range(len(some))]
+    for together, alone in zip((logs, entropies, values), zip(*single, strict=True), strict=True):
+        np.testing.assert_allclose(together, np.concatenate(alone), rtol=1e-5, atol=1e-5)
+
+
+def test_empty_batch(network, states):
+    output, legal = evaluate(network, states[:0])
+    assert [len(array) for array in output] == [0, 0, 0]
+    assert len(legal.actions) == 0
+
+
+def test_gradients_reach_every_parameter(states):
+    torch.manual_seed(0)
+    fresh = PatchworkNetwork(SMALL)
+    inputs, legal = encode(states)
+    output = fresh(inputs)
+    firsts = np.cumsum(legal.counts) - legal.counts
+    chosen = torch.from_numpy(firsts + legal.counts // 2)
+    (output.values.square().mean() - output.log_probabilities[chosen].mean()).backward()
+    for name, parameter in fresh.named_parameters():
+        assert parameter.grad is not None, name
+        assert torch.isfinite(parameter.grad).all(), name
+        assert parameter.grad.abs().max() > 0, name
+
+
+def test_players_have_no_names(network, states):
+    """Calling player 0 player 1 and the other way around changes nothing."""
+    swapped = states.copy()
+    for name in ("quilt", "buttons", "position", "income"):
+        swapped[name] = states[name][:, ::-1]
+    swapped["current_player"] = 1 - states["current_player"]
+    for name in ("bonus_owner", "first_finisher"):
+        swapped[name] = np.where(states[name] == NOBODY, NOBODY, 1 - states[name])
+    (output, legal), (expected, expected_legal) = evaluate(network, swapped), evaluate(network, states)
+    assert legal.actions.tolist() == expected_legal.actions.tolist()
+    for array, other in zip(output, expected, strict=True):
+        np.testing.assert_array_equal(array, other)
+
+
+@pytest.mark.parametrize("sizes", [{"width": 0}, {"depth": -1}, {"channels": 2.0}, {"width": True}])
+def test_wrong_sizes(sizes):
+    (name,) = sizes
+    with pytest.raises(ValueError, match=f"network.{name} is {sizes[name]!r}; it must be an integer"):
+        NetworkConfig(**sizes)
+
+
+def test_depth_counts_hidden_layers():
+    network = PatchworkNetwork(NetworkConfig(width=8, depth=3, channels=2))
+    shapes = [
+        tuple(p.shape) for name, p in network.named_parameters() if name.startswith("trunk") and p.dim() == 2
+    ]
+    assert [shape[0] for shape in shapes] == [8, 8, 8]
+
+
+def test_gradients_are_equal_to_the_bit_with_several_threads(states):
+    """Atomic sums in the order of arrival would make every training run a different one."""
+    torch.manual_seed(0)
+    fresh = PatchworkNetwork(NetworkConfig(width=32, depth=1, channels=32))
+    inputs, _ = encode(np.concatenate([states] * 4))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        gradients = [_gradient(fresh, inputs) for _ in range(3)]
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(gradients[0], other) for other in gradients[1:])
+
+
+def _gradient(network, inputs):
+    network.zero_grad()
+    output = network(inputs)
+    weights = torch.linspace(-1, 1, len(output.log_probabilities))
+    ((output.log_probabilities * weights).sum() + output.entropies.sum() + output.values.sum()).backward()
+    return torch.cat([parameter.grad.flatten() for parameter in network.parameters()])
