@@ -12,7 +12,7 @@ VENV ?= .venv
 PYTHON ?=
 TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
-RUN ?= runs/quick
+RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
 OLD_GYMNASIUM := 1.2.2
 
@@ -35,9 +35,11 @@ $(ready): requirements.lock pyproject.toml tools/create_environment.sh
 	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" tools/create_environment.sh $(VENV)
 	@touch $@
 
+train: export run := $(RUN)
 train: $(ready)  ## train a first policy by self-play (minutes) and measure it against random and greedy
-	$(python) -m training.train --config $(CONFIG) --run-dir $(RUN)
-	$(python) -m training.evaluate $(RUN)/final --against random greedy --games $(GAMES)
+	@if [ -e "$$run" ]; then echo "$$run exists already: name another folder with RUN=" >&2; exit 1; fi
+	$(python) -m training.train --config $(CONFIG) --run-dir "$$run"
+	$(python) -m training.evaluate "$$run/final" --against random greedy --games $(GAMES)
 
 test: $(ready) clear-kernels  ## run the whole test suite, then measure how much of the rules it reaches
 	$(python) -m pytest
