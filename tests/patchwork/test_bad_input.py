@@ -1,0 +1,352 @@
+"""Bad input is named, and leaves everything as it was."""
+
+from __future__ import annotations
+
+import random
+import re
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchwork_env.patchwork import Game, IllegalActionError, Move
+from patchwork_env.patchwork.serialization import to_bytes
+from patchwork_env.patchwork.state import STATE, States
+from tests.patchwork.naive import NaiveGame
+from tests.patchwork.recorded import GAMES
+from tests.patchwork.strategies import games, random_action
+from tests.patchwork.twins import at_random, random_circle
+
+CIRCLE = [*range(1, 33), 0]
+
+
+def played(turns: int, seed: int = 3) -> Game:
+    game, rng = Game(seed=seed), random.Random(seed)
+    for _ in range(turns):
+        game.play(random_action(game, rng, "packs"))
+    return game
+
+
+# --- actions ----------------------------------------------------------------------------------------------
+
+NO_ACTIONS = [
+    -1,
+    2026,
+    2**63,
+    -(2**80),
+    0.0,
+    1.5,
+    np.float64(0),
+    True,
+    np.bool_(False),
+    None,
+    "0",
+    b"\0",
+    [0],
+    (),
+]
+
+
+@pytest.mark.parametrize("action", NO_ACTIONS, ids=repr)
+@pytest.mark.parametrize("method", ["play", "decode", "move_text"])
+def test_what_is_no_action(action: Any, method: str) -> None:
+    game = played(9)
+    before, history = game.to_bytes(), game.history
+    with pytest.raises(IllegalActionError) as caught:
+        getattr(game, method)(action)
+    assert isinstance(caught.value, ValueError)
+    assert str(action) in str(caught.value) or repr(action) in str(caught.value)
+    assert game.to_bytes() == before
+    assert game.history == history
+
+
+def test_illegal_actions_are_named() -> None:
+    game = Game(circle=[18, *(patch for patch in CIRCLE if patch != 18)])
+    for action in (1, 1945, 2025):  # too dear; no special patch to place
+        with pytest.raises(IllegalActionError, match=f"action {action} is not legal for player 0"):
+            game.play(action)
+    while not game.is_over:
+        game.play(game.legal_actions()[0])
+    with pytest.raises(IllegalActionError, match="after the end"):
+        game.play(0)
+
+
+@pytest.mark.parametrize("kind", [int, np.int8, np.uint8, np.int16, np.int64, np.uint64])
+def test_any_integer_type_is_an_action(kind: Callable[[int], Any]) -> None:
+    game = Game(circle=CIRCLE)
+    game.play(kind(1))
+    assert game.history == (1,)
+    assert type(game.history[0]) is int
+
+
+NO_MOVES = [
+    Move("buy", 5, frozenset({(0, 0), (0, 1), (1, 1), (1, 2)})),  # not among the first three
+    Move("buy", 1, frozenset({(0, 0), (0, 1)})),  # not its shape
+    Move("buy", 1, frozenset({(8, 8), (8, 9), (9, 8)})),  # over the edge
+    Move("buy", 1, frozenset()),
+    Move("buy", None, frozenset({(0, 0), (0, 1), (1, 0)})),
+    Move("special", None, frozenset({(0, 0)})),  # none to place
+    Move("special", None, frozenset({(0, 0), (0, 1)})),
+    Move("special", None, frozenset({(-1, 0)})),
+    Move("sell", 1, frozenset({(0, 0), (0, 1), (1, 0)})),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("move", NO_MOVES, ids=str)
+def test_what_is_no_move(move: Move) -> None:
+    with pytest.raises(IllegalActionError):
+        Game(circle=CIRCLE).encode(move)
+
+
+def test_moves_onto_covered_cells_are_illegal() -> None:
+    """Patches 1 and 3 have the same shape and are affordable one after the other."""
+    game = Game(circle=[1, 3, 2, *CIRCLE[3:]])
+    move = game.decode(1)
+    game.play(1)
+    game.play(0)
+    assert game.current_player == 0
+    assert game.offered[0] == 3
+    with pytest.raises(IllegalActionError, match="action 1 is not legal"):
+        game.encode(Move("buy", 3, move.cells))
+
+
+# --- set-up -----------------------------------------------------------------------------------------------
+
+BAD_CIRCLES = [
+    (CIRCLE[1:], "32"),
+    ([*CIRCLE, 0], "34"),
+    ([], "0 patches"),
+    ([1, *CIRCLE[:-2], 0], "32"),  # repeats 1, lacks 32
+    ([33, *CIRCLE[1:]], "33"),
+    ([-1, *CIRCLE[1:]], "-1"),
+    ([0, *CIRCLE[:-1]], "ends in patch 32"),
+    ([1.0, *CIRCLE[1:]], "1.0"),
+    ([True, *CIRCLE[1:]], "True"),
+    (["1", *CIRCLE[1:]], "'1'"),
+    ("abc", "'a'"),
+]
+
+
+@pytest.mark.parametrize(("circle", "named"), BAD_CIRCLES, ids=lambda value: str(value)[:30])
+def test_bad_circles(circle: Any, named: str) -> None:
+    with pytest.raises(ValueError, match="circle") as caught:
+        Game(circle=circle)
+    assert named in str(caught.value)
+
+
+BAD_OPTIONS = [
+    ("first_player", 2),
+    ("first_player", -1),
+    ("first_player", True),
+    ("first_player", 0.0),
+    ("first_player", "random"),
+    ("first_player", None),
+    ("special_patches", "2015"),
+    ("special_patches", 2014),
+    ("special_patches", None),
+    ("special_patches", ["revised"]),
+    ("seed", -1),
+    ("seed", 2**64),
+    ("seed", 1.5),
+    ("seed", True),
+    ("seed", "seven"),
+]
+
+
+@pytest.mark.parametrize(("option", "value"), BAD_OPTIONS, ids=repr)
+def test_bad_options(option: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=option) as caught:
+        Game(**{option: value})
+    assert str(value) in str(caught.value)
+
+
+def test_either_a_seed_or_a_circle() -> None:
+    with pytest.raises(ValueError, match="seed or a circle"):
+        Game(seed=1, circle=CIRCLE)
+
+
+@pytest.mark.parametrize("player", [2, -1, True, None, "0"], ids=repr)
+def test_bad_players(player: Any) -> None:
+    game = Game(seed=1)
+    with pytest.raises(ValueError, match="player"):
+        game.quilt(player)
+    with pytest.raises(ValueError, match="player"):
+        game.layout(player)
+
+
+# --- bytes ------------------------------------------------------------------------------------------------
+
+
+@given(games(), st.data())
+def test_any_damaged_byte_is_noticed(game: Game, data: st.DataObject) -> None:
+    stored = bytearray(game.to_bytes())
+    stored[data.draw(st.integers(0, len(stored) - 1))] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(ValueError, match=r"state|bytes"):
+        Game.from_bytes(bytes(stored))
+
+
+def test_truncated_and_longer_bytes_are_noticed() -> None:
+    stored = played(20).to_bytes()
+    for length in range(len(stored)):
+        with pytest.raises(ValueError, match="state"):
+            Game.from_bytes(stored[:length])
+    with pytest.raises(ValueError, match="bytes"):
+        Game.from_bytes(stored + b"\0")
+
+
+@given(st.binary(max_size=200))
+def test_foreign_bytes_are_noticed(data: bytes) -> None:
+    with pytest.raises(ValueError, match="state"):
+        Game.from_bytes(data)
+
+
+@pytest.mark.parametrize("data", [None, 3, "PTCH", [80, 84]], ids=repr)
+def test_what_is_no_bytes(data: Any) -> None:
+    with pytest.raises(ValueError, match=type(data).__name__):
+        Game.from_bytes(data)
+
+
+def test_other_versions_are_named() -> None:
+    stored = bytearray(played(20).to_bytes())
+    stored[4] += 1
+    body = bytes(stored[:-4])
+    with pytest.raises(ValueError, match="version"):
+        Game.from_bytes(body + zlib.crc32(body).to_bytes(4, "little"))
+
+
+def _set(name: str, value: Any) -> Callable[[States], None]:
+    def change(states: States) -> None:
+        states[name] = value
+
+    return change
+
+
+def _flip(name: str, index: int | tuple[int, ...], bits: int) -> Callable[[States], None]:
+    def change(states: States) -> None:
+        states[name][0][index] ^= np.array(bits, states.dtype[name].base)
+
+    return change
+
+
+CONTRADICTIONS = {
+    "num_patches": _set("num_patches", 34),
+    "current_player": _set("current_player", 2),
+    "pending_special": _set("pending_special", 2),
+    "bonus_owner": _set("bonus_owner", 3),
+    "first_finisher": _set("first_finisher", 3),
+    "variant": _set("variant", 2),
+    "position": _set("position", 54),
+    "buttons": _set("buttons", -1),
+    "behind the end": _flip("circle", 33, 1),
+    "repeats a patch": _set("circle", 7),
+    "quilt disagree": _flip("quilt", (0, 0), 1 << 62),
+    "incomes": _flip("income", 0, 1),
+    "cells are covered": _set("quilt", 0),
+    "bonus tile": _set("bonus_owner", 1),
+    "reach the end": _set("first_finisher", 0),
+    "not to move": lambda states: _set("current_player", 1 - states[0]["current_player"])(states),
+}
+
+
+@pytest.mark.parametrize("named", CONTRADICTIONS)
+def test_states_that_no_game_reaches(named: str) -> None:
+    """The bytes are whole, the state in them is not one of a game."""
+    states = played(12).state.copy()
+    CONTRADICTIONS[named](states)
+    with pytest.raises(ValueError, match="no game of Patchwork reaches") as caught:
+        Game.from_bytes(to_bytes(states))
+    assert all(word in str(caught.value) for word in named.split())
+
+
+@given(games(), st.data())
+def test_a_state_that_is_let_in_can_be_played(game: Game, data: st.DataObject) -> None:
+    """Changed records with a right checksum: refused, or a game that goes on to its end."""
+    record = bytearray(game.state.tobytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
+    stored = to_bytes(np.frombuffer(bytes(record), STATE))
+    try:
+        again = Game.from_bytes(stored)
+    except ValueError:
+        return
+    rng = random.Random(0)
+    while not again.is_over:
+        again.play(random_action(again, rng, "buys"))
+    assert again.winner() in (0, 1)
+
+
+def test_every_state_of_a_game_is_let_in() -> None:
+    """Of random games in both editions, and of games with full quilts and discarded special patches."""
+    rng = random.Random(8)
+    for number in range(100):
+        variant = ("revised", "2014")[number % 2]
+        circle, first = random_circle(rng), rng.randrange(2)
+        naive = NaiveGame(circle, first, variant)
+        game = Game(circle=circle, first_player=first, special_patches=variant)
+        while not game.is_over:
+            assert Game.from_bytes(game.to_bytes()) == game
+            action = at_random(naive, naive.legal_moves(), rng)
+            naive.play(action)
+            game.play(action)
+        assert Game.from_bytes(game.to_bytes()) == game
+    for record in GAMES:
+        game = Game(circle=record.circle)
+        for action in record.actions:
+            game.play(action)
+            assert Game.from_bytes(game.to_bytes()) == game
+
+
+# --- notation ---------------------------------------------------------------------------------------------
+
+SET_UP = "patchwork/1 variant=revised first=0 circle=" + ",".join(map(str, CIRCLE))
+BAD_NOTATION = [
+    ("", "patchwork/1"),
+    ("chess/1", "chess/1"),
+    (SET_UP.replace("/1", "/2"), "patchwork/2"),
+    (SET_UP.replace("first=0 ", ""), "first"),
+    (SET_UP + " color=red", "color"),
+    (SET_UP.replace("first=0", "first=2"), "2"),
+    (SET_UP.replace("first=0", "first=x"), "x"),
+    (SET_UP.replace("revised", "2015"), "2015"),
+    (SET_UP.replace("=1,", "=2,"), "[1]"),
+    (SET_UP.replace("=1,", "=one,"), "one"),
+    ("patchwork/1 state=00", "state"),
+    (SET_UP + "\n+ - +", "'-'"),
+    (SET_UP + "\n1/8@a1", "1/8@a1"),
+    (SET_UP + "\n1/0@j1", "1/0@j1"),
+    (SET_UP + "\n1/0@a9", "1/0@a9"),  # over the edge
+    (SET_UP + "\n4/0@a1", "4/0@a1"),  # not offered
+    (SET_UP + "\n*a1", "*a1"),  # no special patch to place
+    (SET_UP + "\n2/2@a1", "2/2@a1"),  # the same as 2/0@a1
+    (SET_UP + "\n1/0@a1 extra", "move 2"),
+]
+
+
+@pytest.mark.parametrize(("text", "named"), BAD_NOTATION, ids=lambda value: value[-20:])
+def test_bad_notation(text: str, named: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(named)):
+        Game.from_notation(text)
+
+
+def test_moves_behind_the_end_are_bad_notation() -> None:
+    game = Game(seed=2)
+    while not game.is_over:
+        game.play(game.legal_actions()[0])
+    text = game.notation().strip()
+    assert Game.from_notation(text) == game
+    with pytest.raises(ValueError, match=f"move {len(game.history) + 1}: .*after the end"):
+        Game.from_notation(text + " +")
+
+
+@pytest.mark.parametrize("word", ["", "++", "1/0@a1 ", "1/0@A1", "*a0", "buy", "33/0@a1"], ids=repr)
+def test_bad_words_of_moves(word: str) -> None:
+    game = Game(circle=CIRCLE)
+    before = game.to_bytes()
+    with pytest.raises(IllegalActionError) as caught:
+        game.parse_move(word)
+    assert repr(word) in str(caught.value)
+    assert game.to_bytes() == before

@@ -1,0 +1,119 @@
+"""The components are those of the published game."""
+
+from __future__ import annotations
+
+import pytest
+
+from patchwork_env.patchwork import NUM_ACTIONS, PATCHES, Game, engine, tables
+from patchwork_env.patchwork import components as c
+from patchwork_env.patchwork.actions import DISTINCT, fits
+from patchwork_env.polyomino import NUM_ORIENTATIONS, orient
+from tests.patchwork import naive
+from tests.patchwork.naive import Cell
+
+
+def cells_of(drawing: naive.Drawing) -> set[Cell]:
+    return {
+        (row, column) for row, line in enumerate(drawing) for column, mark in enumerate(line) if mark == "#"
+    }
+
+
+def test_totals_of_all_patches() -> None:
+    assert len(PATCHES) == 33
+    assert sum(len(patch.cells) for patch in PATCHES) == 166
+    assert sum(patch.buttons for patch in PATCHES) == 133
+    assert sum(patch.time for patch in PATCHES) == 107
+    assert sum(patch.income for patch in PATCHES) == 38
+
+
+def test_every_patch_is_the_one_that_the_naive_game_draws() -> None:
+    for patch, (drawing, buttons, time, income) in zip(PATCHES, naive.PATCHES, strict=True):
+        assert set(patch.cells) == cells_of(drawing.split(" / "))
+        assert len(set(patch.cells)) == len(patch.cells) == patch.size
+        assert (patch.buttons, patch.time, patch.income) == (buttons, time, income)
+
+
+def test_patches_are_in_one_piece() -> None:
+    for patch in PATCHES:
+        reached, rest = {patch.cells[0]}, set(patch.cells[1:])
+        while touching := {
+            (r, k) for r, k in rest if {(r + 1, k), (r - 1, k), (r, k + 1), (r, k - 1)} & reached
+        }:
+            reached |= touching
+            rest -= touching
+        assert not rest
+
+
+def test_patches_that_tables_get_wrong() -> None:
+    """One patch has 8 cells and none more; one is the 2x2; two are the 3-cell corner, at different prices."""
+    shapes = [patch.cells for patch in PATCHES]
+    assert sorted(map(len, shapes))[-2:] == [7, 8]
+    assert shapes.count(((0, 0), (0, 1), (1, 0), (1, 1))) == 1
+    corners = [patch for patch in PATCHES if patch.cells == ((0, 0), (0, 1), (1, 0))]
+    assert sorted((patch.buttons, patch.time) for patch in corners) == [(1, 3), (3, 1)]
+
+
+def test_the_first_patch_is_the_start_patch() -> None:
+    assert c.START_PATCH == 0
+    assert [index for index, patch in enumerate(PATCHES) if patch.size == 2] == [0]
+
+
+def test_144_orientations_and_7349_placements() -> None:
+    assert sum(map(len, DISTINCT)) == 144
+    assert sum(len(places) for places in naive.PLACEMENTS) == 7349
+    counted = sum(
+        fits(cells, r, k) for of in DISTINCT for cells in of.values() for r in range(9) for k in range(9)
+    )
+    assert counted == 7349
+    assert sum(int(word).bit_count() for word in tables.FITS.flat) == 7349
+
+
+@pytest.mark.parametrize("patch", range(33))
+def test_orientations(patch: int) -> None:
+    """Clockwise quarter turns, after a left-right flip from 4 on; coinciding ones under the lowest index."""
+    drawing = naive.PATCHES[patch][0].split(" / ")
+    for orientation in range(NUM_ORIENTATIONS):
+        assert set(orient(PATCHES[patch].cells, orientation)) == cells_of(
+            naive.oriented(drawing, orientation)
+        )
+    assert list(DISTINCT[patch]) == list(naive.distinct_orientations(drawing))
+
+
+def test_the_time_track() -> None:
+    assert c.LAST_SPACE == 53
+    assert c.INCOME_SPACES == (5, 11, 17, 23, 29, 35, 41, 47, 53)
+    assert c.SPECIAL_SPACES == {"revised": (26, 32, 38, 44, 50), "2014": (20, 26, 32, 44, 50)}
+
+
+def test_the_other_numbers() -> None:
+    assert (c.QUILT_SIZE, c.NUM_CELLS, c.START_BUTTONS, c.NUM_OFFERED) == (9, 81, 5, 3)
+    assert (c.BONUS_SQUARE, c.BONUS_POINTS, c.PENALTY_PER_EMPTY_CELL) == (7, 7, 2)
+    assert NUM_ACTIONS == 1 + 3 * 8 * 81 + 81 == 2026
+
+
+def test_the_state_record_is_small() -> None:
+    assert Game(seed=0).state.dtype.itemsize <= 96
+
+
+def test_set_up() -> None:
+    for first_player in (0, 1):
+        game = Game(seed=1, first_player=first_player)
+        assert game.current_player == first_player
+        assert game.positions == (0, 0)
+        assert game.buttons == (5, 5)
+        assert game.incomes == (0, 0)
+        assert game.scores() == (5 - 162, 5 - 162)
+        assert game.bonus_owner is None
+        assert game.winner() is None
+        assert sorted(game.circle) == list(range(33))
+        assert game.circle[-1] == 0
+        assert not game.quilt(0).any()
+        assert not game.quilt(1).any()
+
+
+def test_at_most_1345_legal_actions() -> None:
+    """No patch has more than 448 placements; three that do, and cost at most 5 buttons, reach the maximum."""
+    assert max(map(len, naive.PLACEMENTS)) == 448
+    assert engine.MAX_LEGAL_ACTIONS == 1 + 3 * 448
+    circle = [7, 8, 12, *(patch for patch in range(1, 33) if patch not in (7, 8, 12)), 0]
+    assert len(Game(circle=circle).legal_actions()) == 1345

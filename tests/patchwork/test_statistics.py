@@ -1,0 +1,137 @@
+"""Random play has the published statistics, within the sampling error of both samples.
+
+The published figures come from 239,000 games in which each legal action is equally likely. A mean agrees with
+one of them if they differ by at most 4 standard errors plus the rounding of the published one; the standard
+error is that of the difference, with half of the published games, should the two editions share them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+
+NUM_GAMES = 40_000
+PUBLISHED_GAMES = 239_000 // 2
+STANDARD_ERRORS = 4.0
+
+
+class Sample(NamedTuple):
+    """Per game: turns (special patches count as turns), legal actions in all turns together, both scores."""
+
+    turns: npt.NDArray[np.int64]
+    choices: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.int64]
+    winners: npt.NDArray[np.int8]
+
+
+def sample(variant: str) -> Sample:
+    """The first game of each place in a batch; every game is counted, so short games have no advantage."""
+    env = SelfPlayVectorEnv(NUM_GAMES, seed=5, special_patches=variant, masks=False, observations=False)
+    turns, choices = np.zeros(NUM_GAMES, np.int64), np.zeros(NUM_GAMES, np.int64)
+    scores, winners = np.zeros((NUM_GAMES, 2), np.int64), np.full(NUM_GAMES, -1, np.int8)
+    playing = np.ones(NUM_GAMES, bool)
+    while playing.any():
+        turns += playing
+        choices += playing * env.counts
+        env.step(env.random_actions)
+        ended = playing & (env.winners >= 0)
+        scores[ended], winners[ended] = env.final_scores[ended], env.winners[ended]
+        playing &= ~ended
+    return Sample(turns, choices, scores, winners)
+
+
+@pytest.fixture(scope="module", params=["revised", "2014"])
+def played(request: pytest.FixtureRequest) -> tuple[str, Sample]:
+    return request.param, sample(request.param)
+
+
+def assert_close(mean: float, deviation: float, published: float, rounding: float) -> None:
+    """``deviation`` is the standard deviation of one game's contribution to the mean."""
+    error = deviation * np.sqrt(1 / NUM_GAMES + 1 / PUBLISHED_GAMES)
+    assert abs(mean - published) <= STANDARD_ERRORS * error + rounding, (
+        f"{mean} is not {published} (error {error})"
+    )
+
+
+def test_turns_per_game(played: tuple[str, Sample]) -> None:
+    variant, games = played
+    published = {"revised": 42.81, "2014": 42.83}[variant]
+    assert_close(games.turns.mean(), games.turns.std(), published, 0.005)
+    assert games.turns.max() <= 63
+
+
+def test_legal_actions_per_turn(played: tuple[str, Sample]) -> None:
+    variant, games = played
+    published = {"revised": 78.6, "2014": 78.5}[variant]
+    mean = games.choices.sum() / games.turns.sum()
+    residuals = (games.choices - mean * games.turns) / games.turns.mean()  # of the ratio of two means
+    assert_close(mean, residuals.std(), published, 0.05)
+
+
+def test_mean_score(played: tuple[str, Sample]) -> None:
+    variant, games = played
+    published = {"revised": -11.2, "2014": -11.4}[variant]
+    per_game = games.scores.mean(axis=1)
+    assert_close(per_game.mean(), per_game.std(), published, 0.05)
+
+
+def test_scores_stay_within_the_published_extremes(played: tuple[str, Sample]) -> None:
+    _, games = played
+    assert games.scores.min() >= -106
+    assert games.scores.max() <= 85
+
+
+def test_the_winner_has_the_higher_score(played: tuple[str, Sample]) -> None:
+    _, games = played
+    difference = games.scores[:, 0] - games.scores[:, 1]
+    assert (games.winners[difference > 0] == 0).all()
+    assert (games.winners[difference < 0] == 1).all()
+    ties = games.winners[difference == 0]
+    assert set(ties.tolist()) == {0, 1}
+
+
+# --- the random numbers behind them -----------------------------------------------------------------------
+
+
+def assert_uniform(counts: npt.NDArray[np.int64], freedom: int) -> None:
+    """Pearson's chi-square, of mean `freedom` and variance twice that where all cells are equally likely."""
+    expected = counts.mean()
+    chi_square = ((counts - expected) ** 2 / expected).sum()
+    assert abs(chi_square - freedom) <= STANDARD_ERRORS * np.sqrt(2 * freedom)
+
+
+def test_circles_are_uniformly_random() -> None:
+    """Every patch but the last at every place, and every neighbor behind every patch."""
+    env = SelfPlayVectorEnv(NUM_GAMES, seed=11, masks=False, observations=False)
+    circles = env.states["circle"][:, :32].astype(np.int64) - 1
+    places = np.zeros((32, 32), np.int64)
+    np.add.at(places, (circles, np.arange(32)), 1)
+    assert_uniform(places, 31 * 31)
+    pairs = np.zeros((32, 32), np.int64)
+    np.add.at(pairs, (circles[:, :-1], circles[:, 1:]), 1)
+    assert not pairs.diagonal().any()
+    assert_uniform(pairs[~np.eye(32, dtype=bool)], 31 * 31 - 1)
+
+
+def test_first_players_are_uniformly_random() -> None:
+    env = SelfPlayVectorEnv(NUM_GAMES, seed=11, masks=False, observations=False, first_player="random")
+    assert_uniform(np.bincount(env.current_players, minlength=2), 1)
+
+
+def test_random_actions_are_uniformly_random() -> None:
+    """In one position, many times over."""
+    game = Game(circle=[9, 2, 17, *(patch for patch in range(1, 33) if patch not in (9, 2, 17)), 0])
+    states = np.repeat(game.state, NUM_GAMES)
+    streams, counts = np.empty(NUM_GAMES, np.uint64), np.empty(NUM_GAMES, np.int16)
+    actions = np.empty(NUM_GAMES, np.int64)
+    engine.seed_streams(streams, np.uint64(2))
+    engine.describe_games(states, streams, counts, np.empty((0, NUM_ACTIONS), np.int8), actions)
+    drawn, number = np.unique(actions, return_counts=True)
+    assert drawn.tolist() == game.legal_actions().tolist()
+    assert_uniform(number, len(drawn) - 1)
