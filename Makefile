@@ -4,7 +4,7 @@
 #   make train TORCH_INDEX=https://download.pytorch.org/whl/cpu     the small CPU build of PyTorch (Linux)
 #   make test PYTHON=python3.12                                     with an interpreter of your choice
 
-SHELL := /bin/bash
+SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
@@ -14,6 +14,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
+BENCHMARKS ?= startup engine environments training_speed
 OLD_GYMNASIUM := 1.2.2
 
 python := $(VENV)/bin/python
@@ -27,7 +28,7 @@ export NUMBA_CACHE_DIR :=
 	clear-kernels
 
 help:  ## show this list
-	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 
 environment: $(ready)  ## create the virtual environment and install everything
 
@@ -73,7 +74,7 @@ format: $(ready)  ## repair what the style check can repair
 	$(python) -m ruff format
 
 bench: $(ready)  ## measure speed
-	@for script in benchmarks/*.py; do echo "== $$script"; $(python) $$script; done
+	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(python) benchmarks/$$name.py; done
 
 clean:  ## delete caches and build results (environments and training runs stay)
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf

@@ -21,6 +21,12 @@ from patchwork_env.patchwork import Game
 game = Game(seed=1)
 game.play(int(game.legal_actions()[0]))
 """
+GYMNASIUM = """
+import gymnasium
+env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="random")
+_, info = env.reset(seed=1)
+env.step(int(info["action_mask"].argmax()))
+"""
 BATCH = """
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 env = SelfPlayVectorEnv(64, seed=1, threads={threads})
@@ -43,6 +49,7 @@ def measure(repeats: int) -> Timings:
     timings: Timings = {"import patchwork_env": []}
     codes = {
         "first move of a game": GAME,
+        "first step with Gymnasium": GYMNASIUM,
         "first step of a batch, 1 thread": BATCH.format(threads=1),
         "first step of a batch, all threads": BATCH.format(threads=None),
     }
