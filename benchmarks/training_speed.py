@@ -20,6 +20,7 @@ from machine import describe, usable_cores
 from patchwork_env.agents.network import encode
 from patchwork_env.patchwork.state import States
 from training.config import load_config
+from training.memory import keep_freed_memory
 from training.trainer import Trainer
 
 
@@ -89,6 +90,7 @@ def main() -> None:
     options = parser.parse_args()
     config = load_config(options.config)
     torch.set_num_threads(options.threads)
+    keep_freed_memory()
     trainer = Trainer(config)
     rate, collecting = rates(trainer, options.iterations)
     whole = config.steps_per_iteration / rate

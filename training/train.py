@@ -36,6 +36,7 @@ from training.checkpoints import (
 from training.config import ConfigError, RunConfig, dump_config, list_configs, load_config
 from training.files import write_text
 from training.matches import Result, play_matches
+from training.memory import keep_freed_memory
 from training.ppo import DivergenceError
 from training.trainer import Trainer
 
@@ -131,6 +132,7 @@ def _resumed_run(options: argparse.Namespace) -> _Run:
 def _trainer(config: RunConfig) -> Trainer:
     _check_surroundings(config)
     torch.set_num_threads(config.threads)
+    keep_freed_memory()
     return Trainer(config)
 
 

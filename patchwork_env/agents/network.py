@@ -6,8 +6,9 @@ The policy first chooses a kind of move (advance, one of three slots, special pa
 
 so that the choice between advancing and buying does not depend on how many placements a patch has. Placements
 are scored by maps of positions: every cell of the own quilt is described by the 7x7 window that spans a patch
-anchored there and its neighborhood, and every orientation of every patch has a learned key that is matched
-with it. Only legal actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`),
+anchored there and its neighborhood, and matched with a key for every orientation of every patch: one that is
+learned, plus one that is computed from its shape, so that what is learned with one patch helps with all
+others. Only legal actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`),
 a small fraction of the work of a dense softmax over 2026 actions.
 
 Entries are picked with ``index_select``: on a CPU its gradient is summed in one order every time. That of
@@ -28,7 +29,7 @@ from torch.nn import functional
 
 from patchwork_env.agents.ragged import LegalLists, legal_lists
 from patchwork_env.patchwork import observation
-from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, ORIENTED
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, NUM_PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SLICES
 from patchwork_env.patchwork.state import States
@@ -138,8 +139,10 @@ class PatchworkNetwork(nn.Module):
         self.modulation = nn.Linear(config.width, config.channels)
         self.window = nn.Conv2d(1, config.channels, _WINDOW)
         self.keys = nn.Embedding((NUM_PATCHES + 1) * NUM_ORIENTATIONS, config.channels)
+        self.key_of_shape = nn.Linear(2 * _WINDOW * _WINDOW, config.channels)
         self.special_key = nn.Parameter(torch.zeros(config.channels))
         self.register_buffer("patch_features", _patch_features(), persistent=False)
+        self.register_buffer("shapes", _shapes(), persistent=False)
         self._initialize()
 
     def _initialize(self) -> None:
@@ -151,6 +154,8 @@ class PatchworkNetwork(nn.Module):
             nn.init.orthogonal_(module.weight, 0.01)
             nn.init.zeros_(module.bias)
         nn.init.normal_(self.keys.weight, std=0.1)
+        nn.init.normal_(self.key_of_shape.weight, std=0.02)
+        nn.init.zeros_(self.key_of_shape.bias)
 
     @property
     def device(self) -> torch.device:
@@ -179,7 +184,7 @@ class PatchworkNetwork(nn.Module):
         """
         quilts = observations[:, SLICES["quilts"]][:, :NUM_CELLS]
         cells = torch.relu(self._windows(quilts))
-        keys_by_patch = self.keys.weight.view(NUM_PATCHES + 1, NUM_ORIENTATIONS * self.config.channels)
+        keys_by_patch = (self.keys.weight + self.key_of_shape(self.shapes)).view(NUM_PATCHES + 1, -1)
         keys = keys_by_patch.index_select(0, offered.flatten())
         keys = keys.view(len(quilts), NUM_OFFERED * NUM_ORIENTATIONS, self.config.channels)
         special = self.special_key.expand(len(quilts), 1, -1)
@@ -247,3 +252,19 @@ def _patch_features() -> Tensor:
     """Size, prices and income of every patch as in the observation, ``(34, 4)``; row 0 is no patch."""
     table = torch.from_numpy(observation.OFFERED_TABLE[:, -_PATCH_FEATURES:])
     return torch.cat([torch.zeros(1, _PATCH_FEATURES), table])
+
+
+def _shapes() -> Tensor:
+    """Every orientation of every patch in its 7x7 window: its cells, then the cells next to it.
+
+    ``(34 * 8, 98)``, 0 or 1; the first 8 rows are no patch.
+    """
+    shapes = torch.zeros(NUM_PATCHES + 1, NUM_ORIENTATIONS, 2, _WINDOW, _WINDOW)
+    for patch, oriented in enumerate(ORIENTED):
+        for orientation, cells in enumerate(oriented):
+            own = {(row + _WINDOW_BEFORE, column + _WINDOW_BEFORE) for row, column in cells}
+            beside = {(r + dr, c + dc) for r, c in own for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0))} - own
+            for plane, marked in enumerate((own, beside)):
+                for cell in marked:
+                    shapes[patch + 1, orientation, plane][cell] = 1
+    return shapes.view((NUM_PATCHES + 1) * NUM_ORIENTATIONS, -1)
