@@ -15,6 +15,8 @@ import sys
 import tempfile
 from collections.abc import Mapping
 
+from machine import describe
+
 IMPORT = "import patchwork_env"
 GAME = """
 from patchwork_env.patchwork import Game
@@ -78,6 +80,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error("--repeats must be at least 1")
+    print(describe())
     timings = measure(options.repeats)
     print_table(timings)
     if options.json:
