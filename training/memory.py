@@ -12,8 +12,8 @@ _GROW_BY = 256 * 2**20
 def keep_freed_memory() -> None:
     """Makes glibc keep the memory that tensors free, for the next ones.
 
-    By default it gives large blocks back to the system, whose pages then come back one fault at a time: a third
-    of the time of a training on the CPU. Does nothing where there is no glibc.
+    By default it gives large blocks back to the system, whose pages then come back one fault at a time, which
+    takes a third of the time of a training on the CPU. Does nothing where there is no glibc.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -380,6 +380,7 @@ def check_action(action: SupportsIndex) -> int:
 def _set_up_game(fields: dict[str, str]) -> Game:
     """A game from the set-up fields of the notation."""
     if "state" in fields:
-        return Game.from_bytes(bytes.fromhex(fields["state"]))
-    circle, first = [int(patch) for patch in fields["circle"].split(",")], int(fields["first"])
+        return Game.from_bytes(notation.parse_hexadecimal(fields["state"]))
+    circle = [notation.parse_number(patch) for patch in fields["circle"].split(",")]
+    first = notation.parse_number(fields["first"])
     return Game(circle=circle, first_player=first, special_patches=fields["variant"])

@@ -20,7 +20,7 @@ from patchwork_env.patchwork.components import QUILT_SIZE
 
 FORMAT = "patchwork/1"
 _COLUMNS = "abcdefghi"
-_BUY = re.compile(r"(\d+)/([0-7])@([a-i])([1-9])")
+_BUY = re.compile(r"([0-9]+)/([0-7])@([a-i])([1-9])")
 _SPECIAL = re.compile(r"\*([a-i])([1-9])")
 
 
@@ -77,8 +77,31 @@ def parse_game(text: str) -> tuple[dict[str, str], list[str]]:
     if name != FORMAT:
         raise ValueError(f"the notation of a game starts with {FORMAT!r}, not with {name[:40]!r}")
     set_up = dict(field.partition("=")[::2] for field in fields)
-    if set(set_up) not in ({"variant", "first", "circle"}, {"state"}):
+    if len(set_up) < len(fields) or set(set_up) not in ({"variant", "first", "circle"}, {"state"}):
         raise ValueError(
-            f"the set-up has the fields {sorted(set_up)}; it needs variant, first, circle, or just state"
+            f"the set-up has the fields {fields}; it needs variant, first, circle, or just state"
         )
     return set_up, moves.split()
+
+
+def parse_number(text: str) -> int:
+    """A whole number of decimal digits.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if not re.fullmatch("[0-9]+", text):
+        raise ValueError(f"{text!r} in the set-up is not a number")
+    return int(text)
+
+
+def parse_hexadecimal(text: str) -> bytes:
+    """The bytes of a stored state.
+
+    Raises:
+        ValueError: They are not written as pairs of hexadecimal digits.
+    """
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError(f"the state {text[:40]!r} of the set-up is not hexadecimal") from None

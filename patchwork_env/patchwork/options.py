@@ -66,6 +66,8 @@ def check_first_player(first_player: Any) -> int:
 
 def check_circle(circle: Iterable[Any]) -> list[int]:
     """A permutation of all patches that ends in the 1x2 patch."""
+    if not isinstance(circle, Iterable):
+        raise ValueError(f"circle is {circle!r}; it must list each of 0 to {NUM_PATCHES - 1} once")
     patches = [as_integer(patch, "a patch in the circle") for patch in circle]
     if len(patches) != NUM_PATCHES:
         raise ValueError(

@@ -66,9 +66,9 @@ def find_contradiction(states: States) -> str | None:
         _out_of_range(record)
         or _bad_circle(record)
         or _bad_quilts(states)
+        or _bad_turn(states)
         or _bad_totals(states)
         or _bad_bonus(states)
-        or _bad_turn(states)
     )
 
 
@@ -110,12 +110,12 @@ def _bad_totals(states: States) -> str | None:
         return f"the incomes {record['income']} do not add up to the {incomes} of the patches bought"
     covered = [NUM_CELLS - engine.empty_cells(states, 0, player) for player in range(NUM_PLAYERS)]
     specials = sum(covered) - sum(patch.size for patch in bought)
-    taken = SPECIALS_UP_TO[record["variant"], record["position"].max()] - record["pending_special"]
+    passed = SPECIALS_UP_TO[record["variant"], record["position"].max()]
+    taken = int(passed) - int(record["pending_special"])
     lowest = 0 if NUM_CELLS in covered else taken  # a full quilt discards special patches
     if not lowest <= specials <= taken:
-        return (
-            f"{sum(covered)} cells are covered by {len(bought)} patches and at most {taken} special patches"
-        )
+        pieces = f"{len(bought)} patches and at most {taken} special patches"
+        return f"{sum(covered)} cells are covered by {pieces}"
     return None
 
 
@@ -129,11 +129,8 @@ def _bad_bonus(states: States) -> str | None:
 
 def _bad_turn(states: States) -> str | None:
     record = states[0]
-    positions, player, first = (
-        record["position"].tolist(),
-        int(record["current_player"]),
-        int(record["first_finisher"]),
-    )
+    positions, player = record["position"].tolist(), int(record["current_player"])
+    first = int(record["first_finisher"])
     finished = [who for who in range(NUM_PLAYERS) if positions[who] == LAST_SPACE]
     if (first != NOBODY) != bool(finished) or (finished and first not in finished):
         return f"the first to reach the end is {first} while the positions are {positions}"

@@ -128,6 +128,7 @@ BAD_CIRCLES = [
     ([True, *CIRCLE[1:]], "True"),
     (["1", *CIRCLE[1:]], "'1'"),
     ("abc", "'a'"),
+    (17, "17"),
 ]
 
 
@@ -248,6 +249,7 @@ CONTRADICTIONS = {
     "cells are covered": _set("quilt", 0),
     "bonus tile": _set("bonus_owner", 1),
     "reach the end": _set("first_finisher", 0),
+    "no special patch to place": _set("pending_special", 1),
     "not to move": lambda states: _set("current_player", 1 - states[0]["current_player"])(states),
 }
 
@@ -314,6 +316,7 @@ BAD_NOTATION = [
     (SET_UP.replace("revised", "2015"), "2015"),
     (SET_UP.replace("=1,", "=2,"), "[1]"),
     (SET_UP.replace("=1,", "=one,"), "one"),
+    ("patchwork/1 state=zz", "state"),
     ("patchwork/1 state=00", "state"),
     (SET_UP + "\n+ - +", "'-'"),
     (SET_UP + "\n1/8@a1", "1/8@a1"),
@@ -342,7 +345,7 @@ def test_moves_behind_the_end_are_bad_notation() -> None:
         Game.from_notation(text + " +")
 
 
-@pytest.mark.parametrize("word", ["", "++", "1/0@a1 ", "1/0@A1", "*a0", "buy", "33/0@a1"], ids=repr)
+@pytest.mark.parametrize("word", ["", "++", "1/0@a1 ", "1/0@A1", "١/0@a1", "*a0", "buy", "33/0@a1"], ids=repr)
 def test_bad_words_of_moves(word: str) -> None:
     game = Game(circle=CIRCLE)
     before = game.to_bytes()
