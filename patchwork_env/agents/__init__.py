@@ -43,8 +43,12 @@ class _Kind(NamedTuple):
 
 
 def _learned(path: str, seed: int | None, **options: Any) -> Agent:
-    from patchwork_env.agents import learned  # needs PyTorch, which is slow to import
-
+    try:
+        from patchwork_env.agents import learned  # needs PyTorch, which is slow to import
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"agents from checkpoints need {error.name}: pip install 'patchwork-env[train]'", name=error.name
+        ) from None
     return learned.load(path, seed=seed, **options)
 
 
@@ -72,6 +76,7 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     Raises:
         ValueError: There is no such agent or option, or the checkpoint is not one of this game and version.
         FileNotFoundError: The path names no checkpoint.
+        ModuleNotFoundError: A checkpoint needs PyTorch, which is not installed.
     """
     check_seed(seed)
     name, texts = _parse(os.fspath(spec))
@@ -103,8 +108,13 @@ def _parse(spec: str) -> tuple[str, dict[str, str]]:
     match = _SPEC.fullmatch(spec)
     if match is None:
         raise ValueError(f"the spec of an agent is empty; allowed are {_what_exists()}")
-    pairs = [pair.split("=") for pair in (match["options"] or "").split(",") if pair]
-    return match["name"], dict(pairs)
+    options: dict[str, str] = {}
+    for pair in filter(None, (match["options"] or "").split(",")):
+        key, _, text = pair.partition("=")
+        if key in options:
+            raise ValueError(f"the spec {spec!r} gives the option {key!r} twice")
+        options[key] = text
+    return match["name"], options
 
 
 def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, _Reader]) -> dict[str, Any]:

@@ -1,0 +1,128 @@
+"""Specs: the strings that name agents."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents import CallableAgent, GreedyAgent, RandomAgent
+from patchwork_env.agents.checkpoint import save_policy
+from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.patchwork import Game
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "final"
+    save_policy(folder, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)), {})
+    return folder
+
+
+def test_every_name_gives_its_agent() -> None:
+    assert {name: type(agents.load(name)) for name in agents.names()} == {
+        "random": RandomAgent,
+        "greedy": GreedyAgent,
+    }
+
+
+def test_an_agent_is_called_by_its_name() -> None:
+    assert [agents.load(name).name for name in ("random", "greedy")] == ["random", "greedy"]
+    assert repr(agents.load("greedy")) == "<agent greedy>"
+
+
+def test_the_seed_reaches_the_agent() -> None:
+    first, same, other = (agents.load("random", seed=seed) for seed in (5, 5, 6))
+    game = Game(seed=1)
+    actions = [[agent.act(game) for _ in range(20)] for agent in (first, same, other)]
+    assert actions[0] == actions[1] != actions[2]
+
+
+def test_a_path_gives_the_policy_of_a_checkpoint(checkpoint) -> None:
+    for spec in (checkpoint, str(checkpoint), f"{checkpoint}/"):
+        agent = agents.load(spec)
+        assert agent.act(Game(seed=2)) in Game(seed=2).legal_actions()
+
+
+def test_options_stand_behind_the_last_colon(checkpoint, tmp_path) -> None:
+    assert agents.load(f"{checkpoint}:sample=true").sample is True
+    assert agents.load(f"{checkpoint}:sample=false").sample is False
+    odd = tmp_path / "width=8:final"
+    save_policy(odd, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)), {})
+    assert agents.load(str(odd)).sample is False
+    assert agents.load(f"{odd}:sample=true").sample is True
+
+
+def test_the_seed_reaches_a_policy_that_samples(checkpoint) -> None:
+    game = Game(seed=1)
+    first, same, other = (agents.load(f"{checkpoint}:sample=true", seed=seed) for seed in (5, 5, 6))
+    actions = [[agent.act(game) for _ in range(20)] for agent in (first, same, other)]
+    assert actions[0] == actions[1] != actions[2]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy' and paths .* did you mean 'greedy'"),
+        ("mcts:simulations=400", "no agent 'mcts'; allowed are 'random', 'greedy' and paths"),
+        ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
+        ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),
+        ("greedy:a=1,b=2", "agent 'greedy' has no option 'a'"),
+        ("greedy:a=1,a=1", "gives the option 'a' twice"),
+    ],
+)
+def test_a_wrong_spec_is_an_error_that_says_what_is_allowed(spec: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        agents.load(spec)
+
+
+def test_a_wrong_option_of_a_checkpoint_is_an_error_that_says_what_is_allowed(checkpoint) -> None:
+    with pytest.raises(ValueError, match="has no option 'samples'; its options: sample"):
+        agents.load(f"{checkpoint}:samples=true")
+    with pytest.raises(ValueError, match=r"option 'sample' of .* is 'maybe'; it must be true or false"):
+        agents.load(f"{checkpoint}:sample=maybe")
+
+
+def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path) -> None:
+    missing = tmp_path / "missing"
+    with pytest.raises(FileNotFoundError, match=f"no checkpoint at '{missing}'"):
+        agents.load(missing)
+    with pytest.raises(FileNotFoundError, match="is no checkpoint: it holds no checkpoint.json"):
+        agents.load(str(tmp_path))
+    file = tmp_path / "weights"
+    file.write_text("")
+    with pytest.raises(ValueError, match="is a file; a checkpoint is a folder"):
+        agents.load(str(file))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "1"])
+def test_a_wrong_seed_is_an_error(seed) -> None:
+    with pytest.raises(ValueError, match="seed"):
+        agents.load("greedy", seed=seed)
+
+
+def test_as_agent_takes_specs_agents_and_functions() -> None:
+    greedy = GreedyAgent()
+    assert agents.as_agent(greedy) is greedy
+    assert isinstance(agents.as_agent("random"), RandomAgent)
+    assert isinstance(agents.as_agent(lambda game: 0), CallableAgent)
+    with pytest.raises(ValueError, match="7 is no agent"):
+        agents.as_agent(7)
+
+
+def test_named_agents_need_no_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from patchwork_env import agents\n"
+        "from patchwork_env.patchwork import Game\n"
+        "print([agents.load(name, seed=1).act(Game(seed=1)) >= 0 for name in agents.names()])\n"
+        "try: agents._learned('x', None)\n"
+        "except ModuleNotFoundError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "[True, True]",
+        "agents from checkpoints need torch: pip install 'patchwork-env[train]'",
+    ], done.stderr
