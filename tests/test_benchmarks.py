@@ -1,0 +1,54 @@
+"""The benchmarks of training run as documented, on small inputs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TINY = """
+threads: 1
+network: {width: 8, depth: 1, channels: 4}
+ppo: {num_envs: 16, rollout_turns: 8, minibatch_size: 32}
+"""
+
+
+def run(script: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "benchmarks" / script), *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_training_speed(tmp_path: Path) -> None:
+    config = tmp_path / "tiny.yaml"
+    config.write_text(TINY)
+    done = run("training_speed.py", "--config", str(config), "--iterations", "1", "--threads", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["steps_per_second"] > 0
+    assert 0 < figures["share_collecting"] < 1
+    assert all(share > 0 for share in figures["shares"].values())
+
+
+def test_learning_curve(tmp_path: Path) -> None:
+    rows = [
+        {"steps": 100, "minutes": 0.5, "losses/kl": 0.01},
+        {"steps": 100, "minutes": 0.5, "evaluation/win_rate_against_random": 0.625},
+        {"steps": 200, "minutes": 1.5, "evaluation/win_rate_against_random": 0.875},
+    ]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    picture = tmp_path / "curve.png"
+    done = run("learning_curve.py", str(tmp_path), "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "62.5%" in done.stdout
+    assert "87.5%" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_learning_curve_of_no_run(tmp_path: Path) -> None:
+    done = run("learning_curve.py", str(tmp_path))
+    assert done.returncode == 2
+    assert str(tmp_path) in done.stderr
+    assert "Traceback" not in done.stderr
+    assert run("learning_curve.py", cwd=tmp_path).returncode == 0
