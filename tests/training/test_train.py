@@ -1,0 +1,472 @@
+"""The training command from end to end, with a tiny configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from patchwork_env import agents
+from patchwork_env.agents.checkpoint import load_policy
+from training import train
+from training.config import load_config
+from training.matches import play_matches
+
+ROOT = Path(__file__).parents[2]
+TINY = """
+description: tiny
+total_steps: 1000
+checkpoint_every: 3
+threads: 1
+seed: 5
+network: {width: 16, depth: 1, channels: 4}
+ppo: {num_envs: 16, rollout_turns: 8, minibatch_size: 64, epochs: 1}
+league: {fraction: 0.5, snapshot_every: 2, size: 2}
+evaluation: {every: 4, games: 2, final_games: 4, opponents: [random, greedy]}
+"""
+STEPS_PER_ITERATION = 16 * 8
+STEPS = 8 * STEPS_PER_ITERATION  # the first multiple of an iteration from total_steps on
+SIGINT, SIGTERM = signal.SIGINT, signal.SIGTERM
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, config):
+    """A whole run of the real command, in a folder far from the project: the process and the run's folder."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    process = subprocess.run(
+        command("--config", str(config)),
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert process.returncode == 0, process.stderr
+    return process, folder / "runs" / "tiny"
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """A copy of the finished run."""
+    return Path(shutil.copytree(finished[1], tmp_path / "run"))
+
+
+def command(*arguments):
+    return [sys.executable, "-W", "error", "-m", "training.train", *arguments]
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def contents(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+def metrics_of(run):
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def checkpoints_of(run):
+    return sorted((run / "checkpoints").iterdir())
+
+
+def tensors_of(folder):
+    """All tensors of a checkpoint's files, as bytes."""
+    return {
+        (path.name, name): tensor.numpy().tobytes()
+        for path in folder.glob("*.safetensors")
+        for name, tensor in load_file(path).items()
+    }
+
+
+def forget_last_checkpoint(run):
+    """Makes a finished run one that was killed some time after its last but one checkpoint."""
+    shutil.rmtree(checkpoints_of(run)[-1])
+    shutil.rmtree(run / "final")
+
+
+# --- a whole run --------------------------------------------------------------------------------------------
+
+
+def test_files_of_a_run(finished):
+    _, run = finished
+    files = set(contents(run))
+    events = {name for name in files if name.startswith("events.out.tfevents.")}
+    assert len(events) == 1
+    policy, trainer = {"checkpoint.json", "weights.safetensors"}, {"trainer.json", "trainer.safetensors"}
+    expected = {"config.yaml", "metrics.jsonl", "checkpoints", "final", *(f"final/{name}" for name in policy)}
+    for steps, names in ((384, policy), (768, policy | trainer), (1024, policy | trainer)):
+        folder = f"checkpoints/step_{steps:010d}"
+        expected |= {folder, *(f"{folder}/{name}" for name in names)}
+    assert files == events | expected
+
+
+def test_configuration_is_kept(finished, config):
+    assert load_config(finished[1] / "config.yaml") == load_config(config)
+
+
+def test_run_ends_with_the_iteration_that_reaches_its_steps(finished):
+    _, info = load_policy(finished[1] / "final")
+    assert info["steps"] == STEPS == 1024
+
+
+def test_final_policy_is_the_last_checkpoint_and_plays(finished):
+    _, run = finished
+    final, last = load_file(run / "final/weights.safetensors"), checkpoints_of(run)[-1]
+    assert tensors_of(run / "final").items() <= tensors_of(last).items()
+    assert len(final) > 5
+    result = play_matches(str(run / "final"), "random", 2)
+    assert 0 <= result.win_rate <= 1
+
+
+def test_metrics(finished):
+    lines = metrics_of(finished[1])
+    iterations = [line for line in lines if "losses/policy_loss" in line]
+    assert [line["steps"] for line in iterations] == list(
+        range(STEPS_PER_ITERATION, STEPS + 1, STEPS_PER_ITERATION)
+    )
+    for line in iterations:
+        assert {"losses/value_loss", "losses/entropy", "losses/kl", "time/steps_per_second"} <= set(line)
+    assert any("games/score" in line for line in iterations)
+    assert any("games/win_rate_against_past_self" in line for line in iterations)
+    for opponent in ("random", "greedy"):
+        evaluated = [line["steps"] for line in lines if f"evaluation/win_rate_against_{opponent}" in line]
+        assert evaluated == [4 * STEPS_PER_ITERATION, STEPS]
+
+
+def test_tensorboard_has_the_same_curves(finished):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    accumulator = EventAccumulator(str(finished[1]))
+    accumulator.Reload()
+    lines = metrics_of(finished[1])
+    names = {name for line in lines for name in line} - {"steps", "minutes"}
+    assert set(accumulator.Tags()["scalars"]) == names
+    for name in names:
+        points = [(event.step, event.value) for event in accumulator.Scalars(name)]
+        expected = [(line["steps"], line[name]) for line in lines if name in line]
+        assert [step for step, _ in points] == [step for step, _ in expected]
+        assert [value for _, value in points] == pytest.approx(
+            [value for _, value in expected], abs=1e-5, rel=1e-5
+        )
+
+
+def test_output(finished):
+    process, _ = finished
+    assert "new run in runs/tiny" in process.stdout
+    assert "1,024 steps in " in process.stdout
+    assert "against random: 4 games" in process.stdout
+    assert "against greedy: 4 games" in process.stdout
+    assert "final policy: runs/tiny/final" in process.stdout
+    assert "steps/s" in process.stderr  # the progress bar
+
+
+def test_same_seed_same_run(finished, config, tmp_path):
+    run = tmp_path / "twin"
+    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
+    assert tensors_of(checkpoints_of(run)[-1]) == tensors_of(checkpoints_of(finished[1])[-1])
+
+
+def test_other_seed_other_run(finished, config, tmp_path):
+    run = tmp_path / "other"
+    arguments = ["--set", "seed=6", "total_steps=128", "--set", "evaluation.opponents=[]"]
+    assert train.main(["--config", str(config), "--run-dir", str(run), *arguments]) == 0
+    assert load_config(run / "config.yaml").seed == 6
+    weights = load_file(run / "final/weights.safetensors")["value.weight"]
+    assert not weights.equal(load_file(finished[1] / "final/weights.safetensors")["value.weight"])
+
+
+def test_taken_folder_gets_a_number(config, tmp_path):
+    shorter = ["--config", str(config), "--set", "total_steps=1", "evaluation.opponents=[]"]
+    (tmp_path / "run").mkdir()  # empty: not taken
+    for folder in ("run", "run-2", "run-3"):
+        assert train.main([*shorter, "--run-dir", str(tmp_path / "run")]) == 0
+        assert (tmp_path / folder / "final").is_dir()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_learns_to_beat_random(config, tmp_path):
+    """A few seconds of training against the same network before it; the margins are several standard errors."""
+    settings = [
+        "seed=0",
+        "network={width: 48, depth: 1, channels: 16}",
+        "ppo={num_envs: 64, rollout_turns: 32, minibatch_size: 256, epochs: 2}",
+        "ppo.entropy_coefficient={start: 3e-3, end: 3e-3}",
+        "reward={outcome: 0, margin: 1}",
+        "evaluation.opponents=[]",
+    ]
+    untrained = ["total_steps=1", "ppo.learning_rate={start: 0, end: 0}"]
+    trained = ["total_steps=32768", "ppo.learning_rate={start: 4e-3, end: 1e-3}"]
+    results = []
+    for name, overrides in (("untrained", untrained), ("trained", trained)):
+        run = tmp_path / name
+        assert (
+            train.main(["--config", str(config), "--run-dir", str(run), "--set", *settings, *overrides]) == 0
+        )
+        results.append(play_matches(f"{run}/final:sample=true", "random", 400))
+    before, after = results
+    assert after.win_rate > 0.55
+    assert after.win_rate > before.win_rate + 0.15
+    assert after.score_difference > before.score_difference + 6
+
+
+# --- going on -----------------------------------------------------------------------------------------------
+
+
+def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, run, capsys):
+    forget_last_checkpoint(run)
+    assert train.main(["--resume", str(run)]) == 0
+    assert f"resuming from {checkpoints_of(run)[-2]}" in capsys.readouterr().out
+    names = [folder.name for folder in checkpoints_of(run)]
+    assert names == [folder.name for folder in checkpoints_of(finished[1])]
+    assert tensors_of(checkpoints_of(run)[-1]) == tensors_of(checkpoints_of(finished[1])[-1])
+    assert tensors_of(run / "final") == tensors_of(finished[1] / "final")
+    timeless = [
+        [
+            {k: v for k, v in line.items() if k != "minutes" and not k.startswith("time/")}
+            for line in metrics_of(folder)
+        ]
+        for folder in (run, finished[1])
+    ]
+    assert timeless[0] == timeless[1]  # and no line twice
+    states = [
+        json.loads((checkpoints_of(folder)[-1] / "trainer.json").read_text()) for folder in (run, finished[1])
+    ]
+    assert states[0].pop("seconds") > 0
+    states[1].pop("seconds")
+    assert states[0] == states[1]
+
+
+def test_half_a_line_of_metrics_is_dropped(run):
+    forget_last_checkpoint(run)
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"steps": 640, "minu')
+    assert train.main(["--resume", str(run)]) == 0
+    assert [line["steps"] for line in metrics_of(run) if "losses/kl" in line] == list(range(128, 1025, 128))
+
+
+def test_longer_run_takes_the_place_of_the_finished_one(run):
+    first = tensors_of(run / "final")
+    assert train.main(["--resume", str(run), "--set", "total_steps=1025"]) == 0
+    assert load_policy(run / "final")[1]["steps"] == 1152
+    assert tensors_of(run / "final") != first
+    assert load_config(run / "config.yaml").total_steps == 1025
+    kept = [folder.name for folder in checkpoints_of(run) if (folder / "trainer.json").exists()]
+    assert kept == ["step_0000001024", "step_0000001152"]
+
+
+def test_finished_run_has_nothing_to_do(finished, run):
+    before = contents(run / "checkpoints")
+    assert train.main(["--resume", str(run)]) == 0
+    assert contents(run / "checkpoints") == before
+    assert tensors_of(run / "final") == tensors_of(finished[1] / "final")
+
+
+@pytest.mark.parametrize(("number", "code", "times"), [(SIGINT, 130, 2), (SIGTERM, 143, 1)])
+def test_signals_save_and_end_the_run(config, tmp_path, number, code, times):
+    run = tmp_path / "run"
+    arguments = command("--config", str(config), "--run-dir", str(run), "--set", "total_steps=100000000")
+    with subprocess.Popen(
+        arguments, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            wait_for_iterations(run, process, 2)
+            for _ in range(times):  # an impatient user
+                process.send_signal(number)
+            output, errors = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == code, errors
+    assert "Traceback" not in errors
+    last = checkpoints_of(run)[-1]
+    assert f"stopped by {number.name}: saved {last}" in output
+    assert f"go on with --resume {run}" in output
+    assert not (run / "final").exists()
+    assert not [name for name in contents(run) if Path(name).name.startswith(".")]
+    steps = load_policy(last)[1]["steps"]
+    assert metrics_of(run)[-1]["steps"] == steps
+    assert train.main(["--resume", str(run), "--set", f"total_steps={steps + 1}"]) == 0
+    assert load_policy(run / "final")[1]["steps"] == steps + STEPS_PER_ITERATION
+
+
+def wait_for_iterations(run, process, number):
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if (run / "metrics.jsonl").exists() and len(metrics_of(run)) >= number:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"the run does not get on; return code {process.poll()}")
+
+
+def test_signal_during_an_evaluation(config, tmp_path, monkeypatch, capsys):
+    def stop(*_, **__):
+        os.kill(os.getpid(), SIGINT)
+        raise AssertionError("the signal comes at once")
+
+    monkeypatch.setattr(train, "play_matches", stop)
+    handlers = [signal.getsignal(number) for number in (SIGINT, SIGTERM)]
+    assert train.main(["--config", str(config), "--run-dir", str(tmp_path / "run")]) == 130
+    assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
+    assert load_policy(checkpoints_of(tmp_path / "run")[-1])[1]["steps"] == 4 * STEPS_PER_ITERATION
+    assert "stopped by SIGINT" in capsys.readouterr().out
+
+
+# --- mistakes -----------------------------------------------------------------------------------------------
+
+
+def test_unknown_key_ends_the_command(config, tmp_path):
+    process = subprocess.run(
+        command("--config", str(config), "--set", "ppo.epoch=3"),
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert process.returncode == 2
+    expected = "training.train: --set ppo.epoch=3: unknown key 'ppo.epoch'; did you mean 'ppo.epochs'?\n"
+    assert process.stderr == expected
+    assert process.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "sed=3"], "unknown key 'sed'"),
+        (
+            ["--set", "evaluation.opponents=[random, gredy]"],
+            "evaluation.opponents: there is no agent 'gredy'",
+        ),
+        (
+            ["--set", "evaluation.opponents=[no/where]"],
+            "evaluation.opponents: there is no checkpoint at 'no/where'",
+        ),
+        (["--set", "device=toaster"], "device is 'toaster', which PyTorch cannot use here"),
+        (["--set", "reward.outcome=0"], "there would be nothing to learn"),
+    ],
+)
+def test_mistakes_leave_no_folder(config, tmp_path, capsys, arguments, message):
+    run = tmp_path / "run"
+    assert train.main(["--config", str(config), "--run-dir", str(run), *arguments]) == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith("training.train: ")
+    assert message in errors
+    assert errors.count("\n") == 1
+    assert not run.exists()
+
+
+def test_missing_configuration(tmp_path, capsys):
+    assert train.main(["--config", str(tmp_path / "quik.yaml")]) == 2
+    assert "there is no file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--config"],
+        ["--config", "a.yaml", "--resume", "run"],
+        ["--resume", "run", "--run-dir", "other"],
+        ["--config", "a.yaml", "--set"],
+        ["--nonsense"],
+    ],
+)
+def test_wrong_arguments(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        train.main(arguments)
+    assert caught.value.code == 2
+    assert "usage: python -m training.train" in capsys.readouterr().err
+
+
+def test_list(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert train.main(["--list"]) == 0
+    output = capsys.readouterr().out
+    for path in (ROOT / "configs").glob("*.yaml"):
+        assert f"{path.name} " in output
+        assert load_config(path).description in output
+
+
+def test_resuming_what_is_no_run(tmp_path, capsys):
+    assert train.main(["--resume", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"training.train: {tmp_path} is no run: it holds no config.yaml\n"
+    assert train.main(["--resume", str(tmp_path / "missing")]) == 2
+    assert contents(tmp_path) == {}
+
+
+def test_resuming_without_a_checkpoint(run, capsys):
+    shutil.rmtree(run / "checkpoints")
+    assert train.main(["--resume", str(run)]) == 2
+    assert f"{run} holds no checkpoint to resume from" in capsys.readouterr().err
+
+
+def truncate(name):
+    def damage(run):
+        path = checkpoints_of(run)[-1] / name
+        os.truncate(path, path.stat().st_size // 2)
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (truncate("trainer.safetensors"), "is damaged or of another configuration"),
+        (truncate("trainer.json"), "is damaged or of another configuration"),
+        (lambda run: (checkpoints_of(run)[-1] / "trainer.safetensors").unlink(), "is damaged"),
+        (lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text("[]"), "is damaged"),
+        (lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text("{}"), "is damaged"),
+        (truncate("weights.safetensors"), "does not hold the weights"),
+        (truncate("checkpoint.json"), "is damaged"),
+        (lambda run: (run / "config.yaml").write_text("sed: 1"), "unknown key 'sed'"),
+    ],
+)
+def test_damaged_runs_are_left_alone(run, capsys, damage, message):
+    damage(run)
+    before = contents(run)
+    assert train.main(["--resume", str(run)]) == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert str(run) in errors
+    assert errors.count("\n") == 1
+    assert contents(run) == before
+
+
+@pytest.mark.parametrize(
+    "override", ["network.width=17", "network.depth=2", "ppo.num_envs=17", "ppo.epoch=3", "device=toaster"]
+)
+def test_resuming_with_another_configuration_is_refused(run, capsys, override):
+    before = contents(run)
+    assert train.main(["--resume", str(run), "--set", override]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert contents(run) == before
+
+
+def test_diverging_run_says_so(config, tmp_path, capsys):
+    wild = ["--set", "ppo.learning_rate={start: 1e30, end: 1e30}", "evaluation.opponents=[]"]
+    assert train.main(["--config", str(config), "--run-dir", str(tmp_path / "run"), *wild]) == 2
+    errors = capsys.readouterr().err
+    assert "training.train: training diverged: the loss is nan" in errors
+    assert not (tmp_path / "run" / "final").exists()
+
+
+def test_opponents_are_played_by_their_specs(config, finished, tmp_path):
+    """A checkpoint as a fixed opponent."""
+    spec = str(finished[1] / "final")
+    arguments = ["--set", "total_steps=128", f"evaluation.opponents=[{spec}]"]
+    assert train.main(["--config", str(config), "--run-dir", str(tmp_path / "run"), *arguments]) == 0
+    assert f"evaluation/win_rate_against_{spec}" in metrics_of(tmp_path / "run")[-1]
+    assert agents.load(str(tmp_path / "run" / "final")).name == "final"
