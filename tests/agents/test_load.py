@@ -90,7 +90,7 @@ def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path) -> None
     missing = tmp_path / "missing"
     with pytest.raises(FileNotFoundError, match=re.escape(f"no checkpoint at '{missing}'")):
         agents.load(missing)
-    with pytest.raises(FileNotFoundError, match="is no checkpoint: it holds no checkpoint.json"):
+    with pytest.raises(FileNotFoundError, match=r"is no checkpoint: it holds no checkpoint\.json"):
         agents.load(str(tmp_path))
     file = tmp_path / "weights"
     file.write_text("")

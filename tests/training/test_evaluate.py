@@ -1,0 +1,120 @@
+"""The command that measures agents, from its arguments to its files."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from training import evaluate
+from training.files import write_text
+from training.matches import play_matches
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_command_measures_against_every_opponent(tmp_path, capsys) -> None:
+    path = tmp_path / "figures.json"
+    arguments = "greedy --against random greedy --games 20 --seed 3 --special-patches 2014 --json"
+    assert evaluate.main([*arguments.split(), str(path)]) == 0
+    opponents = ("random", "greedy")
+    matches = [play_matches("greedy", opponent, 20, 3, special_patches="2014") for opponent in opponents]
+    assert capsys.readouterr().out == "".join(match.table() + "\n" for match in matches)
+    assert json.loads(path.read_text()) == {
+        "format": "patchwork-env evaluation",
+        "version": 1,
+        "game": "patchwork",
+        "matches": [match.as_dict() for match in matches],
+    }
+
+
+def test_the_same_command_writes_the_same_file(tmp_path) -> None:
+    texts = []
+    for workers in ("1", "2"):
+        path = tmp_path / f"{workers}.json"
+        arguments = ["random", "--against", "greedy", "--games", "140", "--workers", workers]
+        assert evaluate.main([*arguments, "--json", str(path)]) == 0
+        texts.append(path.read_text())
+    assert texts[0] == texts[1]
+
+
+def test_the_module_runs_as_a_program_without_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from training.evaluate import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["greedy", "--against", "random", "--games", "20"]
+    for program in (["-c", code], ["-m", "training.evaluate"]):
+        command = [sys.executable, *program, *arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("greedy against random: 20 games, 10 circles from both seats")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gredy", "--against", "random"], "there is no agent 'gredy'"),
+        (["greedy", "--against", "random", "none/here"], "there is no checkpoint at 'none/here'"),
+        (["greedy", "--against", "random", "--games", "21"], "games is 21; it must be even"),
+        (["greedy", "--against", "random", "--games", "0"], "games is 0"),
+        (["greedy", "--against", "random", "--seed", "-1"], "seed is -1"),
+        (["greedy", "--against", "random", "--workers", "0"], "workers is 0"),
+        (
+            ["greedy", "--against", "random", "--json", "none/here.json"],
+            "there is no folder none for here.json",
+        ),
+        (["greedy", "--against", "random", "--json", "."], "is a folder"),
+    ],
+)
+def test_mistakes_end_with_one_line_before_any_game(arguments, message, capsys) -> None:
+    assert evaluate.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("training.evaluate: ")
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["greedy"], ["greedy", "--against"], ["greedy", "--against", "random", "--games", "many"], ["--speed"]],
+)
+def test_arguments_that_cannot_be_read_end_with_the_usage(arguments, capsys) -> None:
+    with pytest.raises(SystemExit) as end:
+        evaluate.main(arguments)
+    assert end.value.code == 2
+    assert "usage: python -m training.evaluate" in capsys.readouterr().err
+
+
+def test_an_error_leaves_an_old_file_as_it_was(tmp_path) -> None:
+    path = tmp_path / "figures.json"
+    path.write_text("old")
+    assert evaluate.main(["greedy", "--against", "gredy", "--json", str(path)]) == 2
+    assert path.read_text() == "old"
+
+
+def test_a_file_is_complete_or_as_it_was(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "figures.json"
+    write_text(path, "old")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
+
+    def full_disk(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="no space left"):
+        write_text(path, "new")
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("figures.json", "old")]
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

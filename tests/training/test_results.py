@@ -1,0 +1,137 @@
+"""Figures of a match: means, and intervals against other formulas and simulations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from training.results import AGENT, OPPONENT, Games, Result, mean_interval, win_rate_interval
+
+
+def result_of(pairs: int = 40, seed: int = 0) -> Result:
+    """A made-up match."""
+    rng = np.random.default_rng(seed)
+    n = 2 * pairs
+    scores = rng.integers(-20, 40, (n, 2))
+    games = Games(
+        seats=np.tile([0, 1], pairs),
+        agent_starts=np.tile([True, False, False, True], pairs)[:n],
+        agent_wins=scores[:, 0] > scores[:, 1],
+        scores=scores,
+        empty_cells=rng.integers(0, 30, (n, 2)),
+        bonus_tiles=np.eye(3, 2, dtype=bool)[rng.integers(0, 3, n)],
+        incomes=rng.integers(0, 30, (n, 2)),
+        buttons=rng.integers(0, 60, (n, 2)),
+        turns=rng.integers(15, 25, (n, 2)),
+    )
+    return Result("new", "old", 5, "revised", games)
+
+
+def agresti_coull(wins: int, n: int) -> tuple[float, float]:
+    """The formula as it is printed, for independent wins and losses."""
+    z = 1.96
+    adjusted = n + z**2
+    p = (wins + z**2 / 2) / adjusted
+    margin = z * math.sqrt(p * (1 - p) / adjusted)
+    return max(0.0, p - margin), min(1.0, p + margin)
+
+
+@pytest.mark.parametrize(("wins", "n"), [(0, 10), (3, 10), (10, 10), (200, 200), (117, 200), (1, 1)])
+def test_pairs_won_or_lost_twice_give_the_interval_of_agresti_and_coull(wins: int, n: int) -> None:
+    pairs = np.repeat([1.0, 0.0], [wins, n - wins])
+    assert win_rate_interval(pairs) == pytest.approx(agresti_coull(wins, n), abs=1e-4)
+
+
+def test_the_interval_of_many_pairs_is_that_of_the_bootstrap() -> None:
+    rng = np.random.default_rng(1)
+    pairs = rng.choice([0.0, 0.5, 1.0], 400, p=[0.2, 0.3, 0.5])
+    means = rng.choice(pairs, (4000, len(pairs))).mean(1)
+    assert win_rate_interval(pairs) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.005)
+
+
+@pytest.mark.parametrize("shares", [(0.2, 0.3, 0.5), (0.0, 0.05, 0.95), (0.02, 0.96, 0.02), (0.9, 0.0, 0.1)])
+@pytest.mark.parametrize("n", [20, 200])
+def test_the_interval_covers_the_truth_at_least_as_often_as_it_says(shares, n: int) -> None:
+    rng, truth = np.random.default_rng(2), shares[1] / 2 + shares[2]
+    intervals = [win_rate_interval(rng.choice([0.0, 0.5, 1.0], n, p=shares)) for _ in range(1000)]
+    covered = np.mean([low <= truth <= high for low, high in intervals])
+    assert covered >= 0.93  # 0.95 within three standard errors of a simulation of 1000
+
+
+def test_the_interval_lies_within_zero_and_one_and_holds_the_rate() -> None:
+    for pairs in ([0.0], [0.5], [1.0], [1.0] * 50, [0.5] * 50, [0.0, 1.0], [0.5, 1.0]):
+        low, high = win_rate_interval(np.array(pairs))
+        assert 0 <= low <= np.mean(pairs) <= high <= 1
+        assert low < high
+
+
+def test_pairs_that_are_split_tell_more_than_as_many_independent_games() -> None:
+    low, high = win_rate_interval(np.full(100, 0.5))
+    independent_low, independent_high = agresti_coull(100, 200)
+    assert high - low < (independent_high - independent_low) / 3
+
+
+def test_the_interval_of_a_mean() -> None:
+    assert mean_interval(np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx((1.2348, 3.7652), abs=1e-4)
+    assert mean_interval(np.array([3.0])) is None
+
+
+def test_the_means_are_those_of_the_games() -> None:
+    result = result_of()
+    games = result.games
+    assert result.win_rate == games.agent_wins.sum() / 80
+    assert result.score_difference == pytest.approx(games.scores[:, 0].mean() - games.scores[:, 1].mean())
+    wins = [(bool(start), bool(win)) for start, win in zip(games.agent_starts, games.agent_wins, strict=True)]
+    for start in (True, False):
+        mine = [win for starts, win in wins if starts == start]
+        assert result.win_rate_if(agent_starts=start) == sum(mine) / len(mine)
+    for side in (AGENT, OPPONENT):
+        assert result.means(side) == pytest.approx(
+            {
+                "score": games.scores[:, side].mean(),
+                "empty_cells": games.empty_cells[:, side].mean(),
+                "bonus_tile": games.bonus_tiles[:, side].mean(),
+                "income": games.incomes[:, side].mean(),
+                "buttons": games.buttons[:, side].mean(),
+                "turns": games.turns[:, side].mean(),
+            }
+        )
+
+
+def test_intervals_take_the_pair_as_the_unit() -> None:
+    result = result_of()
+    wins = result.games.agent_wins
+    pairs = np.array([(wins[2 * k] + 0.0 + wins[2 * k + 1]) / 2 for k in range(40)])
+    assert result.interval == win_rate_interval(pairs)
+    differences = result.games.scores[:, 0] - result.games.scores[:, 1]
+    by_pair = np.array([(differences[2 * k] + differences[2 * k + 1]) / 2 for k in range(40)])
+    assert result.score_difference_interval == mean_interval(by_pair)
+
+
+def test_plain_data_holds_what_the_properties_say() -> None:
+    result = result_of()
+    data = result.as_dict()
+    assert (data["agent"], data["opponent"], data["games"], data["pairs"]) == ("new", "old", 80, 40)
+    assert (data["seed"], data["special_patches"], data["confidence"]) == (5, "revised", 0.95)
+    assert data["win_rate"] == result.win_rate
+    assert tuple(data["win_rate_interval"]) == result.interval
+    assert data["win_rate_starting"] == result.win_rate_if(agent_starts=True)
+    assert data["win_rate_following"] == result.win_rate_if(agent_starts=False)
+    assert data["score_difference"] == result.score_difference
+    assert tuple(data["score_difference_interval"]) == result.score_difference_interval
+    assert data["turns_per_game"] == pytest.approx(result.games.turns.sum() / 80)
+    assert data["sides"] == {"agent": result.means(AGENT), "opponent": result.means(OPPONENT)}
+    assert result_of(pairs=1).as_dict()["score_difference_interval"] is None
+
+
+def test_the_table_shows_both_sides() -> None:
+    result = result_of()
+    lines = result.table().splitlines()
+    assert lines[0].startswith("new against old: 80 games, 40 circles from both seats")
+    assert f"wins {result.win_rate:.1%}" in lines[1]
+    score = next(line.split() for line in lines if line.strip().startswith("score  "))
+    assert score == ["score", *(f"{result.means(side)['score']:.2f}" for side in (AGENT, OPPONENT))]
+    assert len({len(line) for line in lines[3:]}) == 1
+    assert "interval" not in result_of(pairs=1).table().splitlines()[2]
