@@ -202,7 +202,7 @@ def test_taken_folder_gets_a_number(config, tmp_path):
 
 
 def test_learns_to_beat_random(config, tmp_path):
-    """A few seconds of training against the same network before it; the margins are several standard errors."""
+    """A few seconds of training, before and after; the margins are several standard errors."""
     settings = [
         "seed=0",
         "network={width: 48, depth: 1, channels: 16}",
