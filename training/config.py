@@ -43,14 +43,24 @@ class Network(_Section):
 
 
 class Schedule(_Section):
-    """A number that moves in a straight line from ``start`` to ``end`` over the run."""
+    """A number that moves from ``start`` to ``end`` over the run, in equal steps or by equal factors."""
 
     start: NonNegative
     end: NonNegative
+    curve: Literal["linear", "geometric"] = "linear"
+
+    @model_validator(mode="after")
+    def _check_curve(self) -> Schedule:
+        if self.curve == "geometric" and not (self.start > 0 and self.end > 0):
+            raise ValueError(f"a geometric curve from {self.start} to {self.end}: both must be above 0")
+        return self
 
     def at(self, progress: float) -> float:
         """The value when the fraction ``progress`` of the run is over."""
-        return self.start + (self.end - self.start) * min(progress, 1.0)
+        progress = min(progress, 1.0)
+        if self.curve == "geometric":
+            return float(self.start * (self.end / self.start) ** progress)
+        return self.start + (self.end - self.start) * progress
 
 
 class Ppo(_Section):
@@ -158,6 +168,20 @@ def dump_config(config: RunConfig) -> str:
 def list_configs(folder: Path = CONFIGS) -> list[tuple[Path, str]]:
     """The configurations in a folder with their descriptions."""
     return [(path, load_config(path).description) for path in sorted(folder.glob("*.yaml"))]
+
+
+def differences(first: RunConfig, second: RunConfig) -> list[str]:
+    """The keys in which two configurations differ."""
+    values, others = _flat(first.model_dump()), _flat(second.model_dump())
+    return [key for key, value in values.items() if value != others[key]]
+
+
+def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A tree of sections as values by full key."""
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
 
 
 class _YamlLoader(yaml.SafeLoader):

@@ -33,7 +33,7 @@ from training.checkpoints import (
     save_checkpoint,
     save_final,
 )
-from training.config import ConfigError, RunConfig, dump_config, list_configs, load_config
+from training.config import ConfigError, RunConfig, differences, dump_config, list_configs, load_config
 from training.files import write_text
 from training.matches import Result, play_matches
 from training.memory import keep_freed_memory
@@ -73,12 +73,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m training.train", description="Trains a policy by self-play."
     )
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--config", type=Path, metavar="FILE", help="configuration of a new run")
-    what.add_argument(
-        "--resume", type=Path, metavar="RUN_DIR", help="run to go on with, from its newest checkpoint"
+    parser.add_argument("--config", type=Path, metavar="FILE", help="configuration of a new run")
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="RUN_DIR",
+        help="go on with a run from its newest checkpoint, with its own configuration and what --set changes",
     )
-    what.add_argument("--list", action="store_true", help="list the configurations in configs/")
+    parser.add_argument("--list", action="store_true", help="list the configurations in configs/")
     parser.add_argument(
         "--set",
         action="extend",
@@ -94,6 +96,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="folder of the new run, with a number if it is taken; default runs/NAME",
     )
     options = parser.parse_args(arguments)
+    if not (options.config or options.resume or options.list):
+        parser.error("one of --config, --resume and --list is required")
     if options.resume and options.run_dir:
         parser.error("--run-dir is for new runs; --resume goes on in the folder of the old one")
     return options
@@ -121,11 +125,17 @@ def _resumed_run(options: argparse.Namespace) -> _Run:
     if not (folder / CONFIG_FILE).is_file():
         raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
     config = load_config(folder / CONFIG_FILE, options.set)
+    others = differences(config, load_config(options.config, options.set)) if options.config else []
     trainer = _trainer(config)
     checkpoint = load_checkpoint(folder, trainer)
     if options.set:
         write_text(folder / CONFIG_FILE, dump_config(config))
     print(f"resuming from {checkpoint}", flush=True)
+    if others:
+        print(
+            f"the run keeps its own configuration; {options.config} differs in {', '.join(others)}",
+            flush=True,
+        )
     return _Run(folder, trainer)
 
 

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.config import CONFIGS, ConfigError, RunConfig, Schedule, dump_config, list_configs, load_config
+from training.config import (
+    CONFIGS,
+    ConfigError,
+    RunConfig,
+    Schedule,
+    differences,
+    dump_config,
+    list_configs,
+    load_config,
+)
 
 
 @pytest.fixture
@@ -106,6 +115,13 @@ def test_dump_gives_the_same_configuration(load):
     )
     assert load(dump_config(config)) == config
     assert set(yaml.safe_load(dump_config(config))) == set(RunConfig.model_fields)
+
+
+def test_differences(load):
+    config = load("ppo: {epochs: 7}")
+    assert differences(config, load("ppo: {epochs: 7}")) == []
+    other = load("seed: 1\nppo: {epochs: 8, learning_rate: {end: 0}}")
+    assert differences(config, other) == ["seed", "ppo.epochs", "ppo.learning_rate.end"]
 
 
 def test_every_configuration_of_the_project_loads():
@@ -271,3 +287,13 @@ def test_lists_only_yaml_files(tmp_path):
     (tmp_path / "notes.txt").write_text("no configuration")
     assert list_configs(tmp_path) == [(tmp_path / "a.yaml", "first"), (tmp_path / "b.yaml", "second")]
     assert list_configs(Path(tmp_path / "missing")) == []
+
+
+def test_schedules_start_and_end_where_they_say() -> None:
+    linear, geometric = Schedule(start=0.1, end=0.001), Schedule(start=0.1, end=0.001, curve="geometric")
+    for schedule in (linear, geometric):
+        assert schedule.at(0) == pytest.approx(0.1)
+        assert schedule.at(1) == pytest.approx(0.001)
+        assert schedule.at(1.5) == pytest.approx(0.001)
+    assert linear.at(0.5) == pytest.approx((0.1 + 0.001) / 2)
+    assert geometric.at(0.5) == pytest.approx(0.01)

@@ -253,6 +253,23 @@ def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, run, caps
     assert states[0] == states[1]
 
 
+def test_resumed_run_keeps_its_configuration(finished, run, config, tmp_path, capsys):
+    """The file that it was started with may be given again, and may be another one by now."""
+    forget_last_checkpoint(run)
+    assert train.main(["--config", str(config), "--resume", str(run)]) == 0
+    assert "differs" not in capsys.readouterr().out
+    assert tensors_of(run / "final") == tensors_of(finished[1] / "final")
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(TINY.replace("seed: 5", "seed: 6").replace("width: 16", "width: 99"))
+    before = (run / "config.yaml").read_bytes()
+    assert train.main(["--config", str(changed), "--resume", str(run)]) == 0
+    assert f"{changed} differs in seed, network.width" in capsys.readouterr().out
+    assert (run / "config.yaml").read_bytes() == before
+    changed.write_text("sed: 5")
+    assert train.main(["--config", str(changed), "--resume", str(run)]) == 2
+    assert "unknown key 'sed'" in capsys.readouterr().err
+
+
 def test_half_a_line_of_metrics_is_dropped(run):
     forget_last_checkpoint(run)
     with (run / "metrics.jsonl").open("a") as file:
@@ -378,7 +395,6 @@ def test_missing_configuration(tmp_path, capsys):
     [
         [],
         ["--config"],
-        ["--config", "a.yaml", "--resume", "run"],
         ["--resume", "run", "--run-dir", "other"],
         ["--config", "a.yaml", "--set"],
         ["--nonsense"],
