@@ -50,9 +50,7 @@ def main() -> None:
         for spec in specs:
             agents.load(spec)
         print(describe())
-        print(
-            f"{options.games} games per line, {options.games // 2} circles from both seats, seed {options.seed}\n"
-        )
+        print(f"{options.games} games per line, every circle from both seats, seed {options.seed}\n")
         print(f"{'agent':<{width}}  {'against':<{width}}  {_HEAD}")
         for agent in options.agent:
             for opponent in options.against:
