@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from training import evaluate
 from training.files import write_text
 from training.matches import play_matches
+from training.results import AGENT
 
 ROOT = Path(__file__).parents[2]
 
@@ -118,3 +120,13 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_the_documents_show_what_the_command_prints_and_writes() -> None:
+    text = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8")
+    result = play_matches("greedy", "random", 1000)
+    assert f"```\n{result.table()}\n```" in text
+    rows = re.findall(r"^\| (`.*?) \| (.*) \|$", text, re.MULTILINE)
+    keys = {key: meaning for names, meaning in rows for key in re.findall(r"`(\w+)`", names)}
+    assert set(result.as_dict()) <= set(keys)
+    assert set(result.means(AGENT)) <= set(re.findall(r"`(\w+)`", keys["sides"]))
