@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -50,12 +52,12 @@ class PpoLearner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.at(progress)
         batch = _Batch(rollout, self.config)
+        entropy_coefficient = self.config.entropy_coefficient.at(progress)
         metrics: list[dict[str, Tensor]] = []
         for _ in range(self.config.epochs):
             order = random.permutation(len(batch.actions))
-            for begin in range(0, len(order), self.config.minibatch_size):
-                chosen = order[begin : begin + self.config.minibatch_size]
-                metrics.append(self._step(batch, chosen, self.config.entropy_coefficient.at(progress)))
+            minibatches = np.array_split(order, math.ceil(len(order) / self.config.minibatch_size))
+            metrics += [self._step(batch, chosen, entropy_coefficient) for chosen in minibatches]
         means = {name: float(torch.stack([m[name] for m in metrics]).mean()) for name in metrics[0]}
         return means | {"explained_variance": batch.explained_variance}
 
