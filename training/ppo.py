@@ -13,6 +13,7 @@ from patchwork_env.agents.network import PatchworkNetwork, encode
 from patchwork_env.patchwork.state import States
 from training.advantages import advantages
 from training.config import Ppo
+from training.crew import Crew
 from training.rollout import Rollout
 
 
@@ -26,11 +27,13 @@ class PpoLearner:
     Args:
         network: Changed in place.
         config: The algorithm's parameters.
+        crew: Shares the work on each minibatch.
     """
 
-    def __init__(self, network: PatchworkNetwork, config: Ppo) -> None:
+    def __init__(self, network: PatchworkNetwork, config: Ppo, crew: Crew | None = None) -> None:
         self.network = network
         self.config = config
+        self._crew = crew or Crew()
         self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate.start, eps=1e-5)
 
     def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
@@ -64,20 +67,33 @@ class PpoLearner:
     def _step(
         self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float
     ) -> dict[str, Tensor]:
-        loss, metrics = self._loss(batch, chosen, entropy_coefficient)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.max_gradient_norm)
-        metrics["gradient_norm"] = norm.detach()
-        if not torch.isfinite(loss + norm):
+        """One step of the optimizer; each of the crew takes the gradient of a part of the minibatch."""
+        parameters = list(self.network.parameters())
+
+        def work(part: npt.NDArray[np.int64]) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
+            metrics = self._losses(batch, part, entropy_coefficient)
+            weight = len(part) / len(chosen)
+            gradients = torch.autograd.grad(metrics["loss"] * weight, parameters)
+            return gradients, {name: value.detach() * weight for name, value in metrics.items()}
+
+        parts = [part for part in np.array_split(chosen, self._crew.size) if len(part)]
+        gradients, metrics_of_parts = zip(*self._crew.map(work, parts), strict=True)
+        for parameter, of_parts in zip(parameters, zip(*gradients, strict=True), strict=True):
+            parameter.grad = torch.stack(of_parts).sum(0)
+        metrics = {
+            name: torch.stack([m[name] for m in metrics_of_parts]).sum() for name in metrics_of_parts[0]
+        }
+        metrics["gradient_norm"] = nn.utils.clip_grad_norm_(parameters, self.config.max_gradient_norm)
+        if not torch.isfinite(metrics["loss"] + metrics["gradient_norm"]):
             values = ", ".join(f"{name} {value.item():.4g}" for name, value in metrics.items())
-            raise DivergenceError(f"training diverged: the loss is {loss.item():.4g} ({values})")
+            raise DivergenceError(f"training diverged: the loss is {metrics['loss'].item():.4g} ({values})")
         self.optimizer.step()
         return metrics
 
-    def _loss(
+    def _losses(
         self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    ) -> dict[str, Tensor]:
+        """The loss, its terms and diagnostics, means over the chosen decisions."""
         device = self.network.device
         inputs, legal = encode(batch.states[chosen])
         positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
@@ -91,14 +107,14 @@ class PpoLearner:
         value_loss = (output.values - returns).square().mean()
         entropy = output.entropies.mean()
         loss = policy_loss + self.config.value_coefficient * value_loss - entropy_coefficient * entropy
-        metrics = {
+        return {
+            "loss": loss,
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "entropy": entropy,
             "kl": (ratio - 1 - log_ratio).mean(),
             "clip_fraction": ((ratio - 1).abs() > self.config.clip_range).float().mean(),
         }
-        return loss, {name: value.detach() for name, value in metrics.items()}
 
 
 class _Batch:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,7 @@ from patchwork_env.patchwork.state import NOBODY, States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.advantages import Decisions
 from training.config import Reward
+from training.crew import Crew
 
 
 @dataclass
@@ -45,15 +48,22 @@ class Choice:
         values: float32 ``(n,)``.
     """
 
-    def __init__(self, network: PatchworkNetwork, states: States, random: np.random.Generator) -> None:
-        inputs, legal = encode(states)
-        with torch.inference_mode():
-            output = network(inputs.to(network.device))
-        log_probabilities = output.log_probabilities.cpu().numpy()
-        chosen = ragged.sample(legal.counts, log_probabilities, random.random(len(states)))
-        self.actions = legal.actions[chosen]
+    def __init__(
+        self, network: PatchworkNetwork, states: States, random: np.random.Generator, crew: Crew
+    ) -> None:
+        parts = crew.map(partial(_evaluate, network), np.array_split(states, crew.size))
+        counts, actions, log_probabilities, self.values = map(np.concatenate, zip(*parts, strict=True))
+        chosen = ragged.sample(counts, log_probabilities, random.random(len(states)))
+        self.actions = actions[chosen]
         self.log_probabilities = log_probabilities[chosen]
-        self.values = output.values.cpu().numpy()
+
+
+def _evaluate(network: PatchworkNetwork, states: States) -> tuple[npt.NDArray[Any], ...]:
+    """Numbers of legal actions, these actions, their log-probabilities, and values."""
+    inputs, legal = encode(states)
+    with torch.inference_mode():
+        output = network(inputs.to(network.device))
+    return legal.counts, legal.actions, output.log_probabilities.cpu().numpy(), output.values.cpu().numpy()
 
 
 class SelfPlay:
@@ -65,11 +75,15 @@ class SelfPlay:
         env: The games; neither masks nor observations are used.
         reward: What the game is worth.
         league_fraction: Fraction of the games that is played against a past self, if there is one.
+        crew: Shares the work on each turn.
     """
 
-    def __init__(self, env: SelfPlayVectorEnv, reward: Reward, league_fraction: float) -> None:
+    def __init__(
+        self, env: SelfPlayVectorEnv, reward: Reward, league_fraction: float, crew: Crew | None = None
+    ) -> None:
         self.env = env
         self.reward = reward
+        self._crew = crew or Crew()
         games = np.arange(env.num_envs)
         self._is_league_game = games >= env.num_envs - round(league_fraction * env.num_envs)
         self._learner_seats = (games % 2).astype(np.uint8)
@@ -101,16 +115,16 @@ class SelfPlay:
             actions[t] = env.random_actions  # right where there is no choice
             learning[t] = has_choice & self._learner_moves(past_self)
             mine = np.flatnonzero(learning[t])
-            choice = Choice(learner, env.states[mine], random)
+            choice = Choice(learner, env.states[mine], random, self._crew)
             actions[t, mine] = choice.actions
             log_probabilities[t, mine], values[t, mine] = choice.log_probabilities, choice.values
             theirs = np.flatnonzero(has_choice & ~learning[t])
             if past_self is not None and len(theirs):
-                actions[t, theirs] = Choice(past_self, env.states[theirs], random).actions
+                actions[t, theirs] = Choice(past_self, env.states[theirs], random, self._crew).actions
             env.step(actions[t])
             winners[t], scores[t] = env.winners, env.final_scores
         ends = winners >= 0
-        last_values = Choice(learner, env.states, random).values
+        last_values = Choice(learner, env.states, random, self._crew).values
         rewards, last_players = self._rewards(winners, scores), env.current_players.copy()
         decisions = Decisions(players, learning, values, rewards, ends, last_players, last_values)
         statistics = self._statistics(winners, scores, states, past_self is not None)

@@ -141,7 +141,7 @@ def _resumed_run(options: argparse.Namespace) -> _Run:
 
 def _trainer(config: RunConfig) -> Trainer:
     _check_surroundings(config)
-    torch.set_num_threads(config.threads)
+    torch.set_num_threads(1)  # the threads of the run share batches, not operations
     keep_freed_memory()
     return Trainer(config)
 

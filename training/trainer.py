@@ -10,6 +10,7 @@ import torch
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.config import RunConfig
+from training.crew import Crew
 from training.league import Pool
 from training.ppo import PpoLearner
 from training.rollout import SelfPlay
@@ -41,8 +42,9 @@ class Trainer:
             masks=False,
             observations=False,
         )
-        self.self_play = SelfPlay(self.env, config.reward, config.league.fraction)
-        self.learner = PpoLearner(self.network, config.ppo)
+        crew = Crew(config.threads)
+        self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, crew)
+        self.learner = PpoLearner(self.network, config.ppo, crew)
         self.pool = Pool(config.league.size)
         self.random = np.random.default_rng(config.seed)
         self.steps = 0
