@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
-BENCHMARKS ?= startup engine environments training_speed
+BENCHMARKS ?= startup engine environments strength training_speed
 OLD_GYMNASIUM := 1.2.2
 
 python := $(VENV)/bin/python
@@ -73,7 +73,7 @@ format: $(ready)  ## repair what the style check can repair
 	$(python) -m ruff check --fix
 	$(python) -m ruff format
 
-bench: $(ready)  ## measure speed
+bench: $(ready)  ## measure start-up, speed and strength
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(python) benchmarks/$$name.py; done
 
 clean:  ## delete caches and build results (environments and training runs stay)
