@@ -24,19 +24,18 @@ _IMPORT = re.compile(r"^from (patchwork_env[\w.]*) import (\([^)]*\)|.*)", re.MU
 @overload
 def kernel(function: _Function) -> _Function: ...
 @overload
-def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[_Function], _Function]: ...
+def kernel(*, inline: bool = False) -> Callable[[_Function], _Function]: ...
 def kernel(
-    function: _Function | None = None, *, parallel: bool = False, inline: bool = False
+    function: _Function | None = None, *, inline: bool = False
 ) -> _Function | Callable[[_Function], _Function]:
     """Compile a function with Numba at its first call, and keep the machine code on disk for later processes.
 
-    Used plain (``@kernel``) or with options (``@kernel(parallel=True)``). The compiled function releases the
+    Used plain (``@kernel``) or with options (``@kernel(inline=True)``). The compiled function releases the
     interpreter lock, follows NumPy's rules for division by zero and does not check array bounds. With the
     environment variable ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 
     Args:
         function: The function to compile.
-        parallel: Spread the loops over ``numba.prange`` across the cores.
         inline: Always insert the machine code into the callers, instead of where LLVM finds it worthwhile.
 
     Returns:
@@ -44,7 +43,7 @@ def kernel(
     """
 
     def compiled(original: _Function) -> _Function:
-        options = {"nogil": True, "error_model": "numpy", "parallel": parallel, "forceinline": inline}
+        options = {"nogil": True, "error_model": "numpy", "forceinline": inline}
         return _with_cache(original, options)
 
     return compiled if function is None else compiled(function)

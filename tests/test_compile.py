@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import config, prange
+from numba import config
 
 from patchwork_env import _compile
 from patchwork_env._compile import kernel
@@ -22,10 +22,10 @@ def _square(number: int) -> int:
     return number * number
 
 
-@kernel(parallel=True)
+@kernel
 def _sum_of_squares(numbers: np.ndarray) -> int:
     total = 0
-    for i in prange(len(numbers)):
+    for i in range(len(numbers)):
         total += _square(numbers[i])
     return total
 

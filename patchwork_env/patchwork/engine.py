@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from patchwork_env._bits import lowest_bit, nth_bit, popcount, unpack_bits
 from patchwork_env._compile import kernel
@@ -447,46 +446,6 @@ def first_illegal(states: States, actions: npt.NDArray[np.int64]) -> int:
 
 
 @kernel
-def _play(
-    begin: int,
-    end: int,
-    states: States,
-    streams: npt.NDArray[np.uint64],
-    actions: npt.NDArray[np.int64],
-    first_player: int,
-    winners: npt.NDArray[np.int8],
-    final_scores: npt.NDArray[np.int16],
-) -> None:
-    for i in range(begin, end):
-        apply(states, i, actions[i])
-        winners[i] = -1
-        if is_over(states, i):
-            winners[i] = winner(states, i)
-            final_scores[i, 0] = score(states, i, 0)
-            final_scores[i, 1] = score(states, i, 1)
-            restart(states, i, streams, states[i]["variant"], first_player)
-
-
-@kernel
-def _describe(
-    begin: int,
-    end: int,
-    states: States,
-    streams: npt.NDArray[np.uint64],
-    counts: npt.NDArray[np.int16],
-    masks: npt.NDArray[np.int8],
-    samples: npt.NDArray[np.int64],
-) -> None:
-    anchors = np.empty((2, NUM_MAPS), np.uint64)
-    for i in range(begin, end):
-        counts[i] = legal(states, i, anchors)
-        if len(masks) > 0:
-            write_mask(anchors, counts[i] > 0 and not states[i]["pending_special"], masks[i])
-        if len(samples) > 0:
-            samples[i] = nth_legal(anchors, random_below(streams, i, counts[i]))
-
-
-@kernel
 def list_games(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
     """Lists the legal actions of all games one behind the other and returns how many they are together.
 
@@ -523,7 +482,14 @@ def play_games(
         winners: ``(n,)``, receives the winner where a game ended, else -1.
         final_scores: ``(n, 2)``, receives both scores where a game ended.
     """
-    _play(0, len(states), states, streams, actions, first_player, winners, final_scores)
+    for i in range(len(states)):
+        apply(states, i, actions[i])
+        winners[i] = -1
+        if is_over(states, i):
+            winners[i] = winner(states, i)
+            final_scores[i, 0] = score(states, i, 0)
+            final_scores[i, 1] = score(states, i, 1)
+            restart(states, i, streams, states[i]["variant"], first_player)
 
 
 @kernel
@@ -543,38 +509,10 @@ def describe_games(
         masks: ``(n, NUM_ACTIONS)``, receives the masks; of length 0 to leave them out.
         samples: ``(n,)``, receives a uniformly random legal action; of length 0 to leave them out.
     """
-    _describe(0, len(states), states, streams, counts, masks, samples)
-
-
-_CHUNK = 64
-
-
-@kernel(parallel=True)
-def play_games_in_parallel(
-    states: States,
-    streams: npt.NDArray[np.uint64],
-    actions: npt.NDArray[np.int64],
-    first_player: int,
-    winners: npt.NDArray[np.int8],
-    final_scores: npt.NDArray[np.int16],
-) -> None:
-    """:func:`play_games` spread over the cores, with the same result."""
-    n = len(states)
-    for chunk in prange((n + _CHUNK - 1) // _CHUNK):
-        begin = chunk * _CHUNK
-        _play(begin, min(begin + _CHUNK, n), states, streams, actions, first_player, winners, final_scores)
-
-
-@kernel(parallel=True)
-def describe_games_in_parallel(
-    states: States,
-    streams: npt.NDArray[np.uint64],
-    counts: npt.NDArray[np.int16],
-    masks: npt.NDArray[np.int8],
-    samples: npt.NDArray[np.int64],
-) -> None:
-    """:func:`describe_games` spread over the cores, with the same result."""
-    n = len(states)
-    for chunk in prange((n + _CHUNK - 1) // _CHUNK):
-        begin = chunk * _CHUNK
-        _describe(begin, min(begin + _CHUNK, n), states, streams, counts, masks, samples)
+    anchors = np.empty((2, NUM_MAPS), np.uint64)
+    for i in range(len(states)):
+        counts[i] = legal(states, i, anchors)
+        if len(masks) > 0:
+            write_mask(anchors, counts[i] > 0 and not states[i]["pending_special"], masks[i])
+        if len(samples) > 0:
+            samples[i] = nth_legal(anchors, random_below(streams, i, counts[i]))

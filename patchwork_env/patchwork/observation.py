@@ -24,7 +24,6 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from patchwork_env._bits import unpack_bits
 from patchwork_env._compile import kernel
@@ -156,11 +155,4 @@ def _write_player(states: States, i: int, player: int, out: Observation, at: int
 def write_observations(states: States, out: Observation) -> None:
     """Writes what the current player of each game sees to ``out``, shape ``(n, OBSERVATION_SIZE)``."""
     for i in range(len(states)):
-        write_observation(states, i, states[i]["current_player"], out[i])
-
-
-@kernel(parallel=True)
-def write_observations_in_parallel(states: States, out: Observation) -> None:
-    """:func:`write_observations` spread over the cores, with the same result."""
-    for i in prange(len(states)):
         write_observation(states, i, states[i]["current_player"], out[i])

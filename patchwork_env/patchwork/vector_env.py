@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+from numba import config
 
-from patchwork_env.patchwork import engine, observation
+from patchwork_env._compile import kernel
+from patchwork_env._team import (
+    Board,
+    Team,
+    begin_batch,
+    claim_chunk,
+    finish_chunk,
+    look_out_for_work,
+    usable_cores,
+)
+from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
+from patchwork_env.patchwork.engine import describe_games, play_games
 from patchwork_env.patchwork.game import Game, IllegalActionError
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, write_observations
 from patchwork_env.patchwork.options import (
     check_at_least_one,
     check_first_player,
@@ -19,7 +31,10 @@ from patchwork_env.patchwork.options import (
     check_variant,
     seed_streams,
 )
-from patchwork_env.patchwork.state import empty_states
+from patchwork_env.patchwork.state import States, empty_states
+
+_CHUNK = 64
+"""Games that a thread takes on at once."""
 
 
 class SelfPlayVectorEnv:
@@ -51,7 +66,8 @@ class SelfPlayVectorEnv:
         first_player: Of every game: 0, 1 or ``"random"``.
         masks: Whether to write masks; without, ``masks`` has no rows.
         observations: Whether to write observations; without, ``observations`` has no rows.
-        threads: Cores to use; None for all.
+        threads: Threads that share the work, at most one per core; None for all cores. They pay from some
+            hundred games on, and only on cores that have nothing else to do.
     """
 
     def __init__(
@@ -71,13 +87,16 @@ class SelfPlayVectorEnv:
         self._first_player = check_first_player(first_player)
         self.states = empty_states(self.num_envs)
         self.masks = np.zeros((self.num_envs if masks else 0, NUM_ACTIONS), np.int8)
-        self.observations = np.zeros(
-            (self.num_envs if observations else 0, observation.OBSERVATION_SIZE), np.float32
-        )
+        self.observations = np.zeros((self.num_envs if observations else 0, OBSERVATION_SIZE), np.float32)
         self.counts = np.zeros(self.num_envs, np.int16)
         self.random_actions = np.zeros(self.num_envs, np.int64)
         self.winners = np.full(self.num_envs, -1, np.int8)
         self.final_scores = np.zeros((self.num_envs, NUM_PLAYERS), np.int16)
+        self._actions = np.zeros(self.num_envs, np.int64)
+        self._streams = np.zeros(self.num_envs, np.uint64)
+        self._sampling_streams = np.zeros(self.num_envs, np.uint64)
+        self._sampled_from = np.zeros(self.num_envs, np.uint64)  # the streams before the last draw
+        self._team: Team | None = None
         self.reset(seed)
 
     @property
@@ -88,9 +107,8 @@ class SelfPlayVectorEnv:
     def reset(self, seed: int | None = None) -> None:
         """Starts new games everywhere, with new random streams."""
         seed = check_seed(seed)
-        self._streams = seed_streams(seed, self.num_envs)
-        self._sampling_streams = ~self._streams
-        self._sampled_from = self._sampling_streams.copy()  # as they were before the last draw
+        self._streams[:] = seed_streams(seed, self.num_envs)
+        self._sampling_streams[:] = ~self._streams
         engine.restart_games(
             self.states, self._streams, check_variant(self.special_patches), self._first_player
         )
@@ -107,12 +125,14 @@ class SelfPlayVectorEnv:
             IllegalActionError: An action is not legal; names the first such game. No game is changed.
             ValueError: The actions have another shape or type.
         """
-        actions = self._check_actions(actions)
-        play = engine.play_games if self.threads == 1 else engine.play_games_in_parallel
-        self._in_threads(
-            play, self.states, self._streams, actions, self._first_player, self.winners, self.final_scores
-        )
-        self._describe()
+        self._actions[:] = self._check_actions(actions)
+        if self.threads == 1:
+            play_games(*self._play_arguments())
+            self._describe()
+        else:
+            self._sampled_from[:] = self._sampling_streams
+            self._team = self._team or self._new_team()
+            self._team.do_batch()
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, for :meth:`restore`: state records and random streams."""
@@ -142,25 +162,27 @@ class SelfPlayVectorEnv:
         """Copies of all games."""
         return [Game.from_state(self.states, i) for i in range(self.num_envs)]
 
-    def _describe(self) -> None:
-        describe = engine.describe_games if self.threads == 1 else engine.describe_games_in_parallel
-        streams = self._sampling_streams
-        self._sampled_from[:] = streams
-        self._in_threads(describe, self.states, streams, self.counts, self.masks, self.random_actions)
-        if len(self.observations):
-            serial, parallel = observation.write_observations, observation.write_observations_in_parallel
-            self._in_threads(serial if self.threads == 1 else parallel, self.states, self.observations)
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: threads stay with the original."""
+        return {**self.__dict__, "_team": None}
 
-    def _in_threads(self, kernel: Any, *args: Any) -> None:
-        if self.threads == 1:
-            kernel(*args)
-            return
-        before = numba.get_num_threads()
-        numba.set_num_threads(self.threads)
-        try:
-            kernel(*args)
-        finally:
-            numba.set_num_threads(before)
+    def _play_arguments(self) -> tuple[Any, ...]:
+        games = (self.states, self._streams, self._actions, self._first_player)
+        return (*games, self.winners, self.final_scores)
+
+    def _describe_arguments(self) -> tuple[Any, ...]:
+        return self._sampling_streams, self.counts, self.masks, self.random_actions
+
+    def _new_team(self) -> Team:
+        chunks = -(-self.num_envs // _CHUNK)
+        batch = (*self._play_arguments(), *self._describe_arguments(), self.observations)
+        return Team(self.threads, chunks, _step_games, _assist_step_games, batch)
+
+    def _describe(self) -> None:
+        self._sampled_from[:] = self._sampling_streams
+        describe_games(self.states, *self._describe_arguments())
+        if len(self.observations):
+            write_observations(self.states, self.observations)
 
     def _check_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         array = np.asarray(actions)
@@ -180,5 +202,49 @@ class SelfPlayVectorEnv:
 
 
 def _available_threads(threads: int | None) -> int:
-    limit = int(numba.config.NUMBA_NUM_THREADS)
-    return limit if threads is None else min(check_at_least_one(threads, "threads"), limit)
+    number = usable_cores() if threads is None else check_at_least_one(threads, "threads")
+    return 1 if config.DISABLE_JIT else min(number, usable_cores())
+
+
+# --- one step of all games, by several threads --------------------------------------------------------------
+
+
+@kernel
+def _step_chunks(
+    board: Board,
+    states: States,
+    streams: npt.NDArray[np.uint64],
+    actions: npt.NDArray[np.int64],
+    first_player: int,
+    winners: npt.NDArray[np.int8],
+    final_scores: npt.NDArray[np.int16],
+    sampling_streams: npt.NDArray[np.uint64],
+    counts: npt.NDArray[np.int16],
+    masks: npt.NDArray[np.int8],
+    samples: npt.NDArray[np.int64],
+    observations: Observation,
+) -> None:
+    """Plays and describes chunk after chunk of the games, while there are any that nobody else has begun."""
+    chunk = claim_chunk(board)
+    while chunk >= 0:
+        own = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
+        play_games(states[own], streams[own], actions[own], first_player, winners[own], final_scores[own])
+        describe_games(states[own], sampling_streams[own], counts[own], masks[own], samples[own])
+        if len(observations) > 0:
+            write_observations(states[own], observations[own])
+        finish_chunk(board)
+        chunk = claim_chunk(board)
+
+
+@kernel
+def _step_games(board: Board, *batch: Any) -> None:
+    """Steps all games, with the help of who is awake."""
+    begin_batch(board)
+    _step_chunks(board, *batch)
+
+
+@kernel
+def _assist_step_games(board: Board, *batch: Any) -> None:
+    """What the other threads do while they are awake."""
+    while look_out_for_work(board):
+        _step_chunks(board, *batch)

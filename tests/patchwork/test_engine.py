@@ -28,7 +28,7 @@ from tests.patchwork.twins import (
     tightest,
 )
 
-NUM_GAMES = 70  # more than one chunk of the parallel kernels
+NUM_GAMES = 70
 SEED = np.uint64(9)
 NO_MASKS = np.zeros((0, NUM_ACTIONS), np.int8)
 
@@ -298,21 +298,3 @@ def test_descriptions_of_a_batch() -> None:
     counts[:] = 0
     engine.describe_games(states, streams(NUM_GAMES), counts, masks, np.empty(0, np.int64))
     assert counts.tolist() == masks.sum(axis=1).tolist()
-
-
-def test_parallel_kernels_do_the_same() -> None:
-    results = []
-    for describe, play in (
-        (engine.describe_games, engine.play_games),
-        (engine.describe_games_in_parallel, engine.play_games_in_parallel),
-    ):
-        states, random_streams = games_in_play(12), streams(NUM_GAMES)
-        counts, samples = np.empty(NUM_GAMES, np.int16), np.empty(NUM_GAMES, np.int64)
-        masks = np.empty((NUM_GAMES, NUM_ACTIONS), np.int8)
-        winners, scores = np.empty(NUM_GAMES, np.int8), np.zeros((NUM_GAMES, 2), np.int16)
-        describe(states, random_streams, counts, masks, samples)
-        play(states, random_streams, samples, NOBODY, winners, scores)
-        results.append(
-            [x.tobytes() for x in (states, random_streams, counts, masks, samples, winners, scores)]
-        )
-    assert results[0] == results[1]

@@ -1,0 +1,179 @@
+"""Threads that share a batch: everything is done once, whoever does it, and nobody stays behind."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numba import config
+
+from patchwork_env import _team
+from patchwork_env._compile import kernel
+from patchwork_env._team import Team, begin_batch, claim_chunk, finish_chunk, look_out_for_work
+from patchwork_env.patchwork import vector_env
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+
+pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="threads share machine code alone")
+
+CHUNKS = 40
+OUTPUTS = ("states", "observations", "masks", "counts", "random_actions", "winners", "final_scores")
+
+
+@kernel
+def _count_chunks(board, visits, effort):
+    chunk = claim_chunk(board)
+    while chunk >= 0:
+        number = 1
+        for _ in range(effort[0]):  # the Collatz sequence: 1, 4, 2, 1 and so on
+            number = 3 * number + 1 if number % 2 else number // 2
+        visits[chunk] += number > 0
+        finish_chunk(board)
+        chunk = claim_chunk(board)
+
+
+@kernel
+def _do_batch(board, visits, effort):
+    begin_batch(board)
+    _count_chunks(board, visits, effort)
+
+
+@kernel
+def _assist(board, visits, effort):
+    while look_out_for_work(board):
+        _count_chunks(board, visits, effort)
+
+
+def members() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("team-")]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_stays_behind():
+    yield
+    gc.collect()
+    wait_until(lambda: not members())
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("effort", [0, 1000])
+def test_every_chunk_is_done_once_in_every_batch(size: int, effort: int) -> None:
+    visits = np.zeros(CHUNKS, np.int64)
+    team = Team(size, CHUNKS, _do_batch, _assist, (visits, np.array([effort])))
+    for batch in range(1, 301):
+        team.do_batch()
+        assert (visits == batch).all()
+    assert len(members()) == size - 1
+
+
+def test_members_help_and_are_woken_again() -> None:
+    team = Team(3, CHUNKS, _do_batch, _assist, (np.zeros(CHUNKS, np.int64), np.array([100_000])))
+    for _ in range(3):
+        wait_until(lambda: team._board[_team._ASLEEP] == 2)
+        helped, deadline = int(team._board[_team._HELPED]), time.monotonic() + 60
+        while team._board[_team._HELPED] == helped:
+            assert time.monotonic() < deadline
+            team.do_batch()
+
+
+def test_members_that_are_of_no_use_are_woken_rarely() -> None:
+    team = Team(2, CHUNKS, _do_batch, _assist, (np.zeros(CHUNKS, np.int64), np.zeros(1, np.int64)))
+    alarms: list[int] = []
+    team._alarm.release = alarms.append  # wakes nobody
+    for _ in range(1000):
+        team.do_batch()
+        team._board[_team._ASLEEP] = 1
+    del team._alarm.release
+    assert alarms == [1] * 20  # after 1, 3, 7, 15, 31 and then always 63 batches
+
+
+def test_an_interrupted_batch_is_finished_before_the_next(monkeypatch) -> None:
+    visits = np.zeros(CHUNKS, np.int64)
+    team = Team(1, CHUNKS, _do_batch, _assist, (visits, np.zeros(1, np.int64)))
+    team._board[_team._DONE] = CHUNKS - 1  # a member still has a chunk
+
+    def finish(seconds: float) -> None:
+        assert visits.sum() == 0
+        finish_chunk(team._board)
+
+    monkeypatch.setattr(time, "sleep", finish)
+    team.do_batch()
+    assert (visits == 1).all()
+
+
+# --- batched self-play ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _many_cores(monkeypatch):
+    monkeypatch.setattr(vector_env, "usable_cores", lambda: 4)
+
+
+@pytest.mark.usefixtures("_many_cores")
+@pytest.mark.parametrize("threads", [2, 4])
+def test_threads_do_not_change_the_games(threads: int) -> None:
+    alone, together = (SelfPlayVectorEnv(300, seed=5, threads=number) for number in (1, threads))
+    assert together.threads == threads
+    for _ in range(200):
+        for env in (alone, together):
+            env.step(env.random_actions)
+        for name in (
+            "states",
+            "observations",
+            "masks",
+            "counts",
+            "random_actions",
+            "winners",
+            "final_scores",
+        ):
+            assert getattr(alone, name).tobytes() == getattr(together, name).tobytes(), name
+    assert len(members()) == threads - 1
+
+
+@pytest.mark.usefixtures("_many_cores")
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_go_on_with_threads_of_their_own(duplicate) -> None:
+    env = SelfPlayVectorEnv(200, seed=5, threads=2)
+    env.step(env.random_actions)
+    twin = duplicate(env)
+    states = twin.states.copy()
+    env.step(env.random_actions)
+    assert (twin.states == states).all()
+    twin.step(twin.random_actions)
+    assert (twin.states == env.states).all()
+    assert len(members()) == 2
+
+
+@pytest.mark.usefixtures("_many_cores")
+def test_games_go_on_after_reset_and_restore() -> None:
+    env, alone = SelfPlayVectorEnv(200, seed=5, threads=2), SelfPlayVectorEnv(200, seed=6)
+    env.step(env.random_actions)
+    env.reset(seed=6)
+    for _ in range(50):
+        env.step(env.random_actions)
+        alone.step(alone.random_actions)
+    assert (env.states == alone.states).all()
+    saved = env.save()
+    env.step(env.random_actions)
+    env.restore(saved)
+    env.step(env.random_actions)
+    alone.step(alone.random_actions)
+    assert (env.states == alone.states).all()
+
+
+def test_there_are_no_more_threads_than_cores() -> None:
+    cores = _team.usable_cores()
+    assert SelfPlayVectorEnv(1, threads=None).threads == cores
+    assert SelfPlayVectorEnv(1, threads=cores + 5).threads == cores
