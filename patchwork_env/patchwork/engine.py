@@ -6,9 +6,6 @@ their arguments; :class:`~patchwork_env.patchwork.game.Game` and the environment
 Legal placements are found in bulk. All anchors (top-left corners) of one oriented patch are the AND over its
 cells of ``empty >> (9 * row + column)``. Anchors in rows 0-1 come from word 0 of the quilt and anchors in
 rows 2-8 from word 1; see :mod:`~patchwork_env.patchwork.state` for the two words.
-
-All kernels that call each other stand in this one file: Numba's cache on disk does not notice a change of a
-kernel in another module.
 """
 
 from __future__ import annotations
