@@ -4,8 +4,8 @@ A step of a batch is too short to hand parts of it to threads and wait until the
 meet at a barrier, on a machine that is not idle, they wait until the last of them is given a core again: a
 thousand times as long as they work. So here the caller works through the chunks of the batch itself, and
 members of the team that happen to be awake take chunks off its hands. It waits only for chunks that a member
-has begun. Members without work look out for the next batch for some ten microseconds before they go to sleep,
-and are woken the more rarely the less they helped.
+has begun. Members without work look out for more for some ten microseconds before they go to sleep, and are
+woken the more rarely the less they helped.
 
 Who works on a chunk has no effect on the result, as chunks have nothing in common.
 """
@@ -31,18 +31,21 @@ Board = npt.NDArray[np.int64]
 """What the threads of a team know of each other: counters, each in a cache line of its own."""
 
 _LINE = 8  # int64 in a cache line
-_NEXT = 0 * _LINE
-"""The next chunk to begin; the number of chunks or more if all have been begun."""
+_CLAIMED = 0 * _LINE
+"""Chunks that have been begun, and claims that came too late: the leader's in the lower 32 bits, those of the
+members in the upper ones."""
 _DONE = 1 * _LINE
 """Chunks that are done."""
 _CHUNKS = 2 * _LINE
-"""Chunks of a batch."""
-_ASLEEP = 3 * _LINE
+"""Chunks of the work."""
+_PHASE = 3 * _LINE
+"""What is to be done with the chunks."""
+_ASLEEP = 4 * _LINE
 """Members that wait to be woken."""
-_HELPED = 4 * _LINE
-"""How often a member found work."""
 _BOARD_SIZE = 5 * _LINE
 
+_MEMBER_CLAIM = 1 << 32
+_LEADER_CLAIMS = _MEMBER_CLAIM - 1
 _PATIENCE = 200_000  # looks at the board: 50 to 100 microseconds
 _LONGEST_PAUSE = 63
 _NAP = 1e-6  # seconds; the system makes it some ten microseconds
@@ -86,17 +89,37 @@ def _write(typing_context: Any, board: Any, at: Any, number: Any) -> Any:
 
 
 @kernel
-def begin_batch(board: Board) -> None:
-    """Opens all chunks of a batch to whoever claims them; those of the batch before must be done."""
+def begin(board: Board, phase: int) -> None:
+    """Opens all chunks to whoever claims them; those of the phase before must be done."""
+    _write(board, _PHASE, phase)
     _write(board, _DONE, 0)
-    _write(board, _NEXT, 0)
+    _write(board, _CLAIMED, 0)
 
 
 @kernel
-def claim_chunk(board: Board) -> int:
-    """A chunk that nobody else works on, or -1 if all have been begun."""
-    chunk = _add(board, _NEXT, 1)
-    return chunk if chunk < _read(board, _CHUNKS) else -1
+def claim_chunk(board: Board, leads: bool) -> int:
+    """A chunk that nobody else works on, or -1 if all have been begun.
+
+    The leader takes them from the front and members from the back: so most stay in the cache of one core.
+    """
+    claimed: int = _add(board, _CLAIMED, 1 if leads else _MEMBER_CLAIM)
+    if _unclaimed(board, claimed) <= 0:
+        return -1
+    chunks: int = _read(board, _CHUNKS)
+    return claimed & _LEADER_CLAIMS if leads else chunks - 1 - claimed // _MEMBER_CLAIM
+
+
+@kernel
+def _unclaimed(board: Board, claimed: int) -> int:
+    chunks: int = _read(board, _CHUNKS)
+    return chunks - (claimed & _LEADER_CLAIMS) - claimed // _MEMBER_CLAIM
+
+
+@kernel
+def phase_of(board: Board) -> int:
+    """What is to be done with a chunk that has been claimed."""
+    phase: int = _read(board, _PHASE)
+    return phase
 
 
 @kernel
@@ -107,22 +130,23 @@ def finish_chunk(board: Board) -> None:
 
 @kernel
 def look_out_for_work(board: Board) -> bool:
-    """Whether there is a batch to help with; returns False, counted as asleep, when patience ends."""
+    """Whether there are chunks to claim; returns False, counted as asleep, when patience ends."""
     for _ in range(_PATIENCE):
-        if _read(board, _NEXT) < _read(board, _CHUNKS):
-            _add(board, _HELPED, 1)
+        if _unclaimed(board, _read(board, _CLAIMED)) > 0:
             return True
     _add(board, _ASLEEP, 1)
     return False
 
 
 @kernel
-def _is_done(board: Board) -> bool:
-    """Whether all chunks are done; waits for it as long as patience lasts."""
+def wait_for_members(board: Board, patience: int) -> bool:
+    """Waits until all chunks are done, for as many looks at the board as patience lasts; whether they are."""
     looks = 0
-    while _read(board, _DONE) < _read(board, _CHUNKS) and looks < _PATIENCE:
+    while _read(board, _DONE) < _read(board, _CHUNKS):
         looks += 1
-    return looks < _PATIENCE
+        if looks > patience:
+            return False
+    return True
 
 
 @kernel
@@ -137,60 +161,69 @@ def _take_sleepers(board: Board) -> int:
 
 
 class Team:
-    """Threads that help the caller with batches of one kind, always in the same arrays.
+    """Threads that help the caller, their leader, with work of one kind, always in the same arrays.
 
     Args:
-        size: Threads, the caller's included.
-        chunks: Chunks of a batch.
-        work: Kernel, called as ``work(board, *batch)`` to do a batch: :func:`begin_batch`, then
-            :func:`claim_chunk` and :func:`finish_chunk` until there is none left to claim.
-        assist: Kernel, called likewise by the members: the same, again and again, each time that
+        size: Threads, the leader included.
+        chunks: Chunks of the work.
+        lead: Kernel, called as ``lead(board, *arguments)`` when phase 0 has begun, to do all the work:
+            :func:`claim_chunk` and :func:`finish_chunk` until there is none left to claim, and if there is a
+            further phase, :func:`wait_for_members` and :func:`begin` it.
+        assist: Kernel, called likewise by the members: chunks of whatever phase, each time that
             :func:`look_out_for_work` says so.
-        batch: The arguments of both.
+        arguments: What both are called with.
     """
 
     def __init__(
         self,
         size: int,
         chunks: int,
-        work: Callable[..., None],
+        lead: Callable[..., Any],
         assist: Callable[..., None],
-        batch: tuple[Any, ...],
+        arguments: tuple[Any, ...],
     ) -> None:
         self._board = np.zeros(_BOARD_SIZE, np.int64)
-        self._board[[_NEXT, _DONE, _CHUNKS]] = chunks
-        self._work, self._batch = work, batch
+        self._board[[_CLAIMED, _DONE, _CHUNKS]] = chunks
+        self._lead, self._arguments = lead, arguments
         self._alarm = threading.Semaphore(0)
-        self._helped = self._pause = self._pauses_left = 0
-        assist(self._board, *batch)  # compiles
+        self._helped = False  # since members were woken last
+        self._pause = self._pauses_left = 0
+        assist(self._board, *arguments)  # compiles
         self._board[_ASLEEP] = size - 1
         dismissed = threading.Event()
-        arguments = (self._board, self._alarm, dismissed, assist, batch)
+        known = (self._board, self._alarm, dismissed, assist, arguments)
         for number in range(1, size):
-            threading.Thread(target=_be_a_member, args=arguments, name=f"team-{number}", daemon=True).start()
+            threading.Thread(target=_be_a_member, args=known, name=f"team-{number}", daemon=True).start()
         weakref.finalize(self, _dismiss, dismissed, self._alarm, size - 1)
 
-    def do_batch(self) -> None:
-        """Does a batch, with whatever help there is."""
+    def work(self) -> Any:
+        """Does the work, with whatever help there is; returns what ``lead`` returns."""
         self._wait()  # if the last call was interrupted
+        begin(self._board, 0)  # before members wake, who look out for work at once
         if self._board[_ASLEEP]:
             self._wake_members()
-        self._work(self._board, *self._batch)
+        result = self._lead(self._board, *self._arguments)
         self._wait()
+        self._helped = self._helped or self._have_shared()
+        return result
 
     def _wait(self) -> None:
         """Waits for the chunks that members work on, and lets them have this core if they lack one."""
-        while not _is_done(self._board):
+        while not wait_for_members(self._board, _PATIENCE):
             time.sleep(_NAP)
 
+    def _have_shared(self) -> bool:
+        """Whether members and leader both did chunks; members that did all of them had the leader's core."""
+        by_leader = (int(self._board[_CLAIMED]) & _LEADER_CLAIMS) - 1  # the last claim came too late
+        return 0 < by_leader < int(self._board[_CHUNKS])
+
     def _wake_members(self) -> None:
-        """Wakes members that sleep, but after they have been of no use not until some batches later."""
+        """Wakes members that sleep, but after they have been of no use not until some calls later."""
         if self._pauses_left:
             self._pauses_left -= 1
             return
-        helped = int(self._board[_HELPED])
-        self._pause = 0 if helped > self._helped else min(2 * self._pause + 1, _LONGEST_PAUSE)
-        self._helped, self._pauses_left = helped, self._pause
+        self._pause = 0 if self._helped else min(2 * self._pause + 1, _LONGEST_PAUSE)
+        self._helped, self._pauses_left = False, self._pause
         self._alarm.release(_take_sleepers(self._board))
 
 
@@ -199,11 +232,11 @@ def _be_a_member(
     alarm: threading.Semaphore,
     dismissed: threading.Event,
     assist: Callable[..., None],
-    batch: tuple[Any, ...],
+    arguments: tuple[Any, ...],
 ) -> None:
     alarm.acquire()
     while not dismissed.is_set():
-        assist(board, *batch)
+        assist(board, *arguments)
         alarm.acquire()
 
 

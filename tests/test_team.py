@@ -15,8 +15,16 @@ from numba import config
 
 from patchwork_env import _team
 from patchwork_env._compile import kernel
-from patchwork_env._team import Team, begin_batch, claim_chunk, finish_chunk, look_out_for_work
-from patchwork_env.patchwork import vector_env
+from patchwork_env._team import (
+    Team,
+    begin,
+    claim_chunk,
+    finish_chunk,
+    look_out_for_work,
+    phase_of,
+    wait_for_members,
+)
+from patchwork_env.patchwork import IllegalActionError, vector_env
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="threads share machine code alone")
@@ -26,27 +34,40 @@ OUTPUTS = ("states", "observations", "masks", "counts", "random_actions", "winne
 
 
 @kernel
-def _count_chunks(board, visits, effort):
-    chunk = claim_chunk(board)
+def _count_chunks(board, leads, visits, effort, helped):
+    """Counts the visits of every chunk, of each phase in a column of its own."""
+    chunk = claim_chunk(board, leads)
     while chunk >= 0:
         number = 1
         for _ in range(effort[0]):  # the Collatz sequence: 1, 4, 2, 1 and so on
             number = 3 * number + 1 if number % 2 else number // 2
-        visits[chunk] += number > 0
+        visits[chunk, phase_of(board)] += number > 0
+        if not leads:
+            helped[0] = True
         finish_chunk(board)
-        chunk = claim_chunk(board)
+        chunk = claim_chunk(board, leads)
 
 
 @kernel
-def _do_batch(board, visits, effort):
-    begin_batch(board)
-    _count_chunks(board, visits, effort)
+def _lead(board, visits, effort, helped):
+    _count_chunks(board, True, visits, effort, helped)
+    wait_for_members(board, 1 << 62)
+    between = visits[:, 0].sum()
+    begin(board, 1)
+    _count_chunks(board, True, visits, effort, helped)
+    return between
 
 
 @kernel
-def _assist(board, visits, effort):
+def _assist(board, visits, effort, helped):
     while look_out_for_work(board):
-        _count_chunks(board, visits, effort)
+        _count_chunks(board, False, visits, effort, helped)
+
+
+def team_of(size: int, effort: int = 0) -> tuple[Team, np.ndarray, np.ndarray]:
+    """A team, where it counts its visits, and where it notes that a member has helped."""
+    visits, helped = np.zeros((CHUNKS, 2), np.int64), np.zeros(1, np.bool_)
+    return Team(size, CHUNKS, _lead, _assist, (visits, np.array([effort]), helped)), visits, helped
 
 
 def members() -> list[threading.Thread]:
@@ -69,39 +90,37 @@ def _nobody_stays_behind():
 
 @pytest.mark.parametrize("size", [1, 2, 4])
 @pytest.mark.parametrize("effort", [0, 1000])
-def test_every_chunk_is_done_once_in_every_batch(size: int, effort: int) -> None:
-    visits = np.zeros(CHUNKS, np.int64)
-    team = Team(size, CHUNKS, _do_batch, _assist, (visits, np.array([effort])))
-    for batch in range(1, 301):
-        team.do_batch()
-        assert (visits == batch).all()
+def test_every_chunk_is_done_once_in_every_phase(size: int, effort: int) -> None:
+    team, visits, _ = team_of(size, effort)
+    for call in range(1, 301):
+        assert team.work() == call * CHUNKS  # the first phase was over when the second began
+        assert (visits == call).all()
     assert len(members()) == size - 1
 
 
 def test_members_help_and_are_woken_again() -> None:
-    team = Team(3, CHUNKS, _do_batch, _assist, (np.zeros(CHUNKS, np.int64), np.array([100_000])))
+    team, _, helped = team_of(3, effort=100_000)
     for _ in range(3):
         wait_until(lambda: team._board[_team._ASLEEP] == 2)
-        helped, deadline = int(team._board[_team._HELPED]), time.monotonic() + 60
-        while team._board[_team._HELPED] == helped:
+        helped[0], deadline = False, time.monotonic() + 60
+        while not helped[0]:
             assert time.monotonic() < deadline
-            team.do_batch()
+            team.work()
 
 
 def test_members_that_are_of_no_use_are_woken_rarely() -> None:
-    team = Team(2, CHUNKS, _do_batch, _assist, (np.zeros(CHUNKS, np.int64), np.zeros(1, np.int64)))
+    team, _, _ = team_of(2)
     alarms: list[int] = []
     team._alarm.release = alarms.append  # wakes nobody
     for _ in range(1000):
-        team.do_batch()
+        team.work()
         team._board[_team._ASLEEP] = 1
     del team._alarm.release
-    assert alarms == [1] * 20  # after 1, 3, 7, 15, 31 and then always 63 batches
+    assert alarms == [1] * 20  # after 1, 3, 7, 15, 31 and then always 63 calls
 
 
-def test_an_interrupted_batch_is_finished_before_the_next(monkeypatch) -> None:
-    visits = np.zeros(CHUNKS, np.int64)
-    team = Team(1, CHUNKS, _do_batch, _assist, (visits, np.zeros(1, np.int64)))
+def test_interrupted_work_is_finished_before_the_next(monkeypatch) -> None:
+    team, visits, _ = team_of(1)
     team._board[_team._DONE] = CHUNKS - 1  # a member still has a chunk
 
     def finish(seconds: float) -> None:
@@ -109,8 +128,18 @@ def test_an_interrupted_batch_is_finished_before_the_next(monkeypatch) -> None:
         finish_chunk(team._board)
 
     monkeypatch.setattr(time, "sleep", finish)
-    team.do_batch()
+    team.work()
     assert (visits == 1).all()
+
+
+def test_leader_and_members_share_the_chunks_from_both_ends() -> None:
+    team, _, _ = team_of(1)
+    begin(team._board, 0)
+    claims = [claim_chunk(team._board, leads) for leads in [True, False, False] * 20]
+    assert claims[:6] == [0, CHUNKS - 1, CHUNKS - 2, 1, CHUNKS - 3, CHUNKS - 4]
+    assert sorted(claims[:CHUNKS]) == list(range(CHUNKS))
+    assert claims[CHUNKS:] == [-1] * (60 - CHUNKS)
+    team._board[_team._DONE] = CHUNKS
 
 
 # --- batched self-play ------------------------------------------------------------------------------------
@@ -154,6 +183,21 @@ def test_copies_go_on_with_threads_of_their_own(duplicate) -> None:
     twin.step(twin.random_actions)
     assert (twin.states == env.states).all()
     assert len(members()) == 2
+
+
+@pytest.mark.usefixtures("_many_cores")
+@pytest.mark.parametrize("wrong", [0, 40, 199])
+def test_an_illegal_action_changes_nothing(wrong: int) -> None:
+    env = SelfPlayVectorEnv(200, seed=5, threads=3)
+    env.step(env.random_actions)
+    actions, saved = env.random_actions.copy(), env.save()
+    before = [getattr(env, name).tobytes() for name in OUTPUTS]
+    actions[[wrong, 199]] = 5000
+    with pytest.raises(IllegalActionError, match=f"action 5000 of game {wrong} is not legal"):
+        env.step(actions)
+    assert [getattr(env, name).tobytes() for name in OUTPUTS] == before
+    assert all((saved[name] == array).all() for name, array in env.save().items())
+    env.step(env.random_actions)
 
 
 @pytest.mark.usefixtures("_many_cores")

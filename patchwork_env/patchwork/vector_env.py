@@ -12,16 +12,18 @@ from patchwork_env._compile import kernel
 from patchwork_env._team import (
     Board,
     Team,
-    begin_batch,
+    begin,
     claim_chunk,
     finish_chunk,
     look_out_for_work,
+    phase_of,
     usable_cores,
+    wait_for_members,
 )
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
-from patchwork_env.patchwork.engine import describe_games, play_games
+from patchwork_env.patchwork.engine import describe_games, first_illegal, play_games
 from patchwork_env.patchwork.game import Game, IllegalActionError
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, write_observations
 from patchwork_env.patchwork.options import (
@@ -33,8 +35,10 @@ from patchwork_env.patchwork.options import (
 )
 from patchwork_env.patchwork.state import States, empty_states
 
-_CHUNK = 64
+_CHUNK = 32
 """Games that a thread takes on at once."""
+_CHECK, _STEP = 0, 1
+_AS_LONG_AS_IT_TAKES = 1 << 62
 
 
 class SelfPlayVectorEnv:
@@ -125,14 +129,13 @@ class SelfPlayVectorEnv:
             IllegalActionError: An action is not legal; names the first such game. No game is changed.
             ValueError: The actions have another shape or type.
         """
-        self._actions[:] = self._check_actions(actions)
-        if self.threads == 1:
-            play_games(*self._play_arguments())
-            self._describe()
-        else:
-            self._sampled_from[:] = self._sampling_streams
-            self._team = self._team or self._new_team()
-            self._team.do_batch()
+        self._actions[:] = self._check_type(actions)
+        illegal = self._step() if self.threads == 1 else self._step_together()
+        if illegal >= 0:
+            raise IllegalActionError(
+                f"action {self._actions[illegal]} of game {illegal} is not legal; "
+                f"its mask allows {self.counts[illegal]} actions. No game was changed"
+            )
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, for :meth:`restore`: state records and random streams."""
@@ -166,17 +169,23 @@ class SelfPlayVectorEnv:
         """For copies and pickles: threads stay with the original."""
         return {**self.__dict__, "_team": None}
 
-    def _play_arguments(self) -> tuple[Any, ...]:
-        games = (self.states, self._streams, self._actions, self._first_player)
-        return (*games, self.winners, self.final_scores)
+    def _step(self) -> int:
+        """One step of all games, or, changing nothing, the first game whose action is illegal; else -1."""
+        illegal = int(first_illegal(self.states, self._actions))
+        if illegal < 0:
+            play_games(*self._play_arguments())
+            self._describe()
+        return illegal
 
-    def _describe_arguments(self) -> tuple[Any, ...]:
-        return self._sampling_streams, self.counts, self.masks, self.random_actions
-
-    def _new_team(self) -> Team:
-        chunks = -(-self.num_envs // _CHUNK)
-        batch = (*self._play_arguments(), *self._describe_arguments(), self.observations)
-        return Team(self.threads, chunks, _step_games, _assist_step_games, batch)
+    def _step_together(self) -> int:
+        """:meth:`_step` by several threads."""
+        if self._team is None:
+            chunks = -(-self.num_envs // _CHUNK)
+            illegal = np.zeros(chunks, np.int64)
+            batch = (*self._play_arguments(), *self._describe_arguments(), self.observations)
+            arguments = (illegal, self._sampled_from, *batch)
+            self._team = Team(self.threads, chunks, _lead_step, _assist_step, arguments)
+        return int(self._team.work())
 
     def _describe(self) -> None:
         self._sampled_from[:] = self._sampling_streams
@@ -184,19 +193,19 @@ class SelfPlayVectorEnv:
         if len(self.observations):
             write_observations(self.states, self.observations)
 
-    def _check_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    def _play_arguments(self) -> tuple[Any, ...]:
+        games = (self.states, self._streams, self._actions, self._first_player)
+        return (*games, self.winners, self.final_scores)
+
+    def _describe_arguments(self) -> tuple[Any, ...]:
+        return self._sampling_streams, self.counts, self.masks, self.random_actions
+
+    def _check_type(self, actions: npt.ArrayLike) -> npt.NDArray[np.integer[Any]]:
         array = np.asarray(actions)
         if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
             raise ValueError(
-                f"actions have shape {array.shape} and type {array.dtype}; they must be "
-                f"{self.num_envs} integers"
-            )
-        array = np.ascontiguousarray(array, np.int64)
-        illegal = int(engine.first_illegal(self.states, array))
-        if illegal >= 0:
-            raise IllegalActionError(
-                f"action {array[illegal]} of game {illegal} is not legal; "
-                f"its mask allows {self.counts[illegal]} actions. No game was changed"
+                f"actions have shape {array.shape} and type {array.dtype}; "
+                f"they must be {self.num_envs} integers"
             )
         return array
 
@@ -210,8 +219,11 @@ def _available_threads(threads: int | None) -> int:
 
 
 @kernel
-def _step_chunks(
+def _work_on_chunks(
     board: Board,
+    leads: bool,
+    illegal: npt.NDArray[np.int64],
+    sampled_from: npt.NDArray[np.uint64],
     states: States,
     streams: npt.NDArray[np.uint64],
     actions: npt.NDArray[np.int64],
@@ -224,27 +236,37 @@ def _step_chunks(
     samples: npt.NDArray[np.int64],
     observations: Observation,
 ) -> None:
-    """Plays and describes chunk after chunk of the games, while there are any that nobody else has begun."""
-    chunk = claim_chunk(board)
+    """Checks or steps chunk after chunk of the games, while there are any that nobody else has begun."""
+    chunk = claim_chunk(board, leads)
     while chunk >= 0:
         own = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
-        play_games(states[own], streams[own], actions[own], first_player, winners[own], final_scores[own])
-        describe_games(states[own], sampling_streams[own], counts[own], masks[own], samples[own])
-        if len(observations) > 0:
-            write_observations(states[own], observations[own])
+        if phase_of(board) == _CHECK:
+            illegal[chunk] = first_illegal(states[own], actions[own])
+        else:
+            play_games(states[own], streams[own], actions[own], first_player, winners[own], final_scores[own])
+            sampled_from[own] = sampling_streams[own]
+            describe_games(states[own], sampling_streams[own], counts[own], masks[own], samples[own])
+            if len(observations) > 0:
+                write_observations(states[own], observations[own])
         finish_chunk(board)
-        chunk = claim_chunk(board)
+        chunk = claim_chunk(board, leads)
 
 
 @kernel
-def _step_games(board: Board, *batch: Any) -> None:
-    """Steps all games, with the help of who is awake."""
-    begin_batch(board)
-    _step_chunks(board, *batch)
+def _lead_step(board: Board, illegal: npt.NDArray[np.int64], *batch: Any) -> int:
+    """One step of all games, or, changing nothing, the first game whose action is illegal; else -1."""
+    _work_on_chunks(board, True, illegal, *batch)
+    wait_for_members(board, _AS_LONG_AS_IT_TAKES)
+    for chunk in range(len(illegal)):
+        if illegal[chunk] >= 0:
+            return chunk * _CHUNK + int(illegal[chunk])
+    begin(board, _STEP)
+    _work_on_chunks(board, True, illegal, *batch)
+    return -1
 
 
 @kernel
-def _assist_step_games(board: Board, *batch: Any) -> None:
+def _assist_step(board: Board, *batch: Any) -> None:
     """What the other threads do while they are awake."""
     while look_out_for_work(board):
-        _step_chunks(board, *batch)
+        _work_on_chunks(board, False, *batch)
