@@ -2,8 +2,8 @@
 
 python benchmarks/training_speed.py [--config FILE] [--iterations N] [--threads N] [--json]
 
-An iteration is a rollout of all games, against the present self and past ones, and the learning from it.
-The parts are measured on their own afterwards, on the states of one rollout: their sum is about the whole.
+An iteration is a rollout of all games, against the present self and past ones, and the learning from it. The
+parts are measured afterwards one by one, on one thread and the states of one rollout.
 """
 
 import argparse
@@ -93,14 +93,13 @@ def main() -> None:
     keep_freed_memory()
     trainer = Trainer(config)
     rate, collecting = rates(trainer, options.iterations)
-    whole = config.steps_per_iteration / rate
     print(describe(("torch", "numba")))
     print(f"{options.config}, {options.threads} threads: {rate:,.0f} environment steps per second overall,")
     print(f"{collecting:.0%} of the time collecting and {1 - collecting:.0%} learning\n")
-    shares = {name: time / whole for name, time in parts(trainer).items()}
+    times = parts(trainer)
+    shares = {name: time / sum(times.values()) for name, time in times.items()}
     for name, share in shares.items():
         print(f"  {name:<20} {share:6.1%}")
-    print(f"  {'the rest':<20} {1 - sum(shares.values()):6.1%}")
     if options.json:
         print(json.dumps({"steps_per_second": rate, "share_collecting": collecting, "shares": shares}))
 
