@@ -26,6 +26,7 @@ from patchwork_env.patchwork.options import (
     seed_streams,
 )
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.tables import SECOND_WORD_ROW
 
 EMPTY = -1
 SPECIAL_PATCH = NUM_PATCHES
@@ -152,7 +153,7 @@ class Game:
     def quilt(self, player: int) -> npt.NDArray[np.bool_]:
         """Covered cells of a player's quilt, bool, shape ``(9, 9)``."""
         upper, lower = self._state[0]["quilt"][check_player(player)].tolist()
-        bits = upper | lower << 18
+        bits = upper | lower << SECOND_WORD_ROW * QUILT_SIZE
         return np.array([bits >> cell & 1 for cell in range(QUILT_SIZE**2)], bool).reshape(
             QUILT_SIZE, QUILT_SIZE
         )

@@ -14,10 +14,11 @@ from patchwork_env.patchwork.components import (
     NUM_PATCHES,
     NUM_PLAYERS,
     PATCHES,
+    QUILT_SIZE,
     VARIANTS,
 )
 from patchwork_env.patchwork.state import NOBODY, STATE, States
-from patchwork_env.patchwork.tables import SPECIALS_UP_TO
+from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SPECIALS_UP_TO, WORD_ROWS
 
 MAGIC = b"PTCH"
 VERSION = 1
@@ -25,8 +26,8 @@ _HEADER = MAGIC + bytes([VERSION])
 _CHECKSUM_SIZE = 4
 NUM_BYTES = len(_HEADER) + STATE.itemsize + _CHECKSUM_SIZE
 
-_WORD_BITS = 63
-_SECOND_WORD_SHIFT = 18
+_WORD_BITS = WORD_ROWS * QUILT_SIZE
+_SECOND_WORD_SHIFT = SECOND_WORD_ROW * QUILT_SIZE
 
 
 def to_bytes(states: States) -> bytes:
