@@ -21,7 +21,7 @@ from patchwork_env.agents.network import encode
 from patchwork_env.patchwork.state import States
 from training.config import load_config
 from training.memory import keep_freed_memory
-from training.trainer import Trainer
+from training.ppo.trainer import PpoTrainer
 
 
 def seconds(function: Callable[[], object], rounds: int = 5) -> float:
@@ -34,7 +34,7 @@ def seconds(function: Callable[[], object], rounds: int = 5) -> float:
     return statistics.median(times)
 
 
-def rates(trainer: Trainer, iterations: int) -> tuple[float, float]:
+def rates(trainer: PpoTrainer, iterations: int) -> tuple[float, float]:
     """Steps per second overall, and the share of the time that collecting takes; medians over iterations."""
     trainer.pool.add(trainer.network)
     trainer.iterate()
@@ -43,7 +43,7 @@ def rates(trainer: Trainer, iterations: int) -> tuple[float, float]:
     return rate, statistics.median(m["time/share_of_time_collecting"] for m in metrics)
 
 
-def parts(trainer: Trainer) -> dict[str, float]:
+def parts(trainer: PpoTrainer) -> dict[str, float]:
     """Seconds per iteration by what they are spent on."""
     ppo = trainer.config.ppo
     rollout = trainer.self_play.collect(trainer.network, None, ppo.rollout_turns, trainer.random)
@@ -91,7 +91,7 @@ def main() -> None:
     config = load_config(options.config, [f"threads={options.threads}"])
     torch.set_num_threads(1)
     keep_freed_memory()
-    trainer = Trainer(config)
+    trainer = PpoTrainer(config)
     rate, collecting = rates(trainer, options.iterations)
     print(describe(("torch", "numba")))
     print(f"{options.config}, {options.threads} threads: {rate:,.0f} environment steps per second overall,")

@@ -15,26 +15,15 @@ import json
 import shutil
 from itertools import count
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor
 
-from patchwork_env.agents.checkpoint import (
-    load_policy,
-    save_policy,
-    write_folder,
-    write_policy,
-    write_tensors,
-)
-from patchwork_env.agents.network import PatchworkNetwork
-from training.trainer import Trainer
+from patchwork_env import agents
+from patchwork_env.agents.checkpoint import write_folder, write_tensors
+from training.trainer import Trainer, TrainerState
 
 CONFIG_FILE = "config.yaml"
-METRICS_FILE = "metrics.jsonl"
 _FINAL = "final"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
 _KEPT = 2
@@ -78,11 +67,12 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
     if not folders:
         raise FileNotFoundError(f"{run} holds no checkpoint to resume from")
     folder = folders[-1]
-    network, _ = load_policy(folder)
     try:
-        state = json.loads((folder / _TRAINER_JSON).read_text(encoding="utf-8"))
-        tensors = load_file(folder / _TRAINER_TENSORS)
-        _restore(trainer, network, state, tensors)
+        agents.load(folder)  # raises if the policy's own files are damaged
+        counters = json.loads((folder / _TRAINER_JSON).read_text(encoding="utf-8"))
+        trainer.restore(TrainerState(counters["trainer"], load_file(folder / _TRAINER_TENSORS)))
+        trainer.steps, trainer.iteration = counters["steps"], counters["iteration"]
+        trainer.seconds = counters["seconds"]
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{folder} is damaged or of another configuration: {reason}") from None
@@ -94,7 +84,7 @@ def save_final(run: Path, trainer: Trainer) -> Path:
     folder = run / _FINAL
     if folder.exists():
         shutil.rmtree(folder)  # the same policy is a checkpoint
-    save_policy(folder, trainer.network, {"steps": trainer.steps, "seconds": trainer.seconds})
+    write_folder(folder, trainer.write_policy)
     return folder
 
 
@@ -103,70 +93,9 @@ def _checkpoints(run: Path) -> list[Path]:
 
 
 def _write(folder: Path, trainer: Trainer) -> None:
-    write_policy(folder, trainer.network, {"steps": trainer.steps, "iteration": trainer.iteration})
-    state = {
-        "steps": trainer.steps,
-        "iteration": trainer.iteration,
-        "seconds": trainer.seconds,
-        "random": trainer.random.bit_generator.state,
-        "snapshots": len(trainer.pool.snapshots),
-    }
-    (folder / _TRAINER_JSON).write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
-    tensors = _prefixed("optimizer", _optimizer_tensors(trainer)) | _prefixed("env", _env_tensors(trainer))
-    for number, snapshot in enumerate(trainer.pool.snapshots):
-        tensors |= _prefixed(f"snapshot.{number}", snapshot.state_dict())
+    trainer.write_policy(folder)
+    values, tensors = trainer.state()
+    counters = {"steps": trainer.steps, "iteration": trainer.iteration, "seconds": trainer.seconds}
+    text = json.dumps(counters | {"trainer": values}, indent=1)
+    (folder / _TRAINER_JSON).write_text(text + "\n", encoding="utf-8")
     write_tensors(folder / _TRAINER_TENSORS, tensors)
-
-
-def _restore(
-    trainer: Trainer, network: PatchworkNetwork, state: dict[str, Any], tensors: dict[str, Tensor]
-) -> None:
-    trainer.network.load_state_dict(network.state_dict())
-    _restore_optimizer(trainer, _with_prefix("optimizer", tensors))
-    _restore_env(trainer, _with_prefix("env", tensors))
-    network.to(trainer.network.device)
-    for number in range(state["snapshots"]):
-        network.load_state_dict(_with_prefix(f"snapshot.{number}", tensors))
-        trainer.pool.add(network)
-    trainer.random.bit_generator.state = state["random"]
-    trainer.steps, trainer.iteration, trainer.seconds = state["steps"], state["iteration"], state["seconds"]
-
-
-def _env_tensors(trainer: Trainer) -> dict[str, Tensor]:
-    """The saved games as bytes: there are no tensors of their types."""
-    return {name: torch.from_numpy(array.view(np.uint8)) for name, array in trainer.env.save().items()}
-
-
-def _restore_env(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
-    types = {name: array.dtype for name, array in trainer.env.save().items()}
-    trainer.env.restore({name: tensor.numpy().view(types[name]) for name, tensor in tensors.items()})
-
-
-def _optimizer_tensors(trainer: Trainer) -> dict[str, Tensor]:
-    """The state of the optimizer by name of the parameter."""
-    names = [name for name, _ in trainer.network.named_parameters()]
-    states = trainer.learner.optimizer.state_dict()["state"]
-    return {
-        f"{names[number]}.{key}": value for number, entry in states.items() for key, value in entry.items()
-    }
-
-
-def _restore_optimizer(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
-    optimizer = trainer.learner.optimizer
-    names = [name for name, _ in trainer.network.named_parameters()]
-    entries: dict[int, dict[str, Tensor]] = {}
-    for full_name, tensor in tensors.items():
-        name, _, key = full_name.rpartition(".")
-        entries.setdefault(names.index(name), {})[key] = tensor
-    optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
-
-
-def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
-
-
-def _with_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    beginning = f"{prefix}."
-    return {
-        name.removeprefix(beginning): tensor for name, tensor in tensors.items() if name.startswith(beginning)
-    }

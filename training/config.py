@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Hashable
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -135,10 +135,9 @@ class RunConfig(_Section):
             raise ValueError("reward.outcome and reward.margin are both 0: there would be nothing to learn")
         return self
 
-    @property
-    def steps_per_iteration(self) -> int:
-        """Turns in one rollout of all games."""
-        return self.ppo.num_envs * self.ppo.rollout_turns
+
+ALGORITHMS: tuple[str, ...] = get_args(RunConfig.model_fields["algorithm"].annotation)
+"""Every algorithm has a section of its name."""
 
 
 def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
@@ -153,6 +152,7 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
     tree = _read_yaml(path)
     for override in overrides:
         _apply_override(tree, override)
+    _check_sections(tree, path, overrides)
     try:
         return RunConfig.model_validate(_merged(RunConfig().model_dump(), tree))
     except ValidationError as error:
@@ -161,8 +161,9 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
 
 
 def dump_config(config: RunConfig) -> str:
-    """The whole configuration as YAML."""
-    return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
+    """The whole configuration as YAML, without the sections of other algorithms."""
+    others = set(ALGORITHMS) - {config.algorithm}
+    return yaml.safe_dump(config.model_dump(mode="json", exclude=others), sort_keys=False)
 
 
 def list_configs(folder: Path = CONFIGS) -> list[tuple[Path, str]]:
@@ -235,6 +236,15 @@ def _apply_override(tree: dict[str, Any], override: str) -> None:
         tree[name] = _parse_yaml(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"--set {override}: {text!r} is not valid YAML: {error}") from None
+
+
+def _check_sections(tree: dict[str, Any], path: Path, overrides: list[str]) -> None:
+    """Raises ConfigError if there is a section of an algorithm that the run does not use."""
+    algorithm = tree.get("algorithm", RunConfig().algorithm)
+    for other in ALGORITHMS:
+        if other != algorithm and algorithm in ALGORITHMS and other in tree:
+            source = _source({"loc": (other,)}, path, overrides)
+            raise ConfigError(f"{source}: the section {other!r} is of no use to the algorithm {algorithm!r}")
 
 
 def _merged(default: Any, given: Any) -> Any:

@@ -1,52 +1,49 @@
-"""One training run in memory: collect, learn, and now and then keep a past self."""
+"""What every algorithm is to a run: something that iterates, plays, and can be saved and restored."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
-import torch
+from torch import Tensor
 
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.agents import Agent
 from training.config import RunConfig
-from training.crew import Crew
-from training.league import Pool
-from training.ppo import PpoLearner
-from training.rollout import SelfPlay
 
 
-class Trainer:
-    """Trains a policy by self-play.
+class DivergenceError(RuntimeError):
+    """A loss or its gradient is no longer a finite number."""
 
-    All randomness comes from ``config.seed``: on a CPU two trainers with one configuration and one number of
-    threads are equal to the bit.
+
+class TrainerState(NamedTuple):
+    """All that a trainer needs to go on as if nothing had happened.
 
     Attributes:
-        network: The policy that learns.
+        values: JSON.
+        tensors: By name.
+    """
+
+    values: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+
+class Trainer(ABC):
+    """One training run in memory.
+
+    All randomness comes from ``config.seed``: on a CPU two trainers with one configuration and one number of
+    threads are equal to the bit, also if one of them was saved and restored.
+
+    Attributes:
+        config: The configuration of the run.
         steps: Turns played so far, over all games.
-        iteration: Rollouts learned from so far.
+        iteration: Iterations so far.
         seconds: Time spent on them.
     """
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
-        torch.manual_seed(config.seed)
-        sizes = config.network
-        self.network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
-        self.network.to(torch.device(config.device))
-        self.env = SelfPlayVectorEnv(
-            config.ppo.num_envs,
-            seed=config.seed,
-            special_patches=config.special_patches,
-            masks=False,
-            observations=False,
-        )
-        crew = Crew(config.threads)
-        self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, crew)
-        self.learner = PpoLearner(self.network, config.ppo, crew)
-        self.pool = Pool(config.league.size)
-        self.random = np.random.default_rng(config.seed)
         self.steps = 0
         self.iteration = 0
         self.seconds = 0.0
@@ -56,25 +53,64 @@ class Trainer:
         """Whether the run has its steps."""
         return self.steps >= self.config.total_steps
 
+    @property
+    def progress(self) -> float:
+        """Fraction of the run that is over, for schedules."""
+        return min(1.0, self.steps / self.config.total_steps)
+
     def iterate(self) -> dict[str, float]:
-        """One rollout and the learning from it; returns metrics by name."""
-        config, began = self.config, time.perf_counter()
-        past_self = self.pool.draw(self.random)
-        rollout = self.self_play.collect(self.network, past_self, config.ppo.rollout_turns, self.random)
-        collected = time.perf_counter()
-        losses = self.learner.update(rollout, self.steps / config.total_steps, self.random)
-        learned = time.perf_counter()
-        self.steps += config.steps_per_iteration
+        """Plays and learns for a while; returns metrics by name."""
+        began = time.perf_counter()
+        metrics = self._iterate()
+        seconds = time.perf_counter() - began
+        self.steps += self.steps_per_iteration
         self.iteration += 1
-        self.seconds += learned - began
-        if self.iteration % config.league.snapshot_every == 0:
-            self.pool.add(self.network)
-        times = {
-            "steps_per_second": config.steps_per_iteration / (learned - began),
-            "share_of_time_collecting": (collected - began) / (learned - began),
+        self.seconds += seconds
+        return metrics | {"time/steps_per_second": self.steps_per_iteration / seconds}
+
+    @property
+    @abstractmethod
+    def steps_per_iteration(self) -> int:
+        """Turns of all games in one iteration."""
+
+    @abstractmethod
+    def _iterate(self) -> dict[str, float]:
+        """One iteration; the counters still say what was before it."""
+
+    @abstractmethod
+    def agent(self) -> Agent:
+        """Plays as the run is evaluated at present."""
+
+    @abstractmethod
+    def write_policy(self, folder: Path) -> None:
+        """Writes a policy that :func:`patchwork_env.agents.load` plays, as files in an existing folder."""
+
+    @abstractmethod
+    def state(self) -> TrainerState:
+        """What :meth:`restore` needs, apart from the counters."""
+
+    @abstractmethod
+    def restore(self, state: TrainerState) -> None:
+        """Goes on from the state of a trainer with the same configuration.
+
+        Raises:
+            KeyError, TypeError, ValueError, RuntimeError: The state does not fit; the trainer is of no use
+                any more.
+        """
+
+    def policy_info(self) -> dict[str, Any]:
+        """What a policy's files remember of its making."""
+        return {
+            "algorithm": self.config.algorithm,
+            "steps": self.steps,
+            "iteration": self.iteration,
+            "seconds": round(self.seconds, 3),
+            "reward": self.config.reward.model_dump(),
         }
-        return (
-            {f"games/{name}": value for name, value in rollout.statistics.items()}
-            | {f"losses/{name}": value for name, value in losses.items()}
-            | {f"time/{name}": value for name, value in times.items()}
-        )
+
+
+def make_trainer(config: RunConfig) -> Trainer:
+    """The trainer of the configuration's algorithm."""
+    from training.ppo.trainer import PpoTrainer
+
+    return PpoTrainer(config)

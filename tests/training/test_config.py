@@ -100,10 +100,6 @@ def test_schedule_is_a_line():
     assert [schedule.at(progress) for progress in (0.0, 0.25, 1.0, 1.5)] == [1.0, 0.875, 0.5, 0.5]
 
 
-def test_steps_per_iteration(load):
-    assert load("ppo: {num_envs: 12, rollout_turns: 5}").steps_per_iteration == 60
-
-
 # --- what is stored -----------------------------------------------------------------------------------------
 
 

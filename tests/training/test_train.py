@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint import load_policy
+from training import run as run_module
 from training import train
 from training.config import load_config
 from training.matches import play_matches
@@ -336,7 +337,7 @@ def test_signal_during_an_evaluation(config, tmp_path, monkeypatch, capsys):
         os.kill(os.getpid(), SIGINT)
         raise AssertionError("the signal comes at once")
 
-    monkeypatch.setattr(train, "play_matches", stop)
+    monkeypatch.setattr(run_module, "play_matches", stop)
     handlers = [signal.getsignal(number) for number in (SIGINT, SIGTERM)]
     assert train.main(["--config", str(config), "--run-dir", str(tmp_path / "run")]) == 130
     assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers

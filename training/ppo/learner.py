@@ -14,11 +14,8 @@ from patchwork_env.patchwork.state import States
 from training.advantages import advantages
 from training.config import Ppo
 from training.crew import Crew
-from training.rollout import Rollout
-
-
-class DivergenceError(RuntimeError):
-    """The loss or its gradient is no longer a finite number."""
+from training.ppo.rollout import Rollout
+from training.trainer import DivergenceError
 
 
 class PpoLearner:

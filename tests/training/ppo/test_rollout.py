@@ -13,8 +13,9 @@ from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.advantages import advantages
 from training.config import Ppo, Reward, Schedule
 from training.league import Pool
-from training.ppo import DivergenceError, PpoLearner
-from training.rollout import SelfPlay
+from training.ppo.learner import PpoLearner
+from training.ppo.rollout import SelfPlay
+from training.trainer import DivergenceError
 
 GAMES, TURNS = 12, 60
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)

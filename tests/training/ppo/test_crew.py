@@ -10,8 +10,8 @@ from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.config import Ppo, Reward
 from training.crew import Crew
-from training.ppo import PpoLearner
-from training.rollout import SelfPlay
+from training.ppo.learner import PpoLearner
+from training.ppo.rollout import SelfPlay
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

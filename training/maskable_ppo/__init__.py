@@ -1,0 +1,1 @@
+"""sb3-contrib's MaskablePPO on the compiled batch."""

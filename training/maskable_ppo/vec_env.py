@@ -1,0 +1,324 @@
+"""Stable-Baselines3's view of a batch of games: one learner in each, against any agents."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecEnv
+
+from patchwork_env.agents import Agent, as_agent
+from patchwork_env.patchwork import engine, spaces, turns
+from patchwork_env.patchwork.actions import NUM_ACTIONS
+from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.game import Game, IllegalActionError
+from patchwork_env.patchwork.gym_env import Opponent, OpponentError, opponent_seed
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation
+from patchwork_env.patchwork.options import check_at_least_one, check_seed, check_variant, seed_streams
+from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from training.config import Reward
+
+Indices = None | int | Iterable[int]
+Info = dict[str, Any]
+
+
+class FinishedGames(NamedTuple):
+    """Games that ended, ``k`` of them.
+
+    Attributes:
+        states: ``(k,)`` records of how they ended.
+        seats: int64 ``(k,)``, the learner's player number.
+        opponents: int64 ``(k,)``, numbers of the opponents.
+        won: bool ``(k,)``, whether the learner won.
+        lengths: int64 ``(k,)``, the learner's decisions.
+    """
+
+    states: States
+    seats: npt.NDArray[np.int64]
+    opponents: npt.NDArray[np.int64]
+    won: npt.NDArray[np.bool_]
+    lengths: npt.NDArray[np.int64]
+
+
+_NO_NUMBERS = np.empty(0, np.int64)
+_NONE_FINISHED = FinishedGames(
+    empty_states(0), _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS.astype(np.bool_), _NO_NUMBERS
+)
+
+
+class PatchworkVecEnv(VecEnv):
+    """``num_envs`` games for an algorithm of Stable-Baselines3; all rules run compiled, over the whole batch.
+
+    >>> from sb3_contrib import MaskablePPO
+    >>> env = PatchworkVecEnv(64, opponents=["random", "greedy"], seed=1)
+    >>> model = MaskablePPO("MlpPolicy", env, n_steps=64)
+
+    The learner has one seat of every game, 0 in game 0, 1 in game 1, 0 in game 2 and so on; chance picks who
+    starts. The opponents' moves are part of each step, and each opponent sees all games in which it is to
+    move at once, through :meth:`Agent.act_batch`. Turns with a single legal action are played on, whoever's
+    they are, so that every step is a decision of the learner.
+
+    Spaces are those of the Gymnasium environment ``Patchwork-v0``, and a model can go from one to the other.
+    Rewards come at the end of a game, whoever's move ended it: see :class:`~training.config.Reward`.
+
+    **Info**: nothing, but where a game ended ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
+    where ``l`` counts the learner's decisions; ``is_success``, whether the learner won; ``scores``, its own
+    and the opponent's; ``opponent``, the number of the opponent.
+
+    Args:
+        num_envs: Number of games, at least 1.
+        opponents: One or several: specs, agents or functions; see :func:`patchwork_env.agents.as_agent`.
+            Game ``i`` has opponent ``i // 2`` modulo their number; :meth:`set_opponents` says otherwise.
+        seed: ``0 ... 2**64 - 1``; None for fresh random games.
+        reward: What the end of a game is worth to the learner.
+        special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
+
+    Raises:
+        ValueError: An option is not of these.
+        FileNotFoundError: An opponent's path is no checkpoint.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        opponents: Opponent | Sequence[Opponent] = "random",
+        *,
+        seed: int | None = None,
+        reward: Reward | None = None,
+        special_patches: str = "revised",
+    ) -> None:
+        check_at_least_one(num_envs, "num_envs")
+        self._variant = check_variant(special_patches)
+        self._reward = reward or Reward()
+        self.states = empty_states(num_envs)
+        self.seats = np.arange(num_envs) % NUM_PLAYERS
+        listed = opponents if isinstance(opponents, list | tuple) else [opponents]
+        self.set_opponents([as_agent(opponent) for opponent in listed])
+        self._streams = seed_streams(seed, num_envs)
+        self._reseed_opponents(seed)
+        self._lengths = np.zeros(num_envs, np.int64)
+        self._actions = np.zeros(num_envs, np.int64)
+        self._all_games = np.arange(num_envs)
+        self._observations = np.zeros((num_envs, OBSERVATION_SIZE), np.float32)
+        self._masks = np.zeros((num_envs, NUM_ACTIONS), np.int8)
+        self._finished: list[FinishedGames] = []
+        self._rewards, self._ends = np.zeros(num_envs, np.float32), np.zeros(num_envs, np.bool_)
+        self._infos: list[Info] = [{} for _ in range(num_envs)]
+        self._created = time.time()
+        super().__init__(num_envs, spaces.flat_space(), spaces.action_space())
+
+    def set_opponents(
+        self, opponents: Sequence[Agent], numbers: npt.NDArray[np.integer[Any]] | None = None
+    ) -> None:
+        """Changes the opponents, also in games that have begun.
+
+        Args:
+            opponents: At least one.
+            numbers: Integers ``(num_envs,)``, the opponent of every game; None for all of them in turn.
+
+        Raises:
+            ValueError: There are no opponents, or a number is not one of theirs.
+        """
+        count = len(opponents)
+        check_at_least_one(count, "the number of opponents")
+        if numbers is None:
+            numbers = np.arange(len(self.states)) // NUM_PLAYERS % count
+        if numbers.shape != self.states.shape or numbers.min() < 0 or numbers.max() >= count:
+            raise ValueError(
+                f"the numbers of the opponents are {numbers}; "
+                f"they must be {len(self.states)} integers from 0 to {count - 1}"
+            )
+        self.opponents = list(opponents)
+        self.opponent_numbers = numbers.astype(np.int64)
+
+    # --- Stable-Baselines3 --------------------------------------------------------------------------------
+
+    def reset(self) -> Observation:
+        """Begins all games, anew after :meth:`seed`; returns float32 ``(num_envs, OBSERVATION_SIZE)``."""
+        if self._seeds[0] is not None:
+            for game, seed in enumerate(self._seeds):
+                self._streams[game : game + 1] = seed_streams(seed)
+            self._reseed_opponents(self._seeds[0])
+        self._reset_seeds()
+        self._reset_options()
+        self._begin(self._all_games)
+        self._play_on()
+        self._finished.clear()
+        return self._observe()
+
+    def step_async(self, actions: npt.NDArray[np.int64]) -> None:
+        """Takes the learner's actions, integers ``(num_envs,)``.
+
+        Raises:
+            IllegalActionError: An action is not legal; names the first such game. No game is changed.
+        """
+        self._actions[:] = actions
+        illegal = engine.first_illegal(self.states, self._actions)
+        if illegal >= 0:
+            raise IllegalActionError(
+                f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed"
+            )
+
+    def step_wait(
+        self,
+    ) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
+        """Plays the actions and what follows, up to the learner's next decision in every game.
+
+        Returns:
+            Observations float32 ``(num_envs, OBSERVATION_SIZE)``, rewards float32, ends bool, and infos.
+
+        Raises:
+            OpponentError: The opponent's action is not legal.
+        """
+        self._rewards, self._ends = np.zeros(self.num_envs, np.float32), np.zeros(self.num_envs, np.bool_)
+        self._infos = [{} for _ in range(self.num_envs)]
+        self._lengths += 1
+        turns.play_listed(self.states, self._all_games, self._actions)
+        self._play_on()
+        return self._observe(), self._rewards, self._ends, self._infos
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """``render_mode`` or ``seat`` of some games, or ``action_masks`` to ask for by :meth:`env_method`."""
+        attributes = {"render_mode": [None] * len(self.states), "seat": self.seats.tolist()}
+        attributes["action_masks"] = list(self._masks) if hasattr(self, "_masks") else []
+        if attr_name not in attributes:
+            raise AttributeError(f"games have no {attr_name!r}; they have {', '.join(attributes)}")
+        return [attributes[attr_name][game] for game in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Games have no attributes to set.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"games have no {attr_name!r} that could be set")
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """``action_masks`` of some games: views of :meth:`action_masks`.
+
+        Raises:
+            AttributeError: It is another method.
+        """
+        if method_name != "action_masks":
+            raise AttributeError(f"games have no method {method_name!r}; they have action_masks")
+        return [self._masks[game] for game in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
+        """Whether infos hold what a wrapper would put there: those of ``Monitor`` do."""
+        return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
+
+    # --- beyond it ----------------------------------------------------------------------------------------
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """1 for the learner's legal actions, int8 ``(num_envs, 2026)``; the next step overwrites them."""
+        return self._masks
+
+    def take_finished(self) -> FinishedGames:
+        """The games that have ended since the last call."""
+        finished = FinishedGames(*map(np.concatenate, zip(_NONE_FINISHED, *self._finished, strict=True)))
+        self._finished.clear()
+        return finished
+
+    def games(self) -> list[Game]:
+        """Copies of all games."""
+        return [Game.from_state(self.states, i) for i in range(self.num_envs)]
+
+    def save(self) -> dict[str, npt.NDArray[Any]]:
+        """Copies of all that the games depend on besides the opponents, for :meth:`restore`."""
+        arrays = {"states": self.states.view(np.uint8), "streams": self._streams, "lengths": self._lengths}
+        return {name: array.copy() for name, array in arrays.items()}
+
+    def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Observation:
+        """Continues from what :meth:`save` returned; returns the observations.
+
+        Raises:
+            ValueError: The arrays are of another number of games, or are missing.
+        """
+        expected = {name: (array.shape, array.dtype) for name, array in self.save().items()}
+        given = {name: (array.shape, array.dtype) for name, array in saved.items()}
+        if given != expected:
+            raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")
+        self.states[:] = saved["states"].view(self.states.dtype)
+        self._streams[:] = saved["streams"]
+        self._lengths[:] = saved["lengths"]
+        self._finished.clear()
+        return self._observe()
+
+    # --- playing ------------------------------------------------------------------------------------------
+
+    def _play_on(self) -> None:
+        """Plays all that is not the learner's decision; where a game ends, notes its result and begins anew."""
+        while True:
+            turns.play_forced(self.states)
+            over = _listed(turns.list_over, self.states)
+            if len(over):
+                self._finish(over)
+                self._begin(over)
+                continue
+            waiting = _listed(turns.list_waiting, self.states, self.seats)
+            if not len(waiting):
+                return
+            self._let_opponents_move(waiting)
+
+    def _let_opponents_move(self, waiting: turns.Games) -> None:
+        numbers = self.opponent_numbers[waiting]
+        for number in np.unique(numbers):
+            games, opponent = waiting[numbers == number], self.opponents[number]
+            batch = self.states[games]
+            actions = np.asarray(opponent.act_batch(batch), np.int64)
+            illegal = engine.first_illegal(batch, actions)
+            if illegal >= 0:
+                raise OpponentError(
+                    f"opponent {opponent.name!r}: action {actions[illegal]} "
+                    f"is not legal in game {games[illegal]}"
+                )
+            turns.play_listed(self.states, games, actions)
+
+    def _finish(self, over: turns.Games) -> None:
+        """Notes the results of games that are over."""
+        outcomes, scores = np.zeros(self.num_envs), np.zeros((self.num_envs, NUM_PLAYERS), np.int16)
+        turns.write_results(self.states, over, self.seats, False, outcomes, scores)
+        margins = np.clip((scores[:, 0] - scores[:, 1]) / self._reward.margin_scale, -1, 1)
+        rewards = self._reward.outcome * outcomes + self._reward.margin * margins
+        self._rewards[over], self._ends[over] = rewards[over], True
+        turns.write_views(self.states, over, self.seats, self._masks, self._observations)
+        seconds = round(time.time() - self._created, 6)
+        for game in over:
+            self._infos[game] = {
+                "terminal_observation": self._observations[game].copy(),
+                "episode": {"r": float(rewards[game]), "l": int(self._lengths[game]), "t": seconds},
+                "is_success": bool(outcomes[game] > 0),
+                "scores": scores[game].copy(),
+                "opponent": int(self.opponent_numbers[game]),
+            }
+        finished = (self.states, self.seats, self.opponent_numbers, outcomes > 0, self._lengths)
+        self._finished.append(FinishedGames(*(array[over] for array in finished)))
+
+    def _begin(self, games: turns.Games) -> None:
+        turns.restart_listed(self.states, games, self._streams, self._variant, NOBODY)
+        self._lengths[games] = 0
+
+    def _observe(self) -> Observation:
+        """Writes what the learner sees and may do; returns a copy, for SB3 needs the one before, too."""
+        turns.write_views(self.states, self._all_games, self.seats, self._masks, self._observations)
+        return self._observations.copy()
+
+    def _reseed_opponents(self, seed: int | None) -> None:
+        if seed is not None:
+            for opponent in self.opponents:
+                opponent.reseed(opponent_seed(check_seed(seed)))
+
+
+def _listed(kernel: Any, states: States, *args: Any) -> turns.Games:
+    """The games that a kernel lists."""
+    games = np.empty(len(states), np.int64)
+    return games[: kernel(states, *args, games)]
