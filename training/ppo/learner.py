@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from patchwork_env.agents.network import PatchworkNetwork, encode
 from patchwork_env.patchwork.state import States
 from training.advantages import advantages
 from training.config import Ppo
 from training.crew import Crew
+from training.gradients import descend, means
 from training.ppo.rollout import Rollout
-from training.trainer import DivergenceError
 
 
 class PpoLearner:
@@ -53,42 +54,19 @@ class PpoLearner:
             group["lr"] = self.config.learning_rate.at(progress)
         batch = _Batch(rollout, self.config)
         entropy_coefficient = self.config.entropy_coefficient.at(progress)
+        losses = partial(self._losses, batch, entropy_coefficient)
         metrics: list[dict[str, Tensor]] = []
         for _ in range(self.config.epochs):
             order = random.permutation(len(batch.actions))
             minibatches = np.array_split(order, math.ceil(len(order) / self.config.minibatch_size))
-            metrics += [self._step(batch, chosen, entropy_coefficient) for chosen in minibatches]
-        means = {name: float(torch.stack([m[name] for m in metrics]).mean()) for name in metrics[0]}
-        return means | {"explained_variance": batch.explained_variance}
-
-    def _step(
-        self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float
-    ) -> dict[str, Tensor]:
-        """One step of the optimizer; each of the crew takes the gradient of a part of the minibatch."""
-        parameters = list(self.network.parameters())
-
-        def work(part: npt.NDArray[np.int64]) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
-            metrics = self._losses(batch, part, entropy_coefficient)
-            weight = len(part) / len(chosen)
-            gradients = torch.autograd.grad(metrics["loss"] * weight, parameters)
-            return gradients, {name: value.detach() * weight for name, value in metrics.items()}
-
-        parts = [part for part in np.array_split(chosen, self._crew.size) if len(part)]
-        gradients, metrics_of_parts = zip(*self._crew.map(work, parts), strict=True)
-        for parameter, of_parts in zip(parameters, zip(*gradients, strict=True), strict=True):
-            parameter.grad = torch.stack(of_parts).sum(0)
-        metrics = {
-            name: torch.stack([m[name] for m in metrics_of_parts]).sum() for name in metrics_of_parts[0]
-        }
-        metrics["gradient_norm"] = nn.utils.clip_grad_norm_(parameters, self.config.max_gradient_norm)
-        if not torch.isfinite(metrics["loss"] + metrics["gradient_norm"]):
-            values = ", ".join(f"{name} {value.item():.4g}" for name, value in metrics.items())
-            raise DivergenceError(f"training diverged: the loss is {metrics['loss'].item():.4g} ({values})")
-        self.optimizer.step()
-        return metrics
+            metrics += [
+                descend(self.optimizer, losses, chosen, self._crew, self.config.max_gradient_norm)
+                for chosen in minibatches
+            ]
+        return means(metrics) | {"explained_variance": batch.explained_variance}
 
     def _losses(
-        self, batch: _Batch, chosen: npt.NDArray[np.int64], entropy_coefficient: float
+        self, batch: _Batch, entropy_coefficient: float, chosen: npt.NDArray[np.int64]
     ) -> dict[str, Tensor]:
         """The loss, its terms and diagnostics, means over the chosen decisions."""
         device = self.network.device
