@@ -50,8 +50,11 @@ for module in pkgutil.walk_packages(patchwork_env.__path__, "patchwork_env."):
 print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
 """
 
-EXTRAS = {"torch", "safetensors", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
-NEED_PYTORCH = {f"patchwork_env.agents.{name}" for name in ("checkpoint", "learned", "network")}
+EXTRAS = {"torch", "onnx", "onnxruntime", "safetensors", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
+NEED_AN_EXTRA = {
+    f"patchwork_env.agents.{name}"
+    for name in ("checkpoint", "learned", "network", "onnx_agent", "onnx_export")
+}
 
 
 def run(*command: object, cwd: Path) -> str:
@@ -136,6 +139,6 @@ def test_training_stays_outside(python: Path, tmp_path: Path) -> None:
 
 def test_only_learned_agents_need_an_extra(python: Path, tmp_path: Path) -> None:
     report = json.loads(run(python, "-c", IMPORT_ALL, cwd=tmp_path))
-    assert set(report["missing"]) == NEED_PYTORCH
-    assert set(report["missing"].values()) <= {"torch", "safetensors"}
+    assert set(report["missing"]) == NEED_AN_EXTRA
+    assert set(report["missing"].values()) <= {"torch", "safetensors", "onnx", "onnxruntime"}
     assert {"patchwork_env.patchwork.engine", "patchwork_env.agents.greedy"} <= set(report["modules"])

@@ -1,8 +1,8 @@
 """Opponents: one interface for all of them, and one string, the spec, that names each.
 
-A spec is ``"random"``, ``"greedy"`` or the path of a checkpoint folder, with options behind a colon where
-there are any: ``"runs/quick/final:sample=true"``. It is the same string in :func:`load`, on the command line,
-in a configuration file and as a Gymnasium opponent.
+A spec is ``"random"``, ``"greedy"`` or the path of a checkpoint folder or of an ONNX file, with options
+behind a colon where there are any: ``"runs/quick/final:simulations=64"``. It is the same string in
+:func:`load`, on the command line, in a configuration file and as a Gymnasium opponent.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ __all__ = ["Agent", "BatchAgent", "CallableAgent", "GreedyAgent", "RandomAgent",
 
 CHECKPOINT_FILE = "checkpoint.json"
 """The file that makes a folder a checkpoint."""
+FEWEST_SIMULATIONS = 2
+"""Of an agent that plans; with a single one there would be nothing to compare."""
+ONNX_SUFFIX = ".onnx"
+"""The ending that makes a file an exported policy."""
 
 
 _Reader = Callable[[str], Any]
@@ -33,6 +37,12 @@ def _as_bool(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError("true or false")
     return text == "true"
+
+
+def _as_simulations(text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text) or int(text) < FEWEST_SIMULATIONS:
+        raise ValueError(f"an integer of at least {FEWEST_SIMULATIONS}")
+    return int(text)
 
 
 class _Kind(NamedTuple):
@@ -52,11 +62,22 @@ def _learned(path: str, seed: int | None, **options: Any) -> Agent:
     return learned.load(path, seed=seed, **options)
 
 
+def _exported(path: str, seed: int | None, **options: Any) -> Agent:
+    try:
+        from patchwork_env.agents import onnx_agent  # needs onnxruntime
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"agents from ONNX files need {error.name}: pip install 'patchwork-env[onnx]'", name=error.name
+        ) from None
+    return onnx_agent.load(path, seed=seed, **options)
+
+
 _KINDS = {
     "random": _Kind(lambda seed: RandomAgent(seed), {}),
     "greedy": _Kind(lambda seed: GreedyAgent(), {}),
 }
-_CHECKPOINT_OPTIONS = {"sample": _as_bool}
+_EXPORT_OPTIONS: Mapping[str, _Reader] = {"sample": _as_bool}
+_CHECKPOINT_OPTIONS: Mapping[str, _Reader] = {**_EXPORT_OPTIONS, "simulations": _as_simulations}
 _SPEC = re.compile(r"(?P<name>.+?)(:(?P<options>[a-z_]+=[^=]*(,[a-z_]+=[^=]*)*))?", re.DOTALL)
 
 
@@ -69,20 +90,23 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """The agent of a spec.
 
     Args:
-        spec: ``"random"``, ``"greedy"`` or the path of a checkpoint folder. Behind the path, ``:sample=true``
-            draws actions from the policy instead of taking the likeliest.
+        spec: ``"random"``, ``"greedy"`` or the path of a checkpoint folder or of an ONNX file. Behind the
+            path, ``:sample=true`` draws actions from the policy instead of taking the likeliest. Behind that
+            of a checkpoint, ``:simulations=64`` plans every move by a search of so many simulations.
         seed: Of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
         ValueError: There is no such agent or option, or the checkpoint is not one of this game and version.
         FileNotFoundError: The path names no checkpoint.
-        ModuleNotFoundError: A checkpoint needs PyTorch, which is not installed.
+        ModuleNotFoundError: A checkpoint needs PyTorch, or an ONNX file onnxruntime, and it is not installed.
     """
     check_seed(seed)
     name, texts = _parse(os.fspath(spec))
     if name in _KINDS:
         kind = _KINDS[name]
         return kind.make(seed, **_read_options(name, texts, kind.options))
+    if name.endswith(ONNX_SUFFIX) and not Path(name).is_dir():
+        return _exported(name, seed, **_read_options(name, texts, _EXPORT_OPTIONS))
     _check_path(name)
     return _learned(name, seed, **_read_options(name, texts, _CHECKPOINT_OPTIONS))
 

@@ -12,7 +12,8 @@ others. Only legal actions enter the softmax; they come as flat lists (:mod:`~pa
 a small fraction of the work of a dense softmax over 2026 actions.
 
 Entries are picked with ``index_select``: on a CPU its gradient is summed in one order every time. That of
-``tensor[indices]`` is not if there are several threads, and no two training runs would be equal.
+``tensor[indices]`` is not if there are several threads, and no two training runs would be equal. Sizes of
+batches are ``tensor.shape[0]``, which an export leaves open; ``len(tensor)`` would fix them.
 """
 
 from __future__ import annotations
@@ -164,45 +165,71 @@ class PatchworkNetwork(nn.Module):
 
     def forward(self, inputs: Inputs) -> Output:
         """Evaluates a batch, which may be empty."""
-        patches = _patch_numbers(inputs.observations)
-        features = self.trunk(self._trunk_input(inputs.observations, patches))
-        maps = self._placement_maps(inputs.observations, patches[:, :NUM_OFFERED], features)
+        kind_logits, maps, values = self.scores(inputs.observations)
         scores = maps.view(-1).index_select(0, inputs.rows * _NUM_PLACES + inputs.places)
-        kind_logits = self.kind(features)
         log_probabilities, entropies = _hierarchical_policy(kind_logits, scores, inputs.rows, inputs.kinds)
-        return Output(log_probabilities, entropies, self.value(features).squeeze(1))
+        return Output(log_probabilities, entropies, values)
 
-    def _trunk_input(self, observations: Tensor, patches: Tensor) -> Tensor:
+    def scores(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What the policy is made from once the legal actions are known, and the values.
+
+        Args:
+            observations: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
+
+        Returns:
+            Logits of the kinds ``(n, NUM_KINDS)``, logits of all placements within their kind
+            ``(n, NUM_ACTIONS - 1)``, those of action ``i`` in column ``i - 1``, and values ``(n,)``.
+        """
+        patches, quilts = self.patches_and_quilts(observations)
+        features = self.trunk(self.trunk_input(observations, patches))
+        maps = self._placement_maps(quilts, patches[:, :NUM_OFFERED], features)
+        return self.kind(features), maps.flatten(1), self.value(features).squeeze(1)
+
+    def patches_and_quilts(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """What is offered, and what is covered.
+
+        Returns:
+            The circle as ``index + 1`` of each patch, 0 behind its end, int64 ``(n, 33)``; the own quilts as
+            0 and 1, float32 ``(n, 81)``.
+        """
+        return _patch_numbers(observations), observations[:, SLICES["quilts"]][:, :NUM_CELLS]
+
+    def trunk_input(self, observations: Tensor, patches: Tensor) -> Tensor:
         """Everything that is on the table; patches of the circle by their prices, income and size."""
         circle = self.patch_features[patches].flatten(1)
         return torch.cat([_without_circle(observations), circle], 1)
 
-    def _placement_maps(self, observations: Tensor, offered: Tensor, features: Tensor) -> Tensor:
+    def keys_by_patch(self) -> Tensor:
+        """The keys of all orientations, ``(34, 8 * channels)``; row 0 is no patch."""
+        return (self.keys.weight + self.key_of_shape(self.shapes)).view(NUM_PATCHES + 1, -1)
+
+    def window_matrix(self) -> tuple[Tensor, Tensor]:
+        """The convolution of quilts with walls around them as one product, ``quilts @ matrix + walls``.
+
+        A convolution with one input channel is linear in 81 numbers; the product is several times faster.
+
+        Returns:
+            ``(81, channels * 81)`` and ``(1, channels * 81)``.
+        """
+        padding = (_WINDOW_BEFORE, _WINDOW_AFTER) * 2
+        one_hot = torch.eye(NUM_CELLS, device=self.device).view(NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE)
+        matrix = functional.conv2d(functional.pad(one_hot, padding), self.window.weight)
+        walls = self.window(functional.pad(torch.zeros_like(one_hot[:1]), padding, value=1.0))
+        return matrix.view(NUM_CELLS, -1), walls.view(1, -1)
+
+    def _placement_maps(self, quilts: Tensor, offered: Tensor, features: Tensor) -> Tensor:
         """Scores of all placements, ``(n, 25, 81)``.
 
         24 maps for the slots and orientations, and one for special patches.
         """
-        quilts = observations[:, SLICES["quilts"]][:, :NUM_CELLS]
-        cells = torch.relu(self._windows(quilts))
-        keys_by_patch = (self.keys.weight + self.key_of_shape(self.shapes)).view(NUM_PATCHES + 1, -1)
-        keys = keys_by_patch.index_select(0, offered.flatten())
-        keys = keys.view(len(quilts), NUM_OFFERED * NUM_ORIENTATIONS, self.config.channels)
-        special = self.special_key.expand(len(quilts), 1, -1)
+        matrix, walls = self.window_matrix()
+        cells = torch.relu(torch.addmm(walls, quilts, matrix))
+        cells = cells.view(quilts.shape[0], self.config.channels, NUM_CELLS)
+        keys = self.keys_by_patch().index_select(0, offered.flatten())
+        keys = keys.view(quilts.shape[0], NUM_OFFERED * NUM_ORIENTATIONS, self.config.channels)
+        special = self.special_key.expand(quilts.shape[0], 1, -1)
         keys = torch.cat([keys, special], 1) * (1 + self.modulation(features)).unsqueeze(1)
         return torch.bmm(keys, cells)
-
-    def _windows(self, quilts: Tensor) -> Tensor:
-        """The convolution of quilts ``(n, 81)`` with walls around them, as one product with its dense matrix.
-
-        A convolution with one input channel is linear in 81 numbers; the product is several times faster.
-        """
-        padding = (_WINDOW_BEFORE, _WINDOW_AFTER) * 2
-        one_hot = torch.eye(NUM_CELLS, device=quilts.device).view(NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE)
-        matrix = functional.conv2d(functional.pad(one_hot, padding), self.window.weight)
-        walls = self.window(functional.pad(torch.zeros_like(one_hot[:1]), padding, value=1.0))
-        return torch.addmm(walls.view(1, -1), quilts, matrix.view(NUM_CELLS, -1)).view(
-            len(quilts), self.config.channels, NUM_CELLS
-        )
 
 
 def _hierarchical_policy(

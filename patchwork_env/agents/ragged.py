@@ -15,6 +15,10 @@ from patchwork_env._compile import kernel
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.state import States
 
+TIE = 1e-4
+"""Actions whose log-probabilities differ by less are equally probable. On an almost empty quilt many
+placements are, up to rounding, which depends on the machine, the library and the size of the batch."""
+
 
 class LegalLists(NamedTuple):
     """Legal actions of ``n`` states, ``total`` in all.
@@ -104,7 +108,7 @@ def most_probable(
         num_kinds: Number of kinds.
 
     Returns:
-        ``(n,)`` positions in ``0 ... total - 1``; the first one on ties.
+        ``(n,)`` positions in ``0 ... total - 1``; the first one of those that are equal up to :data:`TIE`.
     """
     positions = np.empty(len(counts), np.int64)
     of_kind = np.empty(num_kinds)
@@ -115,10 +119,13 @@ def most_probable(
         for position in range(begin, end):
             of_kind[kinds[position]] += np.exp(np.float64(log_probabilities[position]))
         best_kind = np.argmax(of_kind)
-        best, best_value = begin, -np.inf
+        highest = -np.inf
         for position in range(begin, end):
-            if kinds[position] == best_kind and log_probabilities[position] > best_value:
-                best, best_value = position, log_probabilities[position]
-        positions[row] = best
+            if kinds[position] == best_kind:
+                highest = max(highest, log_probabilities[position])
+        position = begin
+        while kinds[position] != best_kind or log_probabilities[position] < highest - TIE:
+            position += 1
+        positions[row] = position
         begin = end
     return positions

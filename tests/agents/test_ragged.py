@@ -99,6 +99,12 @@ def test_most_probable(policy):
         begin += number
 
 
+def test_rounding_does_not_decide_between_equal_actions():
+    logs = np.array([-3.0, -2.00001, -2.00002, -2.0, -2.00003], np.float32)
+    kinds = np.array([1, 0, 1, 1, 1])
+    assert ragged.most_probable(np.array([5]), kinds, logs, 2).tolist() == [2]
+
+
 def test_most_probable_prefers_a_likely_kind_to_a_likely_action():
     probabilities = np.array([0.3, 0.2, 0.25, 0.25], np.float32)
     kinds = np.array([0, 1, 1, 1])

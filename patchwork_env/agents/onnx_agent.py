@@ -1,0 +1,167 @@
+"""Agents that play a policy from an ONNX file. Needs onnxruntime, the extra ``onnx``, and not PyTorch.
+
+Such a file holds one model, which :mod:`~patchwork_env.agents.onnx_export` writes. For a batch of any size
+``n`` it computes:
+
+=====================  ======================  ===============================================================
+input                                          content
+=====================  ======================  ===============================================================
+``observation``        float32 ``(n, 307)``    what the player to move sees
+``action_mask``        int8 ``(n, 2026)``      1 for the legal actions, at least one in every row; else 0
+=====================  ======================  ===============================================================
+
+=====================  ======================  ===============================================================
+output                                         content
+=====================  ======================  ===============================================================
+``action``             int64 ``(n,)``          the most probable placement of the most probable kind of move
+``log_probabilities``  float32 ``(n, 2026)``   of all actions; minus infinity for those that are not legal
+``value``              float32 ``(n,)``        the expected return of the player to move
+=====================  ======================  ===============================================================
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from patchwork_env.agents import ragged
+from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.patchwork.actions import NUM_ACTIONS
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation
+from patchwork_env.patchwork.options import check_seed
+from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.turns import write_views
+
+FORMAT = "patchwork_env policy"
+VERSION = 1
+GAME = "patchwork"
+INPUTS = ("observation", "action_mask")
+OUTPUTS = ("action", "log_probabilities", "value")
+_SHAPES = {"observation": ("tensor(float)", OBSERVATION_SIZE), "action_mask": ("tensor(int8)", NUM_ACTIONS)}
+
+
+class OnnxAgent(BatchAgent):
+    """Plays the policy of an ONNX model through onnxruntime.
+
+    Args:
+        model: The contents of the file.
+        name: What tables and messages call the agent.
+        sample: Whether to draw from the policy, instead of taking the most probable placement of the most
+            probable kind of move.
+        seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+        threads: That onnxruntime computes with, at least 1.
+
+    Raises:
+        ValueError: The model is damaged, of another game, or of a version that this library does not read.
+    """
+
+    def __init__(
+        self,
+        model: bytes,
+        name: str = "onnx",
+        *,
+        sample: bool = False,
+        seed: int | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.name = name
+        self.sample = sample
+        self._model = model
+        self._threads = threads
+        self._session = _start(model, name, threads)
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None = None) -> None:
+        """Starts the random numbers of ``sample`` anew."""
+        self._random = np.random.default_rng(check_seed(seed))
+
+    def act_batch(self, states: States) -> Actions:
+        """A legal action for the current player of every game, int64 ``(n,)``."""
+        check_running(states)
+        if not self.sample:
+            actions: Actions = self._run(states, "action")[0]
+            return actions
+        legal = ragged.legal_lists(states)
+        (log_probabilities,) = self._run(states, "log_probabilities")
+        of_legal = log_probabilities[legal.rows, legal.actions]
+        return legal.actions[ragged.sample(legal.counts, of_legal, self._random.random(len(states)))]
+
+    def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """What the model says of games, none of which is over.
+
+        Returns:
+            Log-probabilities of all actions, float32 ``(n, 2026)``, minus infinity for those that are not
+            legal, and the expected return of the players to move, float32 ``(n,)``.
+
+        Raises:
+            ValueError: A game is over.
+        """
+        check_running(states)
+        log_probabilities, values = self._run(states, "log_probabilities", "value")
+        return log_probabilities, values
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles, which start a session of their own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_session"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._session = _start(self._model, self.name, self._threads)
+
+    def _run(self, states: States, *outputs: str) -> list[Any]:
+        results: list[Any] = self._session.run(outputs, dict(zip(INPUTS, views(states), strict=True)))
+        return results
+
+
+def views(states: States) -> tuple[Observation, npt.NDArray[np.int8]]:
+    """What the players to move see and may do: the model's inputs, ``(n, 307)`` and ``(n, 2026)``."""
+    observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
+    masks = np.empty((len(states), NUM_ACTIONS), np.int8)
+    players = states["current_player"].astype(np.int64)
+    write_views(states, np.arange(len(states)), players, masks, observations)
+    return observations, masks
+
+
+def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> OnnxAgent:
+    """The agent that plays the policy of an ONNX file; for the options see :class:`OnnxAgent`.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is damaged, of another game or of another version.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no ONNX file at '{path}'")
+    try:
+        return OnnxAgent(path.read_bytes(), path.name, sample=sample, seed=seed)
+    except ValueError as error:
+        raise ValueError(f"{path.parent}: {error}") from None
+
+
+def _start(model: bytes, name: str, threads: int) -> onnxruntime.InferenceSession:
+    """A session for a model of this format."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    try:
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors have no class in common but this
+        raise ValueError(f"{name} is no ONNX model that onnxruntime reads: {error}") from None
+    _check(session, name)
+    return session
+
+
+def _check(session: onnxruntime.InferenceSession, name: str) -> None:
+    metadata = session.get_modelmeta().custom_metadata_map
+    expected = {"format": FORMAT, "version": str(VERSION), "game": GAME}
+    for key, value in expected.items():
+        if metadata.get(key) != value:
+            found = metadata.get(key)
+            raise ValueError(f"{name} is an ONNX model with {key} {found!r}; it must be {value!r}")
+    inputs = {node.name: (node.type, *node.shape[1:]) for node in session.get_inputs()}
+    if inputs != _SHAPES or not set(OUTPUTS) <= {node.name for node in session.get_outputs()}:
+        raise ValueError(f"{name} has the inputs {inputs}; they must be {_SHAPES}")

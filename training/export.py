@@ -1,0 +1,84 @@
+"""Writes the policy of a checkpoint as an ONNX file, which plays through onnxruntime, without PyTorch.
+
+python -m training.export runs/quick/final --out policy.onnx
+python -m training.evaluate policy.onnx --against greedy
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from patchwork_env.agents import ONNX_SUFFIX
+from patchwork_env.agents.checkpoint import load_policy
+from training.files import write_bytes
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns the exit code."""
+    options = _parse(arguments)
+    try:
+        size = export_policy(options.checkpoint, options.out)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"training.export: {error}", file=sys.stderr)
+        return 2
+    print(f"{options.out}: {size / 1e6:.2f} MB, the policy of {options.checkpoint}")
+    return 0
+
+
+def export_policy(checkpoint: Path, out: Path) -> int:
+    """Writes an ONNX file, a complete one or none, and replaces one that exists.
+
+    :mod:`patchwork_env.agents.onnx_agent` describes the model in it.
+
+    Args:
+        checkpoint: Folder of a checkpoint.
+        out: The file; its name ends with ``.onnx``.
+
+    Returns:
+        The size of the file in bytes.
+
+    Raises:
+        ValueError: ``out`` has another ending, or the checkpoint is damaged or of another game or version.
+        FileNotFoundError: There is no checkpoint, or no folder for the file.
+        ModuleNotFoundError: A library of the extra ``export`` is not installed.
+    """
+    _check_out(out)
+    network, info = load_policy(checkpoint)
+    try:
+        from patchwork_env.agents.onnx_export import policy_to_onnx  # a second to import
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"exports need {error.name}: pip install 'patchwork-env[export]'", name=error.name
+        ) from None
+    contents = policy_to_onnx(network, info)
+    write_bytes(out, contents)
+    return len(contents)
+
+
+def _check_out(out: Path) -> None:
+    if out.suffix != ONNX_SUFFIX:
+        raise ValueError(
+            f"--out is {str(out)!r}; its name must end with {ONNX_SUFFIX}, which makes it an agent"
+        )
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {out.parent} for {out.name}")
+    if out.is_dir():
+        raise IsADirectoryError(f"{out} is a folder; --out takes the path of a file")
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.export",
+        description="Writes the policy of a checkpoint as an ONNX file, which plays without PyTorch.",
+    )
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="folder of a checkpoint")
+    parser.add_argument(
+        "--out", type=Path, metavar="PATH", default=Path("policy.onnx"), help="(default: %(default)s)"
+    )
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
