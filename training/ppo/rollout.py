@@ -12,11 +12,13 @@ import torch
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.network import PatchworkNetwork, encode
-from patchwork_env.patchwork.state import NOBODY, States
+from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.advantages import Decisions
 from training.config import Reward
 from training.crew import Crew
+from training.statistics import statistics_of_turns
+from training.rewards import rewards_of_players
 
 
 @dataclass
@@ -28,8 +30,8 @@ class Rollout:
         actions: int64 ``(T, N)``.
         log_probabilities: float32 ``(T, N)``, of the actions when they were chosen.
         decisions: What advantages need.
-        statistics: Of the games that ended: mean score of a player, mean turns, share in which somebody owned
-            the bonus tile before the last turn, and the learner's win rate against past selves.
+        statistics: See :func:`~training.statistics.statistics_of_turns`; and the learner's win rate against
+            past selves.
     """
 
     states: States
@@ -125,9 +127,9 @@ class SelfPlay:
             winners[t], scores[t] = env.winners, env.final_scores
         ends = winners >= 0
         last_values = Choice(learner, env.states, random, self._crew).values
-        rewards, last_players = self._rewards(winners, scores), env.current_players.copy()
+        rewards, last_players = rewards_of_players(self.reward, winners, scores), env.current_players.copy()
         decisions = Decisions(players, learning, values, rewards, ends, last_players, last_values)
-        statistics = self._statistics(winners, scores, states, past_self is not None)
+        statistics = statistics_of_turns(states, actions) | self._statistics(winners, past_self is not None)
         return Rollout(states, actions, log_probabilities, decisions, statistics)
 
     def _learner_moves(self, past_self: PatchworkNetwork | None) -> npt.NDArray[np.bool_]:
@@ -135,28 +137,9 @@ class SelfPlay:
             return np.ones(self.env.num_envs, np.bool_)
         return ~self._is_league_game | (self.env.current_players == self._learner_seats)
 
-    def _rewards(
-        self, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.int16]
-    ) -> npt.NDArray[np.float32]:
-        """Both players' rewards of every turn, ``(T, N, 2)``: zero unless the turn ended the game."""
-        outcome = np.where(winners == 0, 1.0, -1.0)
-        margin = np.clip((scores[..., 0] - scores[..., 1]) / self.reward.margin_scale, -1, 1)
-        first = (winners >= 0) * (self.reward.outcome * outcome + self.reward.margin * margin)
-        return np.stack([first, -first], -1).astype(np.float32)
-
-    def _statistics(
-        self, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.int16], states: States, league: bool
-    ) -> dict[str, float]:
-        ends = winners >= 0
-        if not ends.any():
+    def _statistics(self, winners: npt.NDArray[np.int8], league: bool) -> dict[str, float]:
+        league_ends = (winners >= 0) & self._is_league_game
+        if not (league and league_ends.any()):
             return {}
-        statistics = {
-            "score": float(scores[ends].mean()),
-            "turns_per_game": float(winners.size / ends.sum()),
-            "bonus_tiles": float((states["bonus_owner"][ends] != NOBODY).mean()),
-        }
-        league_ends = ends & self._is_league_game
-        if league and league_ends.any():
-            learner_wins = winners == self._learner_seats
-            statistics["win_rate_against_past_self"] = float(learner_wins[league_ends].mean())
-        return statistics
+        learner_wins = winners == self._learner_seats
+        return {"win_rate_against_past_self": float(learner_wins[league_ends].mean())}

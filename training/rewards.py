@@ -1,0 +1,29 @@
+"""What the end of a game is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from training.config import Reward
+
+
+def rewards_of_players(
+    reward: Reward, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[np.float32]:
+    """Both players' rewards.
+
+    Args:
+        reward: What the end is worth.
+        winners: 0 or 1 where a game ended, else -1, any shape.
+        scores: Of both players where a game ended, ``(..., 2)``.
+
+    Returns:
+        float32 ``(..., 2)``: zero where no game ended.
+    """
+    outcome = np.where(winners == 0, 1.0, -1.0)
+    margin = np.clip((scores[..., 0] - scores[..., 1]) / reward.margin_scale, -1, 1)
+    first = (winners >= 0) * (reward.outcome * outcome + reward.margin * margin)
+    return np.stack([first, -first], -1).astype(np.float32)
