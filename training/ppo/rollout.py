@@ -17,8 +17,8 @@ from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.advantages import Decisions
 from training.config import Reward
 from training.crew import Crew
-from training.statistics import statistics_of_turns
 from training.rewards import rewards_of_players
+from training.statistics import statistics_of_turns
 
 
 @dataclass

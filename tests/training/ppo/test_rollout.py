@@ -87,9 +87,8 @@ def test_statistics(rollout):
     ends, games = rollout.decisions.ends, []
     for turn, i in np.argwhere(ends):
         game = Game.from_state(rollout.states[turn], i)
-        owned = game.bonus_owner is not None
         game.play(rollout.actions[turn, i])
-        games.append((np.mean(game.scores()), owned))
+        games.append((np.mean(game.scores()), game.bonus_owner is not None))
     assert rollout.statistics["score"] == pytest.approx(np.mean([score for score, _ in games]))
     assert rollout.statistics["bonus_tiles"] == pytest.approx(np.mean([owned for _, owned in games]))
     assert rollout.statistics["turns_per_game"] == pytest.approx(ends.size / len(games))
