@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import warnings
@@ -36,12 +37,8 @@ def policy_to_onnx(network: PatchworkNetwork, info: dict[str, Any] | None = None
         network: The policy; it is left as it is.
         info: What to remember of its making; JSON.
     """
-    policy = DensePolicy(network).eval()
-    device = network.device
-    examples = (
-        torch.zeros(2, OBSERVATION_SIZE, device=device),
-        torch.ones(2, NUM_ACTIONS, dtype=torch.int8, device=device),
-    )
+    policy = DensePolicy(copy.deepcopy(network).cpu()).eval()
+    examples = torch.zeros(2, OBSERVATION_SIZE), torch.ones(2, NUM_ACTIONS, dtype=torch.int8)
     n = torch.export.Dim("n")
     with _quiet():
         program = torch.onnx.export(
