@@ -7,7 +7,18 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.patchwork.components import NUM_PLAYERS
-from patchwork_env.patchwork.engine import apply, is_legal, is_over, legal_mask, restart, score, winner
+from patchwork_env.patchwork.engine import (
+    NUM_MAPS,
+    apply,
+    is_legal,
+    is_over,
+    legal,
+    legal_mask,
+    nth_legal,
+    restart,
+    score,
+    winner,
+)
 from patchwork_env.patchwork.observation import Observation, write_observation
 from patchwork_env.patchwork.state import States
 
@@ -85,6 +96,15 @@ def play_listed(states: States, games: Games, actions: npt.NDArray[np.int64]) ->
     """Plays legal actions ``(k,)`` in the ``k`` listed games."""
     for k in range(len(games)):
         apply(states, games[k], actions[k])
+
+
+@kernel
+def play_forced(states: States) -> None:
+    """Plays on in every game as long as there is exactly one legal action."""
+    anchors = np.empty((2, NUM_MAPS), np.uint64)
+    for i in range(len(states)):
+        while legal(states, i, anchors) == 1:
+            apply(states, i, nth_legal(anchors, 0))
 
 
 @kernel
