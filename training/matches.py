@@ -18,10 +18,11 @@ from patchwork_env._compile import kernel
 from patchwork_env.agents import Agent
 from patchwork_env.patchwork import Game, IllegalActionError, engine
 from patchwork_env.patchwork.components import NUM_PLAYERS
-from patchwork_env.patchwork.engine import apply, is_over
+from patchwork_env.patchwork.engine import is_over
 from patchwork_env.patchwork.options import as_integer, check_seed, check_variant, seed_streams
 from patchwork_env.patchwork.state import States, empty_states
 from training.results import AGENT, Games, Result
+from training.statistics import FROM_ADVANCING, FROM_INCOME, SPENT, apply_counting
 
 __all__ = ["Player", "Result", "play_matches"]
 
@@ -42,6 +43,7 @@ def play_matches(
     special_patches: str = "revised",
     workers: int = 1,
     progress: Callable[[int], object] | None = None,
+    keep: int = 0,
 ) -> Result:
     """Plays paired games and measures ``agent`` against ``opponent``.
 
@@ -57,31 +59,41 @@ def play_matches(
         special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
         workers: Processes that share the work; with more than one, agents and functions must allow pickling.
         progress: Called with the number of games that ended since the last call.
+        keep: Number of games, the first ones, that the result holds move by move.
 
     Raises:
         ValueError: An argument is not of these.
         FileNotFoundError: A spec names no checkpoint.
         IllegalActionError: An agent chose an action that is not legal.
     """
-    pairs, workers = _check_games(games) // 2, _check_workers(workers)
+    pairs, workers, keep = _check_games(games) // 2, _check_workers(workers), _check_keep(keep, games)
     seed, variant = check_seed(seed), check_variant(special_patches)
     sides = agents.as_agent(agent), agents.as_agent(opponent)
-    blocks = [_Block(seed, variant, k, min(k + _BLOCK, pairs)) for k in range(0, pairs, _BLOCK)]
-    parts = []
+    blocks = [_Block(seed, variant, k, min(k + _BLOCK, pairs), keep) for k in range(0, pairs, _BLOCK)]
+    parts, kept = [], []
     for part in _play_all(sides, blocks, workers):
-        parts.append(part)
+        parts.append(part.games)
+        kept += part.kept
         if progress is not None:
-            progress(len(part))
-    return Result(_name(agent), _name(opponent), seed, special_patches, _join(parts))
+            progress(len(part.games))
+    return Result(_name(agent), _name(opponent), seed, special_patches, _join(parts), tuple(kept))
 
 
 class _Block(NamedTuple):
-    """The pairs ``begin ... end - 1`` of a match."""
+    """The pairs ``begin ... end - 1`` of a match, of whose games the first ``keep`` are kept."""
 
     seed: int
     variant: int
     begin: int
     end: int
+    keep: int
+
+
+class _Part(NamedTuple):
+    """Figures of the games of a block, and those of its games that are kept."""
+
+    games: Games
+    kept: list[Game]
 
 
 _Sides = tuple[Agent, Agent]
@@ -103,6 +115,13 @@ def _check_workers(workers: Any) -> int:
     return number
 
 
+def _check_keep(keep: Any, games: int) -> int:
+    number = as_integer(keep, "keep")
+    if not 0 <= number <= games:
+        raise ValueError(f"keep is {number}; it must be from 0 to the number of games, {games}")
+    return number
+
+
 def _name(player: Player) -> str:
     return player if isinstance(player, str) else agents.as_agent(player).name
 
@@ -113,8 +132,8 @@ def _name(player: Player) -> str:
 _sides_of_worker: _Sides
 
 
-def _play_all(sides: _Sides, blocks: list[_Block], workers: int) -> Iterator[Games]:
-    """Plays all blocks and yields their figures in order."""
+def _play_all(sides: _Sides, blocks: list[_Block], workers: int) -> Iterator[_Part]:
+    """Plays all blocks and yields what they give in order."""
     if workers == 1:
         yield from map(partial(_play, sides), blocks)
         return
@@ -130,22 +149,24 @@ def _start_worker(agent: Agent, opponent: Agent) -> None:
         sys.modules["torch"].set_num_threads(1)  # the processes have the cores already
 
 
-def _play_in_worker(block: _Block) -> Games:
+def _play_in_worker(block: _Block) -> _Part:
     return _play(_sides_of_worker, block)
 
 
 # --- games ------------------------------------------------------------------------------------------------
 
 
-def _play(sides: _Sides, block: _Block) -> Games:
+def _play(sides: _Sides, block: _Block) -> _Part:
     """Plays a block of pairs."""
     for side, agent in enumerate(sides):
         agent.reseed(_seed_of_agent(block, side))
     states = _set_up(block)
     seats = np.tile(np.arange(NUM_PLAYERS), block.end - block.begin)
     agent_starts = states["current_player"] == seats
-    turns = _play_to_the_end(sides, states, seats)
-    return _figures(states, seats, agent_starts, turns)
+    count = min(max(block.keep - NUM_PLAYERS * block.begin, 0), len(states))
+    kept = [Game.from_state(states, i) for i in range(count)]
+    turns, economy = _play_to_the_end(sides, states, seats, kept)
+    return _Part(_figures(states, seats, agent_starts, turns, economy), kept)
 
 
 def _seed_of_agent(block: _Block, side: int) -> int:
@@ -161,21 +182,32 @@ def _set_up(block: _Block) -> States:
     return np.repeat(circles, 2)
 
 
-def _play_to_the_end(sides: _Sides, states: States, seats: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Plays all games in place; returns the turns that each side had, ``(n, 2)``."""
+def _play_to_the_end(
+    sides: _Sides, states: States, seats: npt.NDArray[np.int64], kept: list[Game]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Plays all games in place, the first ones also move by move in ``kept``.
+
+    Returns:
+        The turns that each side had, ``(n, 2)``, and the buttons that each moved, ``(2, n, 3)``; see
+        :func:`~training.statistics.apply_counting`.
+    """
     turns = np.zeros((len(states), len(sides)), np.int64)
+    economy = np.zeros((len(sides), len(states), 3), np.int64)
     running = np.arange(len(states))
     while len(running):
         agent_moves = states["current_player"][running] == seats[running]
         for side, agent in enumerate(sides):
             games = running[agent_moves == (side == AGENT)]
             if len(games):
-                _apply_all(states, games, _choose(agent, states[games]))
+                actions = _choose(agent, states[games])
+                _apply_all(states, games, actions, economy[side])
                 turns[games, side] += 1
+                for game, action in zip(games[games < len(kept)], actions, strict=False):
+                    kept[game].play(action)
         over = np.empty(len(running), np.bool_)
         _find_finished(states, running, over)
         running = running[~over]
-    return turns
+    return turns, economy
 
 
 def _choose(agent: Agent, states: States) -> npt.NDArray[np.int64]:
@@ -195,9 +227,14 @@ def _choose(agent: Agent, states: States) -> npt.NDArray[np.int64]:
 
 
 @kernel
-def _apply_all(states: States, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
+def _apply_all(
+    states: States,
+    games: npt.NDArray[np.int64],
+    actions: npt.NDArray[np.int64],
+    economy: npt.NDArray[np.int64],
+) -> None:
     for k in range(len(games)):
-        apply(states, games[k], actions[k])
+        apply_counting(states, games[k], actions[k], economy[games[k]])
 
 
 @kernel
@@ -214,6 +251,7 @@ def _figures(
     seats: npt.NDArray[np.int64],
     agent_starts: npt.NDArray[np.bool_],
     turns: npt.NDArray[np.int64],
+    economy: npt.NDArray[np.int64],
 ) -> Games:
     """Figures of games that are over."""
     players = np.stack([seats, 1 - seats], axis=1)
@@ -226,6 +264,9 @@ def _figures(
         bonus_tiles=states["bonus_owner"][:, None] == players,
         incomes=np.take_along_axis(states["income"], players, axis=1).astype(np.int64),
         buttons=np.take_along_axis(states["buttons"], players, axis=1).astype(np.int64),
+        spent=economy[..., SPENT].T,
+        from_income=economy[..., FROM_INCOME].T,
+        from_advancing=economy[..., FROM_ADVANCING].T,
         turns=turns,
     )
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.patchwork import Game
+
 CONFIDENCE = 0.95
 Z = 1.959963984540054
 """The 97.5% quantile of the normal distribution: two-sided intervals of 95%."""
@@ -32,6 +34,9 @@ class Games:
         bonus_tiles: bool ``(n, 2)``, who owns the bonus tile.
         incomes: int64 ``(n, 2)``, income buttons on the quilt at the end.
         buttons: int64 ``(n, 2)``, at the end.
+        spent: int64 ``(n, 2)``, buttons paid for patches.
+        from_income: int64 ``(n, 2)``, buttons received at income marks.
+        from_advancing: int64 ``(n, 2)``, buttons received for advancing.
         turns: int64 ``(n, 2)``, actions played, special patches included.
     """
 
@@ -43,6 +48,9 @@ class Games:
     bonus_tiles: npt.NDArray[np.bool_]
     incomes: npt.NDArray[np.int64]
     buttons: npt.NDArray[np.int64]
+    spent: npt.NDArray[np.int64]
+    from_income: npt.NDArray[np.int64]
+    from_advancing: npt.NDArray[np.int64]
     turns: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -55,6 +63,9 @@ _FIGURES = {
     "bonus_tile": "bonus_tiles",
     "income": "incomes",
     "buttons": "buttons",
+    "buttons_spent": "spent",
+    "buttons_from_income": "from_income",
+    "buttons_from_advancing": "from_advancing",
     "turns": "turns",
 }
 """Mean figures of a side, and the arrays of :class:`Games` that they come from."""
@@ -71,6 +82,7 @@ class Result:
         seed: Of the circles and of both agents' random numbers.
         special_patches: Print of the time track.
         games: Figures of every game.
+        kept: Games move by move, the first ones of the match, as many as were asked for.
     """
 
     agent: str
@@ -78,6 +90,7 @@ class Result:
     seed: int
     special_patches: str
     games: Games
+    kept: tuple[Game, ...] = ()
 
     @property
     def win_rate(self) -> float:
@@ -143,7 +156,7 @@ class Result:
         widths = [max(map(len, column)) for column in columns]
         for name, *cells in zip(names, *columns, strict=True):
             row = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-            lines.append(f"  {name:<12}  {row}")
+            lines.append(f"  {name:<22}  {row}")
         return "\n".join(lines)
 
 

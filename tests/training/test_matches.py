@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent, BatchAgent, GreedyAgent, RandomAgent
-from patchwork_env.patchwork import Game, IllegalActionError
+from patchwork_env.patchwork import PATCHES, Game, IllegalActionError
+from patchwork_env.patchwork.components import START_BUTTONS
 from training.matches import play_matches
 from training.results import AGENT, OPPONENT, Games
 
@@ -68,15 +69,21 @@ def test_the_figures_are_those_of_games_played_one_by_one(variant: str) -> None:
     circles = set_ups(seed=9, pairs=10)
     for i, (pair, seat) in enumerate(rows):
         circle, first = circles[pair]
-        game, turns = Game(circle=circle, first_player=first, special_patches=variant), [0, 0]
+        game, turns, spent = Game(circle=circle, first_player=first, special_patches=variant), [0, 0], [0, 0]
         while not game.is_over:
             side = int(game.current_player != seat)
-            game.play(sides[side].act(game))
+            action = sides[side].act(game)
+            move = game.decode(action)
+            game.play(action)
             turns[side] += 1
+            spent[side] += PATCHES[move.patch].buttons if move.kind == "buy" else 0
         assert games.seats[i] == seat
         assert games.agent_starts[i] == (first == seat)
         assert games.agent_wins[i] == (game.winner() == seat)
         assert games.turns[i].tolist() == turns
+        assert games.spent[i].tolist() == spent
+        earned = games.from_income[i] + games.from_advancing[i]
+        assert (START_BUTTONS + earned - spent).tolist() == games.buttons[i].tolist()
         for side, player in ((AGENT, seat), (OPPONENT, 1 - seat)):
             assert games.scores[i, side] == game.scores()[player]
             assert games.empty_cells[i, side] == 81 - game.quilt(player).sum()
@@ -90,7 +97,7 @@ def test_swapping_the_agents_mirrors_the_match() -> None:
     other = play_matches(Witness(), GreedyAgent(), 140, seed=2)
     swapped = np.arange(140).reshape(-1, 2)[:, ::-1].ravel()  # the second game of a pair becomes the first
     assert one.games.agent_wins.tolist() == (~other.games.agent_wins[swapped]).tolist()
-    for name in ("scores", "empty_cells", "bonus_tiles", "incomes", "buttons", "turns"):
+    for name in ("scores", "empty_cells", "bonus_tiles", "incomes", "buttons", "from_income", "turns"):
         mirrored = getattr(other.games, name)[swapped][:, ::-1]
         assert getattr(one.games, name).tolist() == mirrored.tolist(), name
     assert one.win_rate == pytest.approx(1 - other.win_rate)
@@ -121,6 +128,21 @@ def test_the_sides_draw_different_random_numbers() -> None:
 def test_processes_change_nothing() -> None:
     alone = play_matches("random", "greedy", 300, seed=8)
     assert_equal_games(alone.games, play_matches("random", "greedy", 300, seed=8, workers=2).games)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_games_that_are_kept_are_those_that_were_played(workers: int) -> None:
+    """Also across the blocks that are played at once."""
+    result = play_matches("random", "greedy", 140, seed=8, keep=133, workers=workers)
+    assert len(result.kept) == 133
+    for i, game in enumerate(result.kept):
+        assert game.is_over
+        assert Game.from_notation(game.notation()) == game
+        seat = int(result.games.seats[i])
+        assert (game.winner() == seat) == result.games.agent_wins[i]
+        assert [game.scores()[seat], game.scores()[1 - seat]] == result.games.scores[i].tolist()
+        assert len(game.history) == result.games.turns[i].sum()
+    assert play_matches("random", "greedy", 4).kept == ()
 
 
 def test_a_fresh_seed_is_named_and_repeats_the_match() -> None:
@@ -184,6 +206,8 @@ def test_actions_of_a_wrong_shape_are_an_error() -> None:
         ({"games": 2, "seed": -1}, "seed is -1; allowed are"),
         ({"games": 2, "special_patches": "2015"}, "special_patches is '2015'; allowed are 'revised', '2014'"),
         ({"games": 2, "workers": 0}, "workers is 0; it must be at least 1"),
+        ({"games": 2, "keep": 3}, "keep is 3; it must be from 0 to the number of games, 2"),
+        ({"games": 2, "keep": -1}, "keep is -1"),
     ],
 )
 def test_wrong_arguments_are_errors(arguments, message: str) -> None:

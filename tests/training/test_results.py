@@ -24,6 +24,9 @@ def result_of(pairs: int = 40, seed: int = 0) -> Result:
         bonus_tiles=np.eye(3, 2, dtype=bool)[rng.integers(0, 3, n)],
         incomes=rng.integers(0, 30, (n, 2)),
         buttons=rng.integers(0, 60, (n, 2)),
+        spent=rng.integers(20, 60, (n, 2)),
+        from_income=rng.integers(20, 80, (n, 2)),
+        from_advancing=rng.integers(0, 30, (n, 2)),
         turns=rng.integers(15, 25, (n, 2)),
     )
     return Result("new", "old", 5, "revised", games)
@@ -95,6 +98,9 @@ def test_the_means_are_those_of_the_games() -> None:
                 "bonus_tile": games.bonus_tiles[:, side].mean(),
                 "income": games.incomes[:, side].mean(),
                 "buttons": games.buttons[:, side].mean(),
+                "buttons_spent": games.spent[:, side].mean(),
+                "buttons_from_income": games.from_income[:, side].mean(),
+                "buttons_from_advancing": games.from_advancing[:, side].mean(),
                 "turns": games.turns[:, side].mean(),
             }
         )
