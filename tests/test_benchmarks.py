@@ -1,4 +1,4 @@
-"""The benchmarks of training run as documented, on small inputs."""
+"""The benchmarks of training and of policies run as documented, on small inputs."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ def test_training_speed(tmp_path: Path) -> None:
     assert figures["steps_per_second"] > 0
     assert 0 < figures["share_collecting"] < 1
     assert all(share > 0 for share in figures["shares"].values())
+
+
+def test_inference() -> None:
+    done = run("inference.py", "--batches", "1", "3", "--rounds", "1", "--seconds", "0.01", "--json")
+    assert done.returncode == 0, done.stderr
+    rates = json.loads(done.stdout.splitlines()[-1])
+    assert len(rates) == 4
+    assert all(set(by_size) == {"1", "3"} and min(by_size.values()) > 0 for by_size in rates.values())
 
 
 def test_learning_curve(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ import onnxruntime
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
 from patchwork_env.patchwork.actions import NUM_ACTIONS
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 from patchwork_env.patchwork.options import check_seed
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.turns import write_views
@@ -55,6 +55,9 @@ class OnnxAgent(BatchAgent):
         seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
         threads: That onnxruntime computes with, at least 1.
 
+    Attributes:
+        session: That of onnxruntime.
+
     Raises:
         ValueError: The model is damaged, of another game, or of a version that this library does not read.
     """
@@ -72,7 +75,7 @@ class OnnxAgent(BatchAgent):
         self.sample = sample
         self._model = model
         self._threads = threads
-        self._session = _start(model, name, threads)
+        self.session = _start(model, name, threads)
         self.reseed(seed)
 
     def reseed(self, seed: int | None = None) -> None:
@@ -106,24 +109,23 @@ class OnnxAgent(BatchAgent):
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles, which start a session of their own."""
-        return {name: value for name, value in self.__dict__.items() if name != "_session"}
+        return {name: value for name, value in self.__dict__.items() if name != "session"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._session = _start(self._model, self.name, self._threads)
+        self.session = _start(self._model, self.name, self._threads)
+
+    def feed(self, states: States) -> dict[str, npt.NDArray[Any]]:
+        """The model's inputs for games: what the players to move see and may do."""
+        observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
+        masks = np.empty((len(states), NUM_ACTIONS), np.int8)
+        players = states["current_player"].astype(np.int64)
+        write_views(states, np.arange(len(states)), players, masks, observations)
+        return dict(zip(INPUTS, (observations, masks), strict=True))
 
     def _run(self, states: States, *outputs: str) -> list[Any]:
-        results: list[Any] = self._session.run(outputs, dict(zip(INPUTS, views(states), strict=True)))
+        results: list[Any] = self.session.run(outputs, self.feed(states))
         return results
-
-
-def views(states: States) -> tuple[Observation, npt.NDArray[np.int8]]:
-    """What the players to move see and may do: the model's inputs, ``(n, 307)`` and ``(n, 2026)``."""
-    observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
-    masks = np.empty((len(states), NUM_ACTIONS), np.int8)
-    players = states["current_player"].astype(np.int64)
-    write_views(states, np.arange(len(states)), players, masks, observations)
-    return observations, masks
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> OnnxAgent:

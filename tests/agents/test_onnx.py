@@ -16,7 +16,7 @@ import torch
 from patchwork_env import agents
 from patchwork_env.agents.learned import LearnedAgent
 from patchwork_env.agents.network import NUM_KINDS, NetworkConfig, PatchworkNetwork, encode, kinds_of
-from patchwork_env.agents.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent, views
+from patchwork_env.agents.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent
 from patchwork_env.agents.onnx_export import DensePolicy, policy_to_onnx
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY
@@ -146,10 +146,10 @@ def test_an_empty_batch(exported, states):
     assert [len(array) for array in exported.evaluate(states[:0])] == [0, 0]
 
 
-def test_the_dense_policy_is_the_network_in_pytorch_too(network, states):
-    observations, masks = views(states)
+def test_the_dense_policy_is_the_network_in_pytorch_too(network, exported, states):
+    observations, masks = map(torch.from_numpy, exported.feed(states).values())
     with torch.inference_mode():
-        _, dense, values = DensePolicy(network)(torch.from_numpy(observations), torch.from_numpy(masks))
+        _, dense, values = DensePolicy(network)(observations, masks)
         inputs, legal = encode(states)
         expected = network(inputs)
     np.testing.assert_allclose(dense[legal.rows, legal.actions], expected.log_probabilities, atol=1e-4)

@@ -1,0 +1,119 @@
+"""Measures how many positions per second a policy evaluates, in PyTorch and as an ONNX file, on one thread.
+
+    python benchmarks/inference.py [--policy FOLDER] [--batches N …] [--rounds N] [--seconds S] [--json]
+
+Without a policy: a fresh network of the standard size. "Network" is the network alone, its inputs at hand,
+and "move" all that an agent does, from the states of games to its actions. All of them take turns, round after
+round; the table shows the median round.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from machine import describe
+
+from patchwork_env.agents.checkpoint import load_policy
+from patchwork_env.agents.learned import LearnedAgent
+from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.agents.onnx_agent import OnnxAgent
+from patchwork_env.agents.onnx_export import policy_to_onnx
+from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+
+_TURNS = 20
+"""Of random play before the positions that are evaluated: the middle of the game."""
+
+Call = Callable[[], object]
+Rates = dict[str, dict[int, float]]
+"""Positions per second, by what evaluates them and the size of the batch."""
+
+
+def positions(number: int) -> States:
+    """States from the middle of games."""
+    env = SelfPlayVectorEnv(number, seed=1, masks=False, observations=False)
+    for _ in range(_TURNS):
+        env.step(env.random_actions)
+    return env.states.copy()
+
+
+def calls(network: PatchworkNetwork, exported: OnnxAgent, states: States) -> dict[str, Call]:
+    """What is measured: each evaluates all states once."""
+    learned = LearnedAgent(network)
+    inputs, feed = encode(states)[0], exported.feed(states)
+
+    def in_pytorch() -> None:
+        with torch.inference_mode():
+            network(inputs)
+
+    return {
+        "network, PyTorch": in_pytorch,
+        "network, onnxruntime": lambda: exported.session.run(None, feed),
+        "move, PyTorch": lambda: learned.act_batch(states),
+        "move, onnxruntime": lambda: exported.act_batch(states),
+    }
+
+
+def calls_per_second(call: Call, seconds: float) -> float:
+    """How often it is called in at least ``seconds``."""
+    count, start = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds:
+        call()
+        count += 1
+    return count / elapsed
+
+
+def measure(network: PatchworkNetwork, batches: list[int], rounds: int, seconds: float) -> Rates:
+    """The median round of everything."""
+    exported = OnnxAgent(policy_to_onnx(network))
+    rates: Rates = {}
+    for size in batches:
+        measured = calls(network, exported, positions(size))
+        samples: dict[str, list[float]] = {name: [] for name in measured}
+        for call in measured.values():  # warm up
+            call()
+        for _ in range(rounds):
+            for name, call in measured.items():
+                samples[name].append(size * calls_per_second(call, seconds))
+        for name, values in samples.items():
+            rates.setdefault(name, {})[size] = statistics.median(values)
+    return rates
+
+
+def print_table(rates: Rates) -> None:
+    """One line for everything that was measured."""
+    width = max(map(len, rates))
+    sizes = next(iter(rates.values()))
+    print(f"{'positions per second':{width}}" + "".join(f"{f'batch {size}':>12}" for size in sizes))
+    for name, by_size in rates.items():
+        print(f"{name:{width}}" + "".join(f"{rate:12,.0f}" for rate in by_size.values()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--policy", type=Path, metavar="FOLDER", help="a checkpoint (default: a fresh network)"
+    )
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 16, 256], metavar="N")
+    parser.add_argument("--rounds", type=int, default=5, help="(default: 5)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="each and per round (default: 0.5)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    options = parser.parse_args()
+    if min(*options.batches, options.rounds) < 1:
+        parser.error("--batches and --rounds must be at least 1")
+    torch.set_num_threads(1)
+    network = load_policy(options.policy)[0] if options.policy else PatchworkNetwork().eval()
+    rates = measure(network, options.batches, options.rounds, options.seconds)
+    print(describe(("torch", "onnxruntime", "numba")))
+    print(f"one thread, {network.config}\n")
+    print_table(rates)
+    if options.json:
+        print(json.dumps(rates))
+
+
+if __name__ == "__main__":
+    main()
