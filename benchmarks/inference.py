@@ -3,7 +3,7 @@
     python benchmarks/inference.py [--policy FOLDER] [--batches N …] [--rounds N] [--seconds S] [--json]
 
 Without a policy: a fresh network of the standard size. "Network" is the network alone, its inputs at hand,
-and "move" all that an agent does, from the states of games to its actions. All of them take turns, round after
+"move" all that an agent does, from the states of games to its actions. All of them take turns, round after
 round; the table shows the median round.
 """
 
