@@ -18,6 +18,7 @@ from patchwork_env.patchwork.components import (
     START_PATCH,
     VARIANTS,
 )
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, write_observation
 from patchwork_env.patchwork.options import (
     as_integer,
     check_circle,
@@ -190,6 +191,20 @@ class Game:
         mask = np.empty(NUM_ACTIONS, np.int8)
         engine.legal_mask(self._state, 0, mask)
         return mask
+
+    def observation(self, player: int | None = None) -> Observation:
+        """What a player sees, the current one by default, as environments show it.
+
+        Args:
+            player: 0 or 1.
+
+        Returns:
+            float32 ``(OBSERVATION_SIZE,)``; see :mod:`~patchwork_env.patchwork.observation`.
+        """
+        vector = np.empty(OBSERVATION_SIZE, np.float32)
+        observer = self.current_player if player is None else check_player(player)
+        write_observation(self._state, 0, observer, vector)
+        return vector
 
     def play(self, action: SupportsIndex) -> None:
         """Plays a legal action of the current player.

@@ -84,6 +84,7 @@ def test_every_field_in_both_layouts_for_both_players(buy: bool, variant: str) -
                 vector = flat.observe(agent)["observation"]
                 assert vector.dtype == np.float32
                 assert vector in observation_space(named=False)
+                np.testing.assert_array_equal(game.observation(observer), vector)
                 assert tensors in observation_space(named=True)
                 wanted = expected(game, observer)
                 assert list(tensors) == list(wanted) == list(SHAPES)
@@ -92,6 +93,18 @@ def test_every_field_in_both_layouts_for_both_players(buy: bool, variant: str) -
                     assert tensors[name].shape == SHAPES[name]
                     np.testing.assert_array_equal(vector[SLICES[name]], tensors[name].ravel())
     assert pending > 10
+
+
+def test_a_game_shows_what_the_current_player_sees() -> None:
+    for game in positions_of_play(3, True, "revised"):
+        vector = game.observation()
+        assert vector.dtype == np.float32
+        np.testing.assert_array_equal(vector, game.observation(game.current_player))
+        assert vector is not game.observation()
+        assert vector[SLICES["players"]][0] == 1
+    for wrong in (2, -1, "player_0"):
+        with pytest.raises(ValueError, match=r"player (is|must be)"):
+            game.observation(wrong)
 
 
 def test_the_layout_is_the_documented_one() -> None:
