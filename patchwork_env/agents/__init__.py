@@ -54,12 +54,20 @@ class _Kind(NamedTuple):
 
 def _learned(path: str, seed: int | None, **options: Any) -> Agent:
     try:
-        from patchwork_env.agents import learned  # needs PyTorch, which is slow to import
+        from patchwork_env.agents import checkpoint, learned, mlp  # need PyTorch, which is slow to import
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"agents from checkpoints need {error.name}: pip install 'patchwork-env[train]'", name=error.name
         ) from None
-    return learned.load(path, seed=seed, **options)
+    loaders: Mapping[str, Callable[..., Agent]] = {
+        checkpoint.NETWORK: learned.load,
+        mlp.MASKABLE_PPO: mlp.load,
+    }
+    kind = checkpoint.read_description(Path(path))["policy"]
+    if kind not in loaders:
+        known = ", ".join(map(repr, loaders))
+        raise ValueError(f"the policy of {path} is {kind!r}; this library plays {known}")
+    return loaders[kind](path, seed=seed, **options)
 
 
 def _exported(path: str, seed: int | None, **options: Any) -> Agent:

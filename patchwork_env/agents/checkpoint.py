@@ -15,7 +15,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
-from torch import Tensor
+from torch import Tensor, nn
 
 from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
@@ -24,6 +24,8 @@ FORMAT = "patchwork_env checkpoint"
 VERSION = 1
 GAME = "patchwork"
 WEIGHTS_FILE = "weights.safetensors"
+NETWORK = "network"
+"""The kind of policy that is a :class:`PatchworkNetwork`, also where a description names none."""
 
 
 def save_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | None = None) -> None:
@@ -42,15 +44,29 @@ def save_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | 
 
 def write_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | None = None) -> None:
     """Writes the two files of a policy into an existing folder."""
-    description = {
-        "format": FORMAT,
-        "version": VERSION,
-        "game": GAME,
-        "network": asdict(network.config),
-        "info": info or {},
-    }
+    write_kind_of_policy(folder, NETWORK, asdict(network.config), network.state_dict(), info)
+
+
+def write_kind_of_policy(
+    folder: Path,
+    kind: str,
+    network: Mapping[str, Any],
+    weights: Mapping[str, Tensor],
+    info: dict[str, Any] | None = None,
+) -> None:
+    """Writes the two files of any kind of policy into an existing folder.
+
+    Args:
+        folder: Of the checkpoint.
+        kind: What can play the policy; see :func:`patchwork_env.agents.load`.
+        network: What it needs to know to build the network; JSON.
+        weights: By name.
+        info: What to remember of its making; JSON.
+    """
+    description = {"format": FORMAT, "version": VERSION, "game": GAME, "policy": kind}
+    description |= {"network": dict(network), "info": info or {}}
     (folder / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
-    write_tensors(folder / WEIGHTS_FILE, network.state_dict())
+    write_tensors(folder / WEIGHTS_FILE, weights)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -91,22 +107,34 @@ def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
         ValueError: It is damaged, of another game, or of a version that this library does not read.
     """
     description = read_description(folder)
-    config = _network_config(description.get("network"), folder)
+    if description["policy"] != NETWORK:
+        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {NETWORK!r}")
+    network = PatchworkNetwork(_network_config(description.get("network"), folder))
+    read_weights(folder, network, f"a network of {network.config}")
+    return network.eval(), description["info"]
+
+
+def read_weights(folder: Path, network: nn.Module, what: str) -> None:
+    """Reads the weights of a checkpoint into a network; ``what`` describes it in messages.
+
+    Raises:
+        FileNotFoundError: There is no file of weights.
+        ValueError: It is damaged, or does not fit the network.
+    """
     weights = folder / WEIGHTS_FILE
     if not weights.is_file():
         raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
     try:
-        tensors = load_file(weights)
-        network = PatchworkNetwork(config)
-        network.load_state_dict(tensors)
+        network.load_state_dict(load_file(weights))
     except (SafetensorError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{weights} does not hold the weights of a network of {config}: {reason}") from None
-    return network.eval(), description["info"]
+        raise ValueError(f"{weights} does not hold the weights of {what}: {reason}") from None
 
 
 def read_description(folder: Path) -> dict[str, Any]:
     """The contents of ``checkpoint.json``, checked to be of this format, version and game.
+
+    Its ``policy`` is the kind of policy, :data:`NETWORK` where the file names none.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -129,6 +157,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is for the game {description.get('game')!r}, not for {GAME!r}")
     if not isinstance(description.get("info"), dict):
         raise ValueError(f"{path} is damaged: its info is {description.get('info')!r}, not an object")
+    description.setdefault("policy", NETWORK)
     return description
 
 

@@ -105,6 +105,7 @@ def test_files(folder):
         "format": "patchwork_env checkpoint",
         "version": 1,
         "game": "patchwork",
+        "policy": "network",
         "network": {"width": 12, "depth": 2, "channels": 4},
         "info": {"steps": 5},
     }

@@ -1,0 +1,216 @@
+"""Policies of Stable-Baselines3's ``MlpPolicy`` with action masks, played without Stable-Baselines3.
+
+Two multilayer perceptrons on the flat observation, one for the policy and one for the value. Tensors have the
+names that they have there, so that weights go from one to the other as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents import CHECKPOINT_FILE, ragged
+from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.agents.checkpoint import read_description, read_weights, write_kind_of_policy
+from patchwork_env.agents.ragged import LegalLists, legal_lists
+from patchwork_env.patchwork.actions import NUM_ACTIONS
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, write_observations
+from patchwork_env.patchwork.options import check_seed
+from patchwork_env.patchwork.state import States
+
+MASKABLE_PPO = "maskable_ppo"
+"""The kind of policy in a checkpoint's description."""
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
+
+
+@dataclass(frozen=True)
+class MlpConfig:
+    """Shape of the two perceptrons.
+
+    Attributes:
+        net_arch: Units of the hidden layers of each, at least 1.
+        activation: One of :data:`ACTIVATIONS`.
+    """
+
+    net_arch: tuple[int, ...] = (256, 256)
+    activation: str = "relu"
+
+    def __post_init__(self) -> None:
+        for units in self.net_arch:
+            if not isinstance(units, int) or isinstance(units, bool) or units < 1:
+                raise ValueError(f"net_arch has a layer of {units!r} units; it must be an integer from 1 on")
+        if self.activation not in ACTIVATIONS:
+            allowed = ", ".join(map(repr, ACTIVATIONS))
+            raise ValueError(f"activation is {self.activation!r}; allowed are {allowed}")
+
+
+class MlpNetwork(nn.Module):
+    """Policy and value of the current player, with the tensors of ``MaskableActorCriticPolicy``."""
+
+    def __init__(self, config: MlpConfig | None = None) -> None:
+        super().__init__()
+        self.config = config = config or MlpConfig()
+        names = ("policy_net", "value_net")
+        self.mlp_extractor = nn.ModuleDict({name: _hidden_layers(config) for name in names})
+        width = config.net_arch[-1] if config.net_arch else OBSERVATION_SIZE
+        self.action_net = nn.Linear(width, NUM_ACTIONS)
+        self.value_net = nn.Linear(width, 1)
+
+    def logits(self, observations: Tensor) -> Tensor:
+        """Of all actions, ``(n, NUM_ACTIONS)``, for observations ``(n, OBSERVATION_SIZE)``."""
+        logits: Tensor = self.action_net(self.mlp_extractor["policy_net"](observations))
+        return logits
+
+    def values(self, observations: Tensor) -> Tensor:
+        """The return that the current player expects, ``(n,)``."""
+        values: Tensor = self.value_net(self.mlp_extractor["value_net"](observations))
+        return values.squeeze(1)
+
+
+def _hidden_layers(config: MlpConfig) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    size = OBSERVATION_SIZE
+    for units in config.net_arch:
+        layers += [nn.Linear(size, units), ACTIVATIONS[config.activation]()]
+        size = units
+    return nn.Sequential(*layers)
+
+
+class MlpAgent(BatchAgent):
+    """Plays a :class:`MlpNetwork`.
+
+    Args:
+        network: On the CPU. The agent plays its present weights, also while it learns.
+        name: What tables and messages call the agent.
+        sample: Whether to draw from the policy, instead of taking the most probable action.
+        seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+    """
+
+    def __init__(
+        self, network: MlpNetwork, name: str = "mlp", *, sample: bool = False, seed: int | None = None
+    ) -> None:
+        self.network = network
+        self.name = name
+        self.sample = sample
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None = None) -> None:
+        """Starts the random numbers of ``sample`` anew."""
+        self._random = np.random.default_rng(check_seed(seed))
+
+    def act_batch(self, states: States) -> Actions:
+        """A legal action for the current player of every game, int64 ``(n,)``."""
+        check_running(states)
+        legal, log_probabilities = self.policy(states)
+        if self.sample:
+            chosen = ragged.sample(legal.counts, log_probabilities, self._random.random(len(states)))
+        else:
+            chosen = _most_probable(legal.counts, log_probabilities)
+        return legal.actions[chosen]
+
+    def policy(self, states: States) -> tuple[LegalLists, npt.NDArray[np.float32]]:
+        """The legal actions of states, none of which is over, and their log-probabilities ``(total,)``."""
+        observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
+        write_observations(states, observations)
+        legal = legal_lists(states)
+        with torch.inference_mode():
+            logits = self.network.logits(torch.from_numpy(observations)).numpy()
+        return legal, _log_softmax(legal.counts, legal.actions, logits)
+
+
+@kernel
+def _log_softmax(
+    counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float32]:
+    """Log-probabilities ``(total,)`` of listed actions, from logits ``(n, NUM_ACTIONS)``."""
+    result = np.empty(len(actions), np.float32)
+    begin = 0
+    for row in range(len(counts)):
+        end = begin + counts[row]
+        highest, total = np.float32(-np.inf), 0.0
+        for k in range(begin, end):
+            result[k] = logits[row, actions[k]]
+            highest = max(highest, result[k])
+        for k in range(begin, end):
+            total += np.exp(result[k] - highest)
+        normalizer = highest + np.float32(np.log(total))
+        for k in range(begin, end):
+            result[k] -= normalizer
+        begin = end
+    return result
+
+
+@kernel
+def _most_probable(
+    counts: npt.NDArray[np.int64], log_probabilities: npt.NDArray[np.float32]
+) -> npt.NDArray[np.int64]:
+    """The position ``(n,)`` of the highest entry of every row, the first one on ties."""
+    positions = np.empty(len(counts), np.int64)
+    begin = 0
+    for row in range(len(counts)):
+        end = begin + counts[row]
+        positions[row] = begin + np.argmax(log_probabilities[begin:end])
+        begin = end
+    return positions
+
+
+# --- on disk ----------------------------------------------------------------------------------------------
+
+
+def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None = None) -> None:
+    """Writes the two files of a policy into an existing folder."""
+    write_kind_of_policy(folder, MASKABLE_PPO, asdict(network.config), network.state_dict(), info)
+
+
+def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
+    """Reads a policy and what was remembered of its making.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy.
+    """
+    description = read_description(folder)
+    if description["policy"] != MASKABLE_PPO:
+        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {MASKABLE_PPO!r}")
+    network = MlpNetwork(_config(description.get("network"), folder / CHECKPOINT_FILE))
+    read_weights(folder, network, f"a network of {network.config}")
+    return network.eval(), description["info"]
+
+
+def load(
+    path: str | Path, seed: int | None = None, *, sample: bool = False, simulations: int | None = None
+) -> MlpAgent:
+    """The agent that plays the policy of a checkpoint folder; for the options see :class:`MlpAgent`.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy; or there are ``simulations``.
+    """
+    if simulations is not None:
+        raise ValueError(
+            f"simulations={simulations} is given for {str(path)!r}, a policy of {MASKABLE_PPO!r}; "
+            "planning takes policies of the other algorithms"
+        )
+    network, _ = load_policy(Path(path))
+    return MlpAgent(network, Path(path).name, sample=sample, seed=seed)
+
+
+def _config(given: Any, source: Path) -> MlpConfig:
+    names = [field.name for field in fields(MlpConfig)]
+    if not isinstance(given, dict) or set(given) != set(names):
+        raise ValueError(f"{source}: network is {given!r}; it must give {', '.join(names)}")
+    layers = given["net_arch"]
+    if not isinstance(layers, Sequence) or isinstance(layers, str):
+        raise ValueError(f"{source}: net_arch is {layers!r}; it must list the units of the layers")
+    try:
+        return MlpConfig(tuple(layers), given["activation"])
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{source}: {error}") from None
