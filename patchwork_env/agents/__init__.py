@@ -40,7 +40,7 @@ def _as_bool(text: str) -> bool:
 
 
 def _as_simulations(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text) or int(text) < FEWEST_SIMULATIONS:
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < FEWEST_SIMULATIONS:
         raise ValueError(f"an integer of at least {FEWEST_SIMULATIONS}")
     return int(text)
 

@@ -11,6 +11,7 @@ from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
 from patchwork_env.agents.checkpoint import load_policy
 from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork, encode
+from patchwork_env.agents.planning import GumbelAgent, dynamics_of
 from patchwork_env.patchwork.options import check_seed
 from patchwork_env.patchwork.state import States
 
@@ -57,12 +58,29 @@ class LearnedAgent(BatchAgent):
         return legal.actions[chosen]
 
 
-def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> LearnedAgent:
-    """The agent that plays the policy of a checkpoint folder; for the options see :class:`LearnedAgent`.
+def load(
+    path: str | Path, seed: int | None = None, *, sample: bool = False, simulations: int | None = None
+) -> BatchAgent:
+    """The agent that plays the policy of a checkpoint folder.
+
+    Args:
+        path: The folder.
+        seed: See :class:`LearnedAgent`.
+        sample: See :class:`LearnedAgent`.
+        simulations: To plan every move with so many, at least 2; see
+            :class:`~patchwork_env.agents.planning.GumbelAgent`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game or of another version.
+        ValueError: It is damaged, of another game or of another version; or the options do not go together.
     """
-    network, _ = load_policy(Path(path))
-    return LearnedAgent(network, Path(path).name, sample=sample, seed=seed)
+    if sample and simulations is not None:
+        raise ValueError(
+            f"sample=true and simulations={simulations} are given for {str(path)!r}; allowed is one of them: "
+            "an agent that plans does not draw its actions"
+        )
+    network, info = load_policy(Path(path))
+    if simulations is None:
+        return LearnedAgent(network, Path(path).name, sample=sample, seed=seed)
+    dynamics = dynamics_of(info, str(path))
+    return GumbelAgent(network, Path(path).name, simulations=simulations, dynamics=dynamics)

@@ -1,0 +1,94 @@
+"""An agent that plans with a network: Gumbel search, whose leaves the network evaluates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from patchwork_env.agents import FEWEST_SIMULATIONS
+from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.patchwork.state import States
+from patchwork_env.search import Evaluation, GumbelSearch
+
+DEFAULT_PAYOFFS = {"outcome": 1.0, "margin": 1.0, "margin_scale": 40.0}
+"""Payoffs that a network is taken to have learned from if nothing else is known of it."""
+
+
+class NetworkEvaluation:
+    """Evaluates states by a network: an :data:`~patchwork_env.search.Evaluate`."""
+
+    def __init__(self, network: PatchworkNetwork) -> None:
+        self.network = network
+
+    def __call__(self, states: States) -> Evaluation:
+        """Policy and values of states, none of which is over."""
+        inputs, legal = encode(states)
+        with torch.inference_mode():
+            output = self.network(inputs.to(self.network.device))
+        log_probabilities, values = output.log_probabilities.cpu().numpy(), output.values.cpu().numpy()
+        return Evaluation(legal.counts, legal.actions, log_probabilities, values)
+
+
+class GumbelAgent(BatchAgent):
+    """Plays a policy network with search. The same state always gets the same action.
+
+    Args:
+        network: Policy and values.
+        name: What tables and messages call the agent.
+        simulations: Per move, at least 2.
+        dynamics: With the payoffs that the network's values are an estimate of; those of
+            :data:`DEFAULT_PAYOFFS` by default.
+
+    Raises:
+        ValueError: There are fewer simulations.
+    """
+
+    def __init__(
+        self,
+        network: PatchworkNetwork,
+        name: str = "planning",
+        *,
+        simulations: int = 64,
+        dynamics: PatchworkDynamics | None = None,
+    ) -> None:
+        if simulations < FEWEST_SIMULATIONS:
+            raise ValueError(f"simulations is {simulations!r}; it must be at least {FEWEST_SIMULATIONS}")
+        self.name = name
+        self.simulations = simulations
+        self.dynamics = dynamics or PatchworkDynamics(**DEFAULT_PAYOFFS)
+        self._evaluate = NetworkEvaluation(network)
+        self._search = GumbelSearch(
+            self.dynamics, simulations, value_range=self.dynamics.value_range, gumbel_scale=0.0
+        )
+
+    def act_batch(self, states: States) -> Actions:
+        """A legal action for the current player of every game, int64 ``(n,)``."""
+        check_running(states)
+        return self._search.run(states, self._evaluate).chosen
+
+
+def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
+    """The rules with the payoffs that a checkpoint's ``info["reward"]`` gives, or else the default ones.
+
+    Args:
+        info: What is remembered of the network's making.
+        name: Of the checkpoint, for messages.
+
+    Raises:
+        ValueError: The payoffs are damaged.
+    """
+    payoffs = info.get("reward", DEFAULT_PAYOFFS)
+    is_sound = isinstance(payoffs, dict) and set(payoffs) == set(DEFAULT_PAYOFFS)
+    if not is_sound or not all(type(value) in (int, float) for value in payoffs.values()):
+        raise ValueError(
+            f"checkpoint {name!r}: info.reward is {payoffs!r}; "
+            f"it must give numbers for {', '.join(DEFAULT_PAYOFFS)}"
+        )
+    try:
+        return PatchworkDynamics(**payoffs)
+    except ValueError as error:
+        raise ValueError(f"checkpoint {name!r}: info.reward: {error}") from None

@@ -1,0 +1,308 @@
+"""Gumbel search of many games at once.
+
+The algorithm is that of "Policy improvement by planning with Gumbel" (Danihelka, Guez, Schrittwieser and
+Silver, ICLR 2022), with planning at all nodes: actions of the root are drawn without replacement by Gumbel
+noise and tried by Sequential Halving; below the root, actions are selected deterministically such that visits
+follow the improved policy. That is ``softmax(log prior + sigma(completed Q))``, where unvisited
+actions have the mixed value of appendix D as Q-value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.search import tree
+from patchwork_env.search.halving import considered_visits_table
+
+States = npt.NDArray[np.void]
+"""Records of games, shape ``(n,)``."""
+
+
+class Dynamics(Protocol):
+    """A game of two players, as far as a search needs it: what is a win for one is a loss for the other."""
+
+    def step(self, states: States, actions: npt.NDArray[np.int64]) -> None:
+        """Plays a legal action in every game, in place, and then all moves that have no alternative."""
+
+    def finished(self, states: States) -> npt.NDArray[np.bool_]:
+        """Which games are over, bool ``(n,)``."""
+
+    def players(self, states: States) -> npt.NDArray[np.int64]:
+        """Who is to move, 0 or 1, int64 ``(n,)``; of games that are over, either."""
+
+    def returns(self, states: States) -> npt.NDArray[np.float32]:
+        """The payoffs of player 0 in games that are over, float32 ``(n,)``; player 1 gets their negatives."""
+
+
+class Evaluation(NamedTuple):
+    """What is thought of ``n`` states, none of which is over, with ``total`` legal actions.
+
+    Attributes:
+        counts: int64 ``(n,)``, legal actions of each state, at least 1.
+        actions: int64 ``(total,)``, all of them, state by state.
+        log_probabilities: float32 ``(total,)``, of a policy.
+        values: float32 ``(n,)``, expected payoff of the player to move.
+    """
+
+    counts: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]
+    log_probabilities: npt.NDArray[np.float32]
+    values: npt.NDArray[np.float32]
+
+
+Evaluate = Callable[[States], Evaluation]
+"""Evaluates states, none of which is over."""
+
+
+class SearchResult(NamedTuple):
+    """What a search came to in ``n`` games with ``total`` legal actions.
+
+    Attributes:
+        counts: int64 ``(n,)``, legal actions of each game; 0 if it is over.
+        actions: int64 ``(total,)``, all of them, game by game, in the order of the evaluation.
+        policy: float32 ``(total,)``, the improved policy.
+        visits: int32 ``(total,)``, simulations that tried the action.
+        chosen: int64 ``(n,)``, the action to play; -1 if the game is over.
+        values: float32 ``(n,)``, expected payoff of the player to move under the improved policy.
+    """
+
+    counts: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]
+    policy: npt.NDArray[np.float32]
+    visits: npt.NDArray[np.int32]
+    chosen: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float32]
+
+
+class GumbelSearch:
+    """Searches batches of games of one kind; memory is kept from one search to the next.
+
+    The transformation of Q-values is ``sigma(q) = (c_visit + visits of the most visited child) * c_scale *
+    q / value_range``. Searches in several threads need an object each.
+
+    Args:
+        dynamics: The game.
+        simulations: Per game, at least 1.
+        max_considered: Actions of the root that are tried at most, at least 1.
+        c_visit: At least 0.
+        c_scale: Above 0: weight of what the search found against the prior.
+        value_range: The highest possible payoff minus the lowest. None to scale by the range of the completed
+            Q-values of each node instead, as mctx does, with ``c_scale=0.1``.
+        gumbel_scale: Factor of the noise at the root; with 0 the search is deterministic.
+
+    Raises:
+        ValueError: An argument is not of these.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        simulations: int = 32,
+        max_considered: int = 16,
+        *,
+        c_visit: float = 50.0,
+        c_scale: float = 1.0,
+        value_range: float | None = 2.0,
+        gumbel_scale: float = 1.0,
+    ) -> None:
+        _check("simulations", simulations, simulations >= 1, "at least 1")
+        _check("max_considered", max_considered, max_considered >= 1, "at least 1")
+        _check("c_visit", c_visit, 0 <= c_visit < math.inf, "at least 0")
+        _check("c_scale", c_scale, 0 < c_scale < math.inf, "above 0")
+        _check("gumbel_scale", gumbel_scale, 0 <= gumbel_scale < math.inf, "at least 0")
+        if value_range is not None:
+            _check("value_range", value_range, 0 < value_range < math.inf, "above 0, or None")
+        self.dynamics = dynamics
+        self.simulations = simulations
+        self.max_considered = max_considered
+        self.gumbel_scale = gumbel_scale
+        self._scale = tree.Scale(float(c_visit), float(c_scale), float(value_range or 0.0))
+        self._visits_by_actions = considered_visits_table(max_considered, simulations)
+        self._forest: _Forest | None = None
+
+    def run(
+        self, states: States, evaluate: Evaluate, random: np.random.Generator | None = None
+    ) -> SearchResult:
+        """Searches from every state, which may be finished; a state with a single action is not searched.
+
+        Each other state gets exactly ``simulations`` simulations, all states one in each round, with a single
+        call of ``evaluate`` per round. The noise is drawn game by game: searched one after the other with one
+        generator, games have the same results, if they are evaluated the same.
+
+        Args:
+            states: Records ``(n,)``, which are left as they were.
+            evaluate: Prior policy and values.
+            random: For the noise; not needed with ``gumbel_scale=0``.
+
+        Raises:
+            ValueError: There is no generator, or an evaluation is not sound.
+        """
+        if random is None and self.gumbel_scale > 0:
+            raise ValueError(f"random is None; with gumbel_scale {self.gumbel_scale} it must be a generator")
+        forest = self._prepare(states)
+        finished = self.dynamics.finished(states)
+        tree.set_up_roots(forest.nodes, forest.sizes, finished)
+        roots = np.arange(len(states)) * forest.capacity
+        actions = self._expand(forest, roots, states, finished, evaluate)
+        noise = np.zeros(len(actions))
+        if random is not None and self.gumbel_scale > 0:
+            noise = self.gumbel_scale * random.gumbel(size=len(actions))
+        tree.choose_candidates(forest.nodes, forest.edges, forest.sizes, noise, forest.candidates)
+        if forest.sizes.any():
+            for simulation in range(self.simulations):
+                self._simulate(forest, simulation, evaluate)
+        return self._summarize(forest, finished, actions)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: memory stays with the original."""
+        return {**self.__dict__, "_forest": None}
+
+    def _prepare(self, states: States) -> _Forest:
+        """Empty trees for a batch."""
+        if self._forest is None or not self._forest.has_room_for(states):
+            self._forest = _Forest(states, self.simulations + 1, self.max_considered)
+        return self._forest.begin(len(states))
+
+    def _simulate(self, forest: _Forest, simulation: int, evaluate: Evaluate) -> None:
+        """One simulation in every tree."""
+        added = tree.select_leaves(
+            forest.nodes,
+            forest.edges,
+            forest.sizes,
+            forest.candidates,
+            self._visits_by_actions,
+            simulation,
+            self._scale,
+            forest.leaves,
+        )
+        if added == 0:  # all ended in finished games
+            return
+        leaves, parents, actions = (array[:added] for array in forest.leaves)
+        states = forest.states[parents]
+        self.dynamics.step(states, actions)
+        self._expand(forest, leaves, states, self.dynamics.finished(states), evaluate)
+
+    def _expand(
+        self,
+        forest: _Forest,
+        leaves: npt.NDArray[np.int64],
+        states: States,
+        finished: npt.NDArray[np.bool_],
+        evaluate: Evaluate,
+    ) -> npt.NDArray[np.int64]:
+        """Stores and evaluates states of new nodes; returns all their legal actions."""
+        forest.states[leaves] = states
+        if finished.any():
+            payoffs = self.dynamics.returns(states[finished])
+            running = states[~finished]
+        else:
+            payoffs, running = _NO_PAYOFFS, states
+        evaluation = _sound(evaluate(running), len(running)) if len(running) else _NOTHING
+        forest.make_room_for_edges(len(evaluation.actions))
+        forest.edges_used = tree.expand(
+            forest.nodes,
+            forest.edges,
+            forest.edges_used,
+            leaves,
+            finished,
+            self.dynamics.players(states),
+            payoffs,
+            *evaluation,
+        )
+        return evaluation.actions
+
+    def _summarize(
+        self, forest: _Forest, finished: npt.NDArray[np.bool_], actions: npt.NDArray[np.int64]
+    ) -> SearchResult:
+        n, total = len(finished), len(actions)
+        result = SearchResult(
+            counts=np.zeros(n, np.int64),
+            actions=actions.copy(),
+            policy=np.empty(total, np.float32),
+            visits=np.empty(total, np.int32),
+            chosen=np.full(n, -1, np.int64),
+            values=np.empty(n, np.float32),
+        )
+        tree.summarize(
+            forest.nodes, forest.edges, forest.candidates, self._scale, finished,
+            result.counts, result.policy, result.visits, result.chosen, result.values,
+        )  # fmt: skip
+        return result
+
+
+_NO_PAYOFFS = np.empty(0, np.float32)
+_NOTHING = Evaluation(
+    np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32)
+)
+
+
+class _Forest:
+    """The memory of a search: trees of ``capacity`` nodes each, for batches up to some size."""
+
+    _EDGES_AT_FIRST = 64  # per node; more are made when they are needed
+
+    def __init__(self, states: States, capacity: int, max_considered: int) -> None:
+        n = max(len(states), 1)
+        self.capacity = capacity
+        self._all_nodes = np.zeros(n * capacity, tree.NODE)
+        self._all_states = np.empty(n * capacity, states.dtype)
+        self._all_sizes = np.zeros(n, np.int64)
+        self._all_candidates = np.zeros((n, max_considered), tree.CANDIDATE)
+        self.leaves = tree.Leaves(*(np.zeros(n, np.int64) for _ in tree.Leaves._fields))
+        self.edges = tree.Edges(np.empty(0, np.int64), np.empty(0, np.float32))
+        self.edges_used = 0
+        self.begin(n)
+        self.make_room_for_edges(self._EDGES_AT_FIRST * n * min(capacity, 64))
+
+    def has_room_for(self, states: States) -> bool:
+        return len(states) <= len(self._all_sizes) and states.dtype == self._all_states.dtype
+
+    def begin(self, n: int) -> _Forest:
+        """Empties the trees and makes them ``n``."""
+        self.nodes = self._all_nodes[: n * self.capacity]
+        self.states = self._all_states[: n * self.capacity]
+        self.sizes, self.candidates = self._all_sizes[:n], self._all_candidates[:n]
+        self.edges_used = 0
+        return self
+
+    def make_room_for_edges(self, number: int) -> None:
+        """Has room for so many more edges, and for half as many again as there were."""
+        needed, capacity = self.edges_used + number, len(self.edges.actions)
+        if needed > capacity:
+            larger = max(needed, capacity + capacity // 2)
+            self.edges = tree.Edges(*(_enlarged(array, self.edges_used, larger) for array in self.edges))
+
+
+def _enlarged(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:
+    larger = np.empty(size, array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+def _sound(evaluation: Evaluation, states: int) -> Evaluation:
+    """The evaluation with the types that the kernels take, checked."""
+    sound = Evaluation(
+        np.ascontiguousarray(evaluation.counts, np.int64),
+        np.ascontiguousarray(evaluation.actions, np.int64),
+        np.ascontiguousarray(evaluation.log_probabilities, np.float32),
+        np.ascontiguousarray(evaluation.values, np.float32),
+    )
+    is_sound = tree.check_evaluation(states, sound.counts, sound.log_probabilities, sound.values)
+    if not is_sound or len(sound.actions) != len(sound.log_probabilities):
+        raise ValueError(
+            f"the evaluation of {states} states has {len(sound.counts)} counts that add up to "
+            f"{sound.counts.sum()}, {len(sound.actions)} actions, {len(sound.log_probabilities)} "
+            f"log-probabilities and {len(sound.values)} values; it must have a count of at least 1 and a "
+            "finite value per state, and as many actions and log-probabilities as the counts add up to"
+        )
+    return sound
+
+
+def _check(name: str, value: float, is_allowed: bool, allowed: str) -> None:
+    if not is_allowed:
+        raise ValueError(f"{name} is {value!r}; it must be {allowed}")

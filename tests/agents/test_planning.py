@@ -1,0 +1,143 @@
+"""The agent that plans, and the specs that name it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env import agents
+from patchwork_env.agents.checkpoint import save_policy
+from patchwork_env.agents.learned import LearnedAgent
+from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.planning import GumbelAgent, NetworkEvaluation
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.components import LAST_SPACE
+from patchwork_env.patchwork.dynamics import PatchworkDynamics
+from tests.agents.positions import many_states
+
+
+@pytest.fixture(scope="module")
+def network():
+    torch.manual_seed(1)
+    return PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)).eval()
+
+
+@pytest.fixture(scope="module")
+def checkpoint(network, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "final"
+    save_policy(folder, network, {"reward": {"outcome": 0.5, "margin": 2.0, "margin_scale": 10}})
+    return folder
+
+
+def test_actions_are_legal_and_always_the_same(network) -> None:
+    states = many_states()[::7]
+    before = states.copy()
+    agent = GumbelAgent(network, simulations=8)
+    actions = agent.act_batch(states)
+    np.testing.assert_array_equal(states, before)
+    for i, action in enumerate(actions):
+        assert action in Game.from_state(states, i).legal_actions()
+    np.testing.assert_array_equal(agent.act_batch(states), actions)
+
+
+def exact_value(game: Game, dynamics: PatchworkDynamics) -> float:
+    """Of player 0, from the whole rest of the game."""
+    if game.is_over:
+        return float(dynamics.returns(game.state)[0])
+    values = []
+    for action in game.legal_actions():
+        after = game.clone()
+        after.play(int(action))
+        values.append(exact_value(after, dynamics))
+    return max(values) if game.current_player == 0 else min(values)
+
+
+def test_the_last_decisions_of_a_game_are_right(network) -> None:
+    """One player is at the end of the track, the other one buys or not: all can be counted through."""
+    dynamics = PatchworkDynamics(1, 1, 40)
+    agent = GumbelAgent(network, simulations=400, dynamics=dynamics)
+    states = many_states()
+    late = states[(states["position"].max(axis=1) == LAST_SPACE) & (states["position"].min(axis=1) > 47)]
+    decided = 0
+    for i in range(len(late)):
+        game = Game.from_state(late, i)
+        if not 2 <= len(game.legal_actions()) <= 12:
+            continue
+        value = exact_value(game, dynamics)
+        game.play(agent.act(game))
+        assert exact_value(game, dynamics) == pytest.approx(value)
+        decided += 1
+    assert decided >= 10
+
+
+def test_the_network_evaluates_for_the_player_to_move(network) -> None:
+    states = many_states()[::9]
+    evaluation = NetworkEvaluation(network)(states)
+    begin = 0
+    for i, count in enumerate(evaluation.counts):
+        own = slice(begin, begin + count)
+        game = Game.from_state(states, i)
+        np.testing.assert_array_equal(evaluation.actions[own], game.legal_actions())
+        assert np.exp(evaluation.log_probabilities[own]).sum() == pytest.approx(1, rel=1e-4)
+        begin += count
+    assert evaluation.values.shape == (len(states),)
+
+
+# --- specs -------------------------------------------------------------------------------------------------
+
+
+def test_simulations_behind_a_path_make_an_agent_that_plans(checkpoint) -> None:
+    agent = agents.load(f"{checkpoint}:simulations=16")
+    assert isinstance(agent, GumbelAgent)
+    assert (agent.simulations, agent.name) == (16, "final")
+    assert agent.act(Game(seed=2)) in Game(seed=2).legal_actions()
+    assert isinstance(agents.load(checkpoint), LearnedAgent)
+
+
+def test_payoffs_are_those_that_the_network_learned_from(checkpoint, network, tmp_path) -> None:
+    dynamics = agents.load(f"{checkpoint}:simulations=2").dynamics
+    assert (dynamics.outcome, dynamics.margin, dynamics.margin_scale) == (0.5, 2, 10)
+    save_policy(tmp_path / "old", network, {})
+    dynamics = agents.load(f"{tmp_path / 'old'}:simulations=2").dynamics
+    assert (dynamics.outcome, dynamics.margin, dynamics.margin_scale) == (1, 1, 40)
+
+
+@pytest.mark.parametrize("text", ["1", "0", "-3", "1.5", "many", "", "1_000", "٣"])
+def test_a_wrong_number_of_simulations_is_an_error(checkpoint, text) -> None:
+    with pytest.raises(ValueError, match=f"'simulations' of .* is '{text}'; .* an integer of at least 2"):
+        agents.load(f"{checkpoint}:simulations={text}")
+
+
+def test_an_agent_that_plans_does_not_sample(checkpoint) -> None:
+    with pytest.raises(ValueError, match=r"sample=true and simulations=8 .* allowed is one of them"):
+        agents.load(f"{checkpoint}:sample=true,simulations=8")
+    assert isinstance(agents.load(f"{checkpoint}:sample=false,simulations=8"), GumbelAgent)
+
+
+def test_fewer_than_two_simulations_are_an_error(network) -> None:
+    with pytest.raises(ValueError, match="simulations is 1; it must be at least 2"):
+        GumbelAgent(network, simulations=1)
+
+
+@pytest.mark.parametrize(
+    "reward",
+    [
+        None,
+        {"outcome": 1.0},
+        {"outcome": "1", "margin": 1, "margin_scale": 40},
+        {"outcome": 1, "margin": 1, "margin_scale": 0},
+    ],
+)
+def test_damaged_payoffs_are_an_error(checkpoint, tmp_path, reward) -> None:
+    shutil.copytree(checkpoint, tmp_path / "copy")
+    path = tmp_path / "copy" / "checkpoint.json"
+    description = json.loads(path.read_text())
+    description["info"]["reward"] = reward
+    path.write_text(json.dumps(description))
+    with pytest.raises(ValueError, match=r"copy.*info\.reward"):
+        agents.load(f"{tmp_path / 'copy'}:simulations=8")
+    assert isinstance(agents.load(tmp_path / "copy"), LearnedAgent)

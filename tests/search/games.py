@@ -1,0 +1,159 @@
+"""Small games for tests of the search, written for one record in plain Python, and their exact values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from patchwork_env.search import Evaluation
+
+
+class ToyGame(ABC):
+    """A game of two players; also its :class:`~patchwork_env.search.Dynamics`, record by record."""
+
+    dtype: np.dtype
+
+    @abstractmethod
+    def legal(self, state) -> list[int]:
+        """Legal actions; none if the game is over."""
+
+    @abstractmethod
+    def play(self, state, action: int) -> None:
+        """Plays in place."""
+
+    @abstractmethod
+    def payoff(self, state) -> float:
+        """Of player 0, at the end."""
+
+    def step(self, states, actions) -> None:
+        for state, action in zip(states, actions, strict=True):
+            self.play(state, int(action))
+            while len(legal := self.legal(state)) == 1:
+                self.play(state, legal[0])
+
+    def finished(self, states):
+        return np.array([not self.legal(state) for state in states], bool)
+
+    def players(self, states):
+        return states["player"].astype(np.int64)
+
+    def returns(self, states):
+        return np.array([self.payoff(state) for state in states], np.float32)
+
+    def after(self, state, action: int):
+        """The state after an action and the forced moves that follow."""
+        states = np.array([state], self.dtype)
+        self.step(states, [action])
+        return states[0]
+
+    def minimax(self, state) -> float:
+        """The exact value for player 0."""
+        known = self.__dict__.setdefault("_known", {})
+        key = state.tobytes()
+        if key not in known:
+            values = [self.minimax(self.after(state, action)) for action in self.legal(state)]
+            best = max if state["player"] == 0 else min
+            known[key] = best(values) if values else self.payoff(state)
+        return known[key]
+
+    def best_actions(self, state) -> set[int]:
+        """All actions that keep the exact value."""
+        value = self.minimax(state)
+        return {action for action in self.legal(state) if self.minimax(self.after(state, action)) == value}
+
+    def know_nothing(self, states) -> Evaluation:
+        """Uniform policy and zero values."""
+        lists = [self.legal(state) for state in states]
+        counts = np.array([len(actions) for actions in lists], np.int64)
+        log_probabilities = np.repeat(-np.log(counts), counts).astype(np.float32)
+        return Evaluation(counts, np.concatenate(lists), log_probabilities, np.zeros(len(states), np.float32))
+
+
+class TicTacToe(ToyGame):
+    dtype = np.dtype([("board", "i1", 9), ("player", "i1")])
+    lines = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]])
+
+    def legal(self, state) -> list[int]:
+        if self.payoff(state):
+            return []
+        return np.flatnonzero(state["board"] == 0).tolist()
+
+    def play(self, state, action: int) -> None:
+        state["board"][action] = 1 - 2 * state["player"]
+        state["player"] = 1 - state["player"]
+
+    def payoff(self, state) -> float:
+        sums = state["board"][self.lines].sum(axis=1)
+        return float((sums == 3).any()) - float((sums == -3).any())
+
+
+class LastStoneLoses(ToyGame):
+    """Take 1 to 3 stones; who leaves a multiple of 5 moves again, so turns do not alternate."""
+
+    dtype = np.dtype([("stones", "i2"), ("player", "i1")])
+
+    def legal(self, state) -> list[int]:
+        return list(range(1, min(int(state["stones"]), 3) + 1))
+
+    def play(self, state, action: int) -> None:
+        state["stones"] -= action
+        if state["stones"] % 5:
+            state["player"] = 1 - state["player"]
+
+    def payoff(self, state) -> float:
+        # With the last stone, a multiple of 5 is left: the turn stays with the loser.
+        return 2.0 * state["player"] - 1.0
+
+
+class RandomTree(ToyGame):
+    """Everything about a state follows from a number: legal actions, some forced, turns and payoffs."""
+
+    dtype = np.dtype([("key", "u8"), ("depth", "i2"), ("player", "i1")])
+
+    def __init__(self, depth: int = 5, most_actions: int = 5) -> None:
+        self.depth, self.most_actions = depth, most_actions
+
+    def start(self, seed: int, n: int = 1):
+        """Different first states."""
+        states = np.zeros(n, self.dtype)
+        states["key"] = np.arange(n, dtype=np.uint64) + np.uint64(1_000_003 * seed)
+        states["player"] = [self._draw(state, 9) % 2 for state in states]
+        return states
+
+    def legal(self, state) -> list[int]:
+        random = self._draw(state, 0)
+        if state["depth"] >= self.depth or (state["depth"] > 1 and random % 7 == 0):
+            return []
+        return [3 + 2 * k for k in range(1 + random // 7 % self.most_actions)]
+
+    def play(self, state, action: int) -> None:
+        state["key"] = self._draw(state, action)
+        state["depth"] += 1
+        state["player"] = self._draw(state, 1) % 2
+
+    def payoff(self, state) -> float:
+        return self._draw(state, 2) % 5 / 2 - 1
+
+    def know_something(self, states) -> Evaluation:
+        """Values and a policy that follow from the number as well."""
+        parts = [self.of_one(state) for state in states]
+        return Evaluation(
+            np.array([len(part[0]) for part in parts]),
+            np.concatenate([part[0] for part in parts]),
+            np.concatenate([part[1] for part in parts]).astype(np.float32),
+            np.array([part[2] for part in parts], np.float32),
+        )
+
+    def of_one(self, state):
+        """Legal actions, log-probabilities as float32, and the value for the player to move."""
+        actions = self.legal(state)
+        logits = np.array([self._draw(state, 100 + action) % 1000 / 300 for action in actions])
+        log_probabilities = (logits - np.log(np.exp(logits).sum())).astype(np.float32)
+        return actions, log_probabilities, np.float32(self._draw(state, 3) % 1001 / 500 - 1)
+
+    def _draw(self, state, purpose: int) -> int:
+        word = (int(state["key"]) + (purpose + 1) * 0x9E3779B97F4A7C15) % 2**64
+        word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+        return (word ^ (word >> 31)) >> 8

@@ -1,0 +1,281 @@
+"""The search of whole games, against exact values and against the paper's formulas."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patchwork_env.search import Evaluation, GumbelSearch
+from tests.search.games import LastStoneLoses, RandomTree, TicTacToe
+from tests.search.reference import Reference, Settings
+
+
+class Noise:
+    """A generator whose Gumbel noise is known."""
+
+    def __init__(self, numbers) -> None:
+        self.numbers = np.array(numbers, float)
+
+    def gumbel(self, size):
+        assert size == len(self.numbers)
+        return self.numbers
+
+
+def rows(result):
+    """What a result says of each game."""
+    ends = np.cumsum(result.counts)
+    own = [slice(end - count, end) for end, count in zip(ends, result.counts, strict=True)]
+    return [
+        (result.actions[k].tolist(), result.policy[k].tolist(), result.visits[k].tolist(), chosen, value)
+        for k, chosen, value in zip(own, result.chosen, result.values, strict=True)
+    ]
+
+
+# --- exact values ------------------------------------------------------------------------------------------
+
+
+def test_search_plays_tic_tac_toe_without_fault() -> None:
+    game, random = TicTacToe(), np.random.default_rng(1)
+    states = np.zeros(30, game.dtype)
+    for state in states:
+        for _ in range(random.integers(2, 6)):
+            if game.legal(state):
+                game.play(state, random.choice(game.legal(state)))
+    states = states[~game.finished(states)]
+    result = GumbelSearch(game, 1000, c_scale=0.1, gumbel_scale=0).run(states, game.know_nothing)
+    for state, action, value in zip(states, result.chosen, result.values, strict=True):
+        assert action in game.best_actions(state)
+        exact = game.minimax(state) * (1 - 2 * state["player"])
+        assert value == pytest.approx(exact, abs=0.3)
+
+
+def test_signs_follow_who_is_to_move() -> None:
+    game = LastStoneLoses()
+    states = np.zeros(30, game.dtype)
+    states["stones"], states["player"] = np.arange(30) // 2 + 2, np.arange(30) % 2
+    result = GumbelSearch(game, 2000, c_scale=0.05, gumbel_scale=0).run(states, game.know_nothing)
+    exact = np.array([game.minimax(state) for state in states]) * (1 - 2 * states["player"])
+    assert set(exact) == {-1, 1}
+    for state, action in zip(states, result.chosen, strict=True):
+        assert action in game.best_actions(state)
+    np.testing.assert_array_equal(np.sign(result.values), exact)
+
+
+@pytest.mark.parametrize("gumbel_scale", [0.0, 1.0])
+def test_search_finds_the_best_actions_of_random_trees(gumbel_scale) -> None:
+    """What is known at first is wrong, so it must count for little."""
+    game = RandomTree(depth=5, most_actions=4)
+    states = game.start(1, 40)
+    search = GumbelSearch(game, 5000, c_scale=0.03, gumbel_scale=gumbel_scale)
+    for evaluate in (game.know_nothing, game.know_something):
+        result = search.run(states, evaluate, np.random.default_rng(1))
+        for state, action in zip(states, result.chosen, strict=True):
+            assert action in game.best_actions(state)
+
+
+# --- the formulas ------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10_000),
+    simulations=st.integers(1, 70),
+    max_considered=st.integers(1, 8),
+    c_visit=st.sampled_from([0.0, 1.0, 50.0]),
+    c_scale=st.sampled_from([0.1, 1.0, 3.0]),
+    value_range=st.sampled_from([None, 2.0]),
+)
+def test_search_does_what_the_paper_says(seed, simulations, max_considered, c_visit, c_scale, value_range):
+    game = RandomTree(depth=6, most_actions=6)
+    states = game.start(seed, 3)
+    noise = [np.random.default_rng([seed, k]).gumbel(size=len(game.legal(s))) for k, s in enumerate(states)]
+    search = GumbelSearch(
+        game, simulations, max_considered, c_visit=c_visit, c_scale=c_scale, value_range=value_range
+    )
+    result = search.run(states, game.know_something, Noise(np.concatenate(noise)))
+    for (actions, policy, visits, chosen, value), state, own in zip(rows(result), states, noise, strict=True):
+        assert actions == game.legal(state)
+        if len(actions) == 1:
+            continue
+        same = Settings(simulations, max_considered, c_visit, c_scale, value_range)
+        reference = Reference(game, state, same, own)
+        assert visits == [reference.root.visits(k) for k in range(len(actions))]
+        assert chosen == reference.chosen()
+        np.testing.assert_allclose(policy, reference.root.improved_policy(same), rtol=1e-4, atol=1e-6)
+        assert value == pytest.approx(reference.value(), abs=1e-5)
+
+
+def test_simulations_are_spent_to_the_last_one() -> None:
+    game = RandomTree()
+    states = game.start(5, 50)
+    for simulations in (1, 2, 7, 16, 33):
+        result = GumbelSearch(game, simulations, 4).run(states, game.know_something, np.random.default_rng(1))
+        spent = np.add.reduceat(result.visits, np.cumsum(result.counts) - result.counts)
+        np.testing.assert_array_equal(spent, np.where(result.counts > 1, simulations, 0))
+        tried = np.add.reduceat(result.visits > 0, np.cumsum(result.counts) - result.counts)
+        assert tried.max() == min(simulations, 4)
+
+
+def test_an_impossible_prior_is_no_obstacle() -> None:
+    game = LastStoneLoses()
+
+    def never_take_one(states):
+        known = game.know_nothing(states)
+        impossible = np.where(known.actions == 1, -np.inf, known.log_probabilities)
+        return known._replace(log_probabilities=impossible.astype(np.float32))
+
+    states = np.array([(20, 0), (7, 1), (2, 0)], game.dtype)
+    result = GumbelSearch(game, 100, gumbel_scale=0).run(states, never_take_one)
+    assert np.isfinite(result.policy).all()
+    assert np.isfinite(result.values).all()
+    np.testing.assert_allclose(np.add.reduceat(result.policy, [0, 3, 6]), 1, rtol=1e-5)
+
+
+# --- batches, noise and memory -----------------------------------------------------------------------------
+
+
+def test_games_of_a_batch_have_nothing_to_do_with_each_other() -> None:
+    game = RandomTree()
+    states = game.start(3, 20)
+    together = rows(GumbelSearch(game, 40).run(states, game.know_something, np.random.default_rng(2)))
+    random, search = np.random.default_rng(2), GumbelSearch(game, 40)
+    alone = [rows(search.run(states[k : k + 1], game.know_something, random))[0] for k in range(20)]
+    assert together == alone
+
+
+def test_results_depend_on_the_noise_alone() -> None:
+    game = RandomTree()
+    states = game.start(4, 30)
+    search = GumbelSearch(game, 16)
+    first, same, other = (
+        search.run(states, game.know_something, np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
+    assert rows(first) == rows(same) != rows(other)
+    quiet = GumbelSearch(game, 16, gumbel_scale=0)
+    assert rows(quiet.run(states, game.know_something)) == rows(quiet.run(states, game.know_something))
+
+
+def test_memory_of_earlier_searches_leaves_no_trace() -> None:
+    game = RandomTree(depth=7, most_actions=30)
+    search = GumbelSearch(game, 20, gumbel_scale=0)
+    kept = search.run(game.start(9, 2), game.know_something)
+    before = rows(kept)
+    for n in (5, 1, 40, 3):
+        states = game.start(n, n)
+        fresh = GumbelSearch(game, 20, gumbel_scale=0)
+        assert rows(search.run(states, game.know_something)) == rows(fresh.run(states, game.know_something))
+    assert rows(kept) == before
+
+
+def test_lists_of_actions_may_be_long() -> None:
+    game = RandomTree(depth=3, most_actions=1500)
+    states = game.start(2, 2)
+    result = GumbelSearch(game, 12, 6, gumbel_scale=0).run(states, game.know_something)
+    same = Settings(12, 6)
+    for (actions, policy, visits, chosen, _), state in zip(rows(result), states, strict=True):
+        reference = Reference(game, state, same, np.zeros(len(actions)))
+        assert visits == [reference.root.visits(k) for k in range(len(actions))]
+        assert chosen == reference.chosen()
+        np.testing.assert_allclose(policy, reference.root.improved_policy(same), rtol=1e-3, atol=1e-7)
+
+
+def test_states_are_left_as_they_were_and_finished_ones_are_not_evaluated() -> None:
+    game = RandomTree(depth=3)
+    states = game.start(6, 10)
+    before = states.copy()
+
+    def evaluate(states):
+        assert not game.finished(states).any()
+        assert len(states)
+        return game.know_something(states)
+
+    GumbelSearch(game, 60, gumbel_scale=0).run(states, evaluate)
+    np.testing.assert_array_equal(states, before)
+
+
+def test_a_copy_searches_alike() -> None:
+    game = RandomTree()
+    states = game.start(8, 5)
+    search = GumbelSearch(game, 16, gumbel_scale=0)
+    expected = rows(search.run(states, game.know_something))
+    copy = pickle.loads(pickle.dumps(search))
+    assert rows(copy.run(states, game.know_something)) == expected
+
+
+# --- forced and finished roots -----------------------------------------------------------------------------
+
+
+def test_finished_games_and_single_actions_need_no_search() -> None:
+    game = LastStoneLoses()
+    states = np.array([(0, 1), (1, 0), (2, 1), (0, 0)], game.dtype)
+    calls = []
+
+    def evaluate(states):
+        calls.append(len(states))
+        return game.know_nothing(states)
+
+    result = GumbelSearch(game, 8, gumbel_scale=0).run(states, evaluate)
+    assert result.counts.tolist() == [0, 1, 2, 0]
+    assert result.actions.tolist() == [1, 1, 2]
+    assert result.chosen.tolist() == [-1, 1, 1, -1]
+    assert result.visits[0] == 0
+    assert result.visits[1:].sum() == 8
+    assert result.policy[0] == 1
+    assert result.values[[0, 1, 3]].tolist() == [-1, 0, -1]  # of who took the last stone
+    assert calls[0] == 2
+    calls.clear()
+    GumbelSearch(game, 8, gumbel_scale=0).run(states[:2], evaluate)
+    assert calls == [1]
+    assert GumbelSearch(game, 8, gumbel_scale=0).run(states[:0], evaluate).chosen.tolist() == []
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"simulations": 0}, "simulations is 0; it must be at least 1"),
+        ({"max_considered": 0}, "max_considered is 0; it must be at least 1"),
+        ({"c_visit": -1.0}, r"c_visit is -1\.0; it must be at least 0"),
+        ({"c_scale": 0.0}, r"c_scale is 0\.0; it must be above 0"),
+        ({"gumbel_scale": -1.0}, r"gumbel_scale is -1\.0; it must be at least 0"),
+        ({"gumbel_scale": float("nan")}, "gumbel_scale is nan; it must be at least 0"),
+        ({"value_range": 0.0}, r"value_range is 0\.0; it must be above 0, or None"),
+    ],
+)
+def test_a_wrong_argument_is_an_error_that_says_what_is_allowed(arguments, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        GumbelSearch(LastStoneLoses(), **arguments)
+
+
+def test_noise_needs_a_generator() -> None:
+    game = LastStoneLoses()
+    with pytest.raises(ValueError, match="random is None"):
+        GumbelSearch(game).run(np.array([(5, 0)], game.dtype), game.know_nothing)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda known: known._replace(counts=known.counts[:-1]),
+        lambda known: known._replace(counts=known.counts + 1),
+        lambda known: known._replace(counts=np.append(known.counts[:-2], [0, 6])),
+        lambda known: known._replace(actions=known.actions[:-1]),
+        lambda known: known._replace(log_probabilities=known.log_probabilities * np.nan),
+        lambda known: known._replace(values=known.values[:-1]),
+        lambda known: known._replace(values=known.values + np.inf),
+    ],
+)
+def test_an_unsound_evaluation_is_an_error(spoil) -> None:
+    game = LastStoneLoses()
+
+    def evaluate(states) -> Evaluation:
+        return spoil(game.know_nothing(states))
+
+    with pytest.raises(ValueError, match=r"the evaluation of 3 states has .* it must have a count"):
+        GumbelSearch(game, gumbel_scale=0).run(np.array([(7, 0), (8, 0), (9, 1)], game.dtype), evaluate)
