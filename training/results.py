@@ -37,6 +37,8 @@ class Games:
         spent: int64 ``(n, 2)``, buttons paid for patches.
         from_income: int64 ``(n, 2)``, buttons received at income marks.
         from_advancing: int64 ``(n, 2)``, buttons received for advancing.
+        patches: int64 ``(n, 2)``, bought.
+        special_patches: int64 ``(n, 2)``, placed.
         turns: int64 ``(n, 2)``, actions played, special patches included.
     """
 
@@ -51,13 +53,15 @@ class Games:
     spent: npt.NDArray[np.int64]
     from_income: npt.NDArray[np.int64]
     from_advancing: npt.NDArray[np.int64]
+    patches: npt.NDArray[np.int64]
+    special_patches: npt.NDArray[np.int64]
     turns: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.seats)
 
 
-_FIGURES = {
+FIGURES = {
     "score": "scores",
     "empty_cells": "empty_cells",
     "bonus_tile": "bonus_tiles",
@@ -66,6 +70,8 @@ _FIGURES = {
     "buttons_spent": "spent",
     "buttons_from_income": "from_income",
     "buttons_from_advancing": "from_advancing",
+    "patches": "patches",
+    "special_patches": "special_patches",
     "turns": "turns",
 }
 """Mean figures of a side, and the arrays of :class:`Games` that they come from."""
@@ -83,6 +89,7 @@ class Result:
         special_patches: Print of the time track.
         games: Figures of every game.
         kept: Games move by move, the first ones of the match, as many as were asked for.
+        seconds: What each side took to choose its actions; None if that was not measured.
     """
 
     agent: str
@@ -91,6 +98,7 @@ class Result:
     special_patches: str
     games: Games
     kept: tuple[Game, ...] = ()
+    seconds: tuple[float, float] | None = None
 
     @property
     def win_rate(self) -> float:
@@ -118,7 +126,11 @@ class Result:
 
     def means(self, side: int) -> dict[str, float]:
         """Mean figures of ``AGENT`` or ``OPPONENT`` by name; ``bonus_tile`` is a share of the games."""
-        return {name: float(getattr(self.games, array)[:, side].mean()) for name, array in _FIGURES.items()}
+        return {name: float(getattr(self.games, array)[:, side].mean()) for name, array in FIGURES.items()}
+
+    def seconds_per_move(self, side: int) -> float | None:
+        """What ``AGENT`` or ``OPPONENT`` took per action, special patches included; None if unknown."""
+        return None if self.seconds is None else self.seconds[side] / int(self.games.turns[:, side].sum())
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON."""
@@ -152,7 +164,7 @@ class Result:
             f"{self.games.turns.sum(1).mean():.1f} turns per game",
         ]
         columns = [_column(self.agent, self.means(AGENT)), _column(self.opponent, self.means(OPPONENT))]
-        names = ["per game", *(name.replace("_", " ") for name in _FIGURES)]
+        names = ["per game", *(name.replace("_", " ") for name in FIGURES)]
         widths = [max(map(len, column)) for column in columns]
         for name, *cells in zip(names, *columns, strict=True):
             row = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))

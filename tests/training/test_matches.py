@@ -69,19 +69,23 @@ def test_the_figures_are_those_of_games_played_one_by_one(variant: str) -> None:
     circles = set_ups(seed=9, pairs=10)
     for i, (pair, seat) in enumerate(rows):
         circle, first = circles[pair]
-        game, turns, spent = Game(circle=circle, first_player=first, special_patches=variant), [0, 0], [0, 0]
+        game = Game(circle=circle, first_player=first, special_patches=variant)
+        turns, spent, kinds = [0, 0], [0, 0], {"advance": [0, 0], "buy": [0, 0], "special": [0, 0]}
         while not game.is_over:
             side = int(game.current_player != seat)
             action = sides[side].act(game)
             move = game.decode(action)
             game.play(action)
             turns[side] += 1
+            kinds[move.kind][side] += 1
             spent[side] += PATCHES[move.patch].buttons if move.kind == "buy" else 0
         assert games.seats[i] == seat
         assert games.agent_starts[i] == (first == seat)
         assert games.agent_wins[i] == (game.winner() == seat)
         assert games.turns[i].tolist() == turns
         assert games.spent[i].tolist() == spent
+        assert games.patches[i].tolist() == kinds["buy"]
+        assert games.special_patches[i].tolist() == kinds["special"]
         earned = games.from_income[i] + games.from_advancing[i]
         assert (START_BUTTONS + earned - spent).tolist() == games.buttons[i].tolist()
         for side, player in ((AGENT, seat), (OPPONENT, 1 - seat)):

@@ -27,6 +27,8 @@ def result_of(pairs: int = 40, seed: int = 0) -> Result:
         spent=rng.integers(20, 60, (n, 2)),
         from_income=rng.integers(20, 80, (n, 2)),
         from_advancing=rng.integers(0, 30, (n, 2)),
+        patches=rng.integers(5, 15, (n, 2)),
+        special_patches=rng.integers(0, 6, (n, 2)),
         turns=rng.integers(15, 25, (n, 2)),
     )
     return Result("new", "old", 5, "revised", games)
@@ -101,6 +103,8 @@ def test_the_means_are_those_of_the_games() -> None:
                 "buttons_spent": games.spent[:, side].mean(),
                 "buttons_from_income": games.from_income[:, side].mean(),
                 "buttons_from_advancing": games.from_advancing[:, side].mean(),
+                "patches": games.patches[:, side].mean(),
+                "special_patches": games.special_patches[:, side].mean(),
                 "turns": games.turns[:, side].mean(),
             }
         )

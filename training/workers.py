@@ -1,0 +1,116 @@
+"""Jobs on several processes that share what they need, and that end when their parent does."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from threading import Thread
+from typing import Any, TypeVar
+
+_Shared = TypeVar("_Shared")
+_Job = TypeVar("_Job")
+_Done = TypeVar("_Done")
+
+
+class WorkerError(RuntimeError):
+    """A process ended before its work was done."""
+
+
+def do_jobs(
+    function: Callable[[_Shared, _Job], _Done], shared: _Shared, jobs: Sequence[_Job], workers: int
+) -> Iterator[tuple[int, _Done]]:
+    """Yields the index and the result of every job as it ends.
+
+    With one worker the jobs are done here, in order. Otherwise processes do them, in any order; they are
+    stopped at once if an error or a signal ends the iteration. PyTorch uses one thread in either case:
+    the processes have the cores already, and results do not depend on the number of workers.
+
+    Args:
+        function: Called with ``shared`` and a job; defined at the top of a module if there are processes.
+        shared: Sent to every process once; allows pickling if there are processes.
+        jobs: What is to be done.
+        workers: Their number, at least 1.
+
+    Raises:
+        WorkerError: A process was killed, or could not start.
+    """
+    if workers == 1 or len(jobs) < 2:
+        with _one_thread():
+            for number, job in enumerate(jobs):
+                yield number, function(shared, job)
+        return
+    with _processes(min(workers, len(jobs)), function, shared) as pool:
+        numbers = {pool.submit(_do, job): number for number, job in enumerate(jobs)}
+        try:
+            for future in as_completed(numbers):
+                yield numbers[future], future.result()
+        except BrokenExecutor:
+            raise WorkerError(
+                "a worker process ended before its work was done: it was killed, perhaps for lack of memory,"
+                ' or the program that uses workers is a script without `if __name__ == "__main__":`'
+            ) from None
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    torch: Any = sys.modules.get("torch")  # whoever needs it has imported it
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _processes(
+    workers: int, function: Callable[[Any, Any], Any], shared: Any
+) -> Iterator[ProcessPoolExecutor]:
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, context, _start_worker, (function, shared))
+    try:
+        yield pool
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()  # whatever they are doing is not wanted any more
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+# --- in the processes -------------------------------------------------------------------------------------
+
+
+_work: tuple[Callable[[Any, Any], Any], Any]
+
+
+def _start_worker(function: Callable[[Any, Any], Any], shared: Any) -> None:
+    global _work
+    _work = function, shared
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
+    Thread(target=_end_with_parent, daemon=True).start()
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def _end_with_parent() -> None:
+    """Ends the process as soon as its parent is gone, however that died."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _do(job: Any) -> Any:
+    function, shared = _work
+    return function(shared, job)
