@@ -15,6 +15,7 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 """The folder of the configurations that come with the project."""
 
 Positive = Annotated[int, Field(ge=1)]
+NonNegativeInt = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**64)]
 Games = Annotated[int, Field(ge=2, multiple_of=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -79,6 +80,31 @@ class Ppo(_Section):
     max_gradient_norm: Rate = 0.5
 
 
+class AlphaZero(_Section):
+    """Gumbel AlphaZero (Danihelka et al. 2022): learning from what a search makes of the policy.
+
+    Every decision is searched with ``simulations``, which try ``max_considered`` actions of the root. An
+    iteration plays ``rollout_turns`` turns in each game and then takes ``updates`` steps on minibatches from
+    the last ``window`` rollouts. Evaluations play with ``evaluation_simulations``; 0 is the bare policy.
+    """
+
+    num_envs: Positive = 256
+    rollout_turns: Positive = 32
+    simulations: Annotated[int, Field(ge=2)] = 16
+    max_considered: Annotated[int, Field(ge=2)] = 16
+    c_visit: NonNegative = 50.0
+    c_scale: Rate = 4.0
+    window: Positive = 8
+    updates: Positive = 16
+    minibatch_size: Positive = 1024
+    learning_rate: Schedule = Schedule(start=2e-3, end=1e-4, curve="geometric")
+    weight_decay: NonNegative = 1e-4
+    value_coefficient: NonNegative = 0.5
+    value_lambda: Fraction = 0.95
+    max_gradient_norm: Rate = 1.0
+    evaluation_simulations: NonNegativeInt = 64
+
+
 class Reward(_Section):
     """What the end of a game is worth to a player.
 
@@ -92,11 +118,18 @@ class Reward(_Section):
 
 
 class League(_Section):
-    """Past selves as opponents, in a ``fraction`` of the games: one of the last ``size`` snapshots."""
+    """Past selves as opponents in a ``fraction`` of the games: ``opponents`` of the last ``size`` snapshots.
+
+    ``choice`` says which of them are drawn more often: ``hard``, those that win most, ``even``, those that
+    win every other game, or all alike. Results count half after ``half_life`` iterations.
+    """
 
     fraction: Fraction = 0.25
     snapshot_every: Positive = 10
     size: Positive = 20
+    opponents: Positive = 4
+    choice: Literal["uniform", "hard", "even"] = "hard"
+    half_life: Positive = 20
 
 
 class Evaluation(_Section):
@@ -116,7 +149,7 @@ class RunConfig(_Section):
 
     description: str = ""
     game: Literal["patchwork"] = "patchwork"
-    algorithm: Literal["ppo"] = "ppo"
+    algorithm: Literal["ppo", "alphazero"] = "ppo"
     special_patches: Variant = "revised"
     seed: Seed = 0
     total_steps: Positive = 1_000_000
@@ -125,6 +158,7 @@ class RunConfig(_Section):
     device: str = "cpu"
     network: Network = Network()
     ppo: Ppo = Ppo()
+    alphazero: AlphaZero = AlphaZero()
     reward: Reward = Reward()
     league: League = League()
     evaluation: Evaluation = Evaluation()

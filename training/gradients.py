@@ -28,7 +28,7 @@ def descend(
     Args:
         optimizer: Of parameters that all have a share in the loss.
         losses: Called with parts of the samples.
-        samples: Indices, ``(n,)``.
+        samples: Indices, ``(n,)``, or rows of them, ``(n, k)``.
         crew: Shares the work.
         max_gradient_norm: Longer gradients are scaled down to it.
 

@@ -111,6 +111,10 @@ class Trainer(ABC):
 
 def make_trainer(config: RunConfig) -> Trainer:
     """The trainer of the configuration's algorithm."""
+    if config.algorithm == "alphazero":
+        from training.alphazero.trainer import AlphaZeroTrainer
+
+        return AlphaZeroTrainer(config)
     from training.ppo.trainer import PpoTrainer
 
     return PpoTrainer(config)

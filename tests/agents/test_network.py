@@ -82,8 +82,9 @@ def test_policy_against_dense_softmaxes(network, states):
     inputs, _ = encode(states)
     with torch.inference_mode():
         patches = torch.from_numpy(_circle(states))
-        features = network.trunk(network._trunk_input(inputs.observations, patches))
-        maps = network._placement_maps(inputs.observations, patches[:, :3], features)
+        features = network.trunk(network.trunk_input(inputs.observations, patches))
+        quilts = inputs.observations[:, :81]
+        maps = network._placement_maps(quilts, patches[:, :3], features)
         kinds = network.kind(features)
     for i in range(0, len(states), 7):
         mask = torch.from_numpy(Game.from_state(states, i).action_mask().astype(bool))
@@ -109,7 +110,9 @@ def test_windows_are_the_convolution_of_the_quilt_within_walls(network, states):
     walled = functional.pad(quilts[:, None], (1, 5, 1, 5), value=1.0)
     with torch.inference_mode():
         expected = network.window(walled).flatten(2)
-        np.testing.assert_allclose(network._windows(quilts.flatten(1)), expected, rtol=1e-5, atol=1e-5)
+        matrix, walls = network.window_matrix()
+        windows = (quilts.flatten(1) @ matrix + walls).view_as(expected)
+        np.testing.assert_allclose(windows, expected, rtol=1e-5, atol=1e-5)
 
 
 def _own_quilt(states, i):

@@ -1,0 +1,157 @@
+"""Symmetries of the quilts: a turned or flipped quilt is worth the same, with all moves turned along.
+
+Symmetry ``g`` does to the quilt what orientation ``g`` does to a patch: ``g % 4`` clockwise quarter turns,
+after a left-right flip if ``g >= 4``. The quilts of the two players can be turned independently.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env.patchwork.actions import ADVANCE, DISTINCT, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
+from patchwork_env.patchwork.components import NUM_CELLS, NUM_PATCHES, QUILT_SIZE
+from patchwork_env.patchwork.engine import placed_words
+from patchwork_env.patchwork.state import States
+from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell, extent, orient
+
+NUM_SYMMETRIES = NUM_ORIENTATIONS
+
+Integers = npt.NDArray[np.int64]
+
+_U1 = np.uint64(1)
+_SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
+
+
+def _move(cell: Cell, symmetry: int) -> Cell:
+    row, column = cell
+    if symmetry >= NUM_SYMMETRIES // 2:
+        column = QUILT_SIZE - 1 - column
+    for _ in range(symmetry % 4):
+        row, column = column, QUILT_SIZE - 1 - row
+    return row, column
+
+
+def _cell_table() -> npt.NDArray[np.uint8]:
+    cells = [divmod(cell, QUILT_SIZE) for cell in range(NUM_CELLS)]
+    moved = [[_move(cell, symmetry) for cell in cells] for symmetry in range(NUM_SYMMETRIES)]
+    return np.array(moved, np.uint8) @ np.array([QUILT_SIZE, 1], np.uint8)
+
+
+def _placement_table() -> npt.NDArray[np.uint16]:
+    table = np.zeros((NUM_PATCHES, NUM_SYMMETRIES, NUM_ORIENTATIONS, NUM_CELLS), np.uint16)
+    for patch, distinct in enumerate(DISTINCT):
+        by_shape = {shape: orientation for orientation, shape in distinct.items()}
+        for orientation, shape in distinct.items():
+            for symmetry in range(NUM_SYMMETRIES):
+                moved = by_shape[orient(shape, symmetry)]
+                anchors = _anchors_after(extent(shape), symmetry)
+                table[patch, symmetry, orientation] = moved * NUM_CELLS + anchors
+    return table
+
+
+def _anchors_after(box: tuple[int, int], symmetry: int) -> npt.NDArray[np.uint16]:
+    """The top-left cell of a moved box for each top-left cell ``(81,)``; 0 for boxes that leave the quilt."""
+    anchors = np.zeros(NUM_CELLS, np.uint16)
+    for row in range(QUILT_SIZE - box[0] + 1):
+        for column in range(QUILT_SIZE - box[1] + 1):
+            corners = _move((row, column), symmetry), _move((row + box[0] - 1, column + box[1] - 1), symmetry)
+            top, left = (min(coordinates) for coordinates in zip(*corners, strict=True))
+            anchors[row * QUILT_SIZE + column] = top * QUILT_SIZE + left
+    return anchors
+
+
+CELLS_AFTER = _cell_table()
+"""``CELLS_AFTER[symmetry, cell]``: where a cell goes."""
+_PLACEMENTS_AFTER = _placement_table()
+"""``[patch, symmetry, orientation, anchor]``: orientation and anchor of the moved patch, ``81 o + anchor``."""
+
+
+@kernel
+def turn_quilts(states: States, own: Integers, other: Integers) -> None:
+    """Turns quilts in place.
+
+    Args:
+        states: ``(n,)``.
+        own: ``(n,)`` symmetries 0-7 for the quilts of the players to move.
+        other: Those for the quilts of their opponents.
+    """
+    for i in range(len(states)):
+        player = states[i]["current_player"]
+        _turn_quilt(states, i, player, own[i])
+        _turn_quilt(states, i, 1 - player, other[i])
+
+
+@kernel
+def _turn_quilt(states: States, i: int, player: int, symmetry: int) -> None:
+    quilt = states[i]["quilt"]
+    covered_0, covered_1 = quilt[player, 0], quilt[player, 1]
+    quilt[player, 0] = np.uint64(0)
+    quilt[player, 1] = np.uint64(0)
+    for cell in range(NUM_CELLS):
+        word_0, word_1 = placed_words(_U1, cell)
+        if (covered_0 & word_0) | (covered_1 & word_1):
+            word_0, word_1 = placed_words(_U1, int(CELLS_AFTER[symmetry, cell]))
+            quilt[player, 0] |= word_0
+            quilt[player, 1] |= word_1
+
+
+@kernel
+def turn_actions(states: States, counts: Integers, actions: Integers, own: Integers) -> Integers:
+    """What legal actions become when the quilts of the players to move are turned.
+
+    Args:
+        states: ``(n,)``, before or after :func:`turn_quilts`.
+        counts: ``(n,)``, actions of each state.
+        actions: ``(total,)``, state by state.
+        own: ``(n,)`` symmetries 0-7.
+
+    Returns:
+        ``(total,)``, in the same order.
+    """
+    turned = np.empty(len(actions), np.int64)
+    begin = 0
+    for i in range(len(states)):
+        for k in range(begin, begin + counts[i]):
+            turned[k] = _turn_action(states, i, actions[k], own[i])
+        begin += counts[i]
+    return turned
+
+
+@kernel
+def _turn_action(states: States, i: int, action: int, symmetry: int) -> int:
+    if action == ADVANCE:
+        return ADVANCE
+    if action >= FIRST_SPECIAL:
+        return FIRST_SPECIAL + int(CELLS_AFTER[symmetry, action - FIRST_SPECIAL])
+    slot, placement = divmod(action - FIRST_BUY, _SLOT_SIZE)
+    patch = states[i]["circle"][slot]
+    orientation, anchor = divmod(placement, NUM_CELLS)
+    return FIRST_BUY + slot * _SLOT_SIZE + int(_PLACEMENTS_AFTER[patch, symmetry, orientation, anchor])
+
+
+@kernel
+def reorder(
+    counts: Integers, actions: Integers, values: npt.NDArray[np.float32], order: Integers
+) -> npt.NDArray[np.float32]:
+    """Values of actions, in another order of these actions.
+
+    Args:
+        counts: ``(n,)``, actions of each state.
+        actions: ``(total,)``, state by state.
+        values: ``(total,)``, one for each of them.
+        order: ``(total,)``, the same actions within each state, in any order.
+
+    Returns:
+        ``(total,)``, the values of ``order``.
+    """
+    result, by_action = np.empty(len(values), np.float32), np.empty(NUM_ACTIONS, np.float32)
+    begin = 0
+    for count in counts:
+        for k in range(begin, begin + count):
+            by_action[actions[k]] = values[k]
+        for k in range(begin, begin + count):
+            result[k] = by_action[order[k]]
+        begin += count
+    return result

@@ -1,0 +1,1 @@
+"""AlphaZero with Gumbel root search (Danihelka et al. 2022)."""

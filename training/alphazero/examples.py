@@ -1,0 +1,53 @@
+"""What the learner learns from: states with a search's policy and the return that followed."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.patchwork.state import States
+
+
+class Examples(NamedTuple):
+    """``n`` searched decisions with ``total`` legal actions.
+
+    Attributes:
+        states: ``(n,)`` records.
+        counts: int64 ``(n,)``, legal actions of each.
+        policies: float16 ``(total,)``, the improved policies over the legal actions, state by state.
+        returns: float32 ``(n,)``, of the player to move.
+    """
+
+    states: States
+    counts: npt.NDArray[np.int64]
+    policies: npt.NDArray[np.float16]
+    returns: npt.NDArray[np.float32]
+
+    def policies_of(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """The policies of some examples one behind the other, float32."""
+        begins, counts = (np.cumsum(self.counts) - self.counts)[chosen], self.counts[chosen]
+        written = np.cumsum(counts) - counts
+        places = np.repeat(begins - written, counts) + np.arange(counts.sum())
+        return self.policies[places].astype(np.float32)
+
+
+class Window:
+    """The examples of the last ``size`` rollouts.
+
+    Attributes:
+        rollouts: Oldest first.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.rollouts: deque[Examples] = deque(maxlen=size)
+
+    def add(self, examples: Examples) -> None:
+        """Adds a rollout; the oldest one goes if the window is full."""
+        self.rollouts.append(examples)
+
+    def joined(self) -> Examples:
+        """All examples."""
+        return Examples(*(np.concatenate(arrays) for arrays in zip(*self.rollouts, strict=True)))

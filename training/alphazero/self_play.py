@@ -1,0 +1,140 @@
+"""Self-play in which every decision is searched."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents.evaluation import NetworkEvaluator
+from patchwork_env.agents.network import PatchworkNetwork
+from patchwork_env.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.search import GumbelSearch, SearchResult
+from training.advantages import Decisions, advantages
+from training.alphazero.examples import Examples
+from training.config import AlphaZero, Reward
+from training.crew import Crew
+from training.rewards import rewards_of_players
+
+
+class Part(NamedTuple):
+    """What one thread searches."""
+
+    search: GumbelSearch
+    states: States
+    seed: int
+
+
+class SearchedSelfPlay:
+    """Plays all games of a batch against oneself, with a search before every decision.
+
+    A turn with a single legal action is no decision: it is played without a search, and nothing is learned
+    from it. Games go on from one rollout to the next.
+
+    Args:
+        env: The games; neither masks nor observations are used.
+        config: How to search.
+        reward: What the game is worth.
+        crew: Shares the games of each turn.
+    """
+
+    def __init__(
+        self, env: SelfPlayVectorEnv, config: AlphaZero, reward: Reward, crew: Crew | None = None
+    ) -> None:
+        self.env = env
+        self.config = config
+        self.reward = reward
+        self._crew = crew or Crew()
+        self._dynamics = PatchworkDynamics(reward.outcome, reward.margin, reward.margin_scale)
+        self._searches = [self._new_search() for _ in range(self._crew.size)]
+
+    def _new_search(self) -> GumbelSearch:
+        return GumbelSearch(
+            self._dynamics,
+            self.config.simulations,
+            self.config.max_considered,
+            c_visit=self.config.c_visit,
+            c_scale=self.config.c_scale,
+            value_range=self._dynamics.value_range,
+        )
+
+    def collect(
+        self, network: PatchworkNetwork, turns: int, random: np.random.Generator
+    ) -> tuple[Examples, dict[str, float]]:
+        """Plays ``turns`` turns in every game.
+
+        Returns:
+            The searched decisions, and statistics of the games that ended.
+        """
+        env, shape = self.env, (turns, self.env.num_envs)
+        evaluator = NetworkEvaluator(network)
+        states = np.empty(shape, env.states.dtype)
+        players, searched = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
+        values = np.zeros(shape, np.float32)
+        winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
+        counts, policies = [], []
+        for t in range(turns):
+            states[t], players[t], searched[t] = env.states, env.current_players, env.counts > 1
+            actions = env.random_actions.copy()  # right where there is no choice
+            for result, own in self._search(evaluator, np.flatnonzero(searched[t]), random):
+                actions[own], values[t, own] = result.chosen, result.values
+                counts.append(result.counts)
+                policies.append(result.policy.astype(np.float16))
+            env.step(actions)
+            winners[t], scores[t] = env.winners, env.final_scores
+        rewards = rewards_of_players(self.reward, winners, scores)
+        last_players = env.current_players.copy()
+        last_values = self._values(evaluator, last_players)
+        decisions = Decisions(players, searched, values, rewards, winners >= 0, last_players, last_values)
+        returns = (advantages(decisions, 1.0, self.config.value_lambda) + values)[searched]
+        examples = Examples(states[searched], np.concatenate(counts), np.concatenate(policies), returns)
+        return examples, _statistics(winners, scores)
+
+    def _search(
+        self, evaluator: NetworkEvaluator, games: npt.NDArray[np.int64], random: np.random.Generator
+    ) -> list[tuple[SearchResult, npt.NDArray[np.int64]]]:
+        """Searches some games, a part of them in every thread; the results with the games they belong to."""
+        shares = [share for share in np.array_split(games, self._crew.size) if len(share)]
+        seeds = random.integers(2**63, size=len(shares))
+        parts = [
+            Part(search, self.env.states[share], int(seed))
+            for search, share, seed in zip(self._searches, shares, seeds, strict=False)
+        ]
+
+        def work(part: Part) -> SearchResult:
+            return part.search.run(part.states, evaluator, np.random.default_rng(part.seed))
+
+        return list(zip(self._crew.map(work, parts), shares, strict=True))
+
+    def _values(self, evaluator: NetworkEvaluator, players: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        """What these players expect of the games as they stand, float32 ``(n,)``.
+
+        Nothing was ever learned of turns without a choice: they are played on.
+        """
+        states = self.env.states.copy()
+        forced = np.flatnonzero(self.env.counts == 1)
+        played_on = states[forced]
+        self._dynamics.step(played_on, self.env.random_actions[forced])
+        states[forced] = played_on
+        finished = self._dynamics.finished(states)
+        values = np.empty(len(states), np.float32)  # of player 0
+        values[finished] = self._dynamics.returns(states[finished])
+        running = states[~finished]
+        if len(running):
+            signs = 1 - 2 * self._dynamics.players(running)
+            values[~finished] = evaluator(running).values * signs
+        return values * np.where(players == 0, np.float32(1), np.float32(-1))
+
+
+def _statistics(winners: npt.NDArray[np.int8], scores: npt.NDArray[np.int16]) -> dict[str, float]:
+    ends = winners >= 0
+    if not ends.any():
+        return {}
+    return {
+        "score": float(scores[ends].mean()),
+        "winners_score": float(scores[ends].max(-1).mean()),
+        "turns_per_game": float(winners.size / ends.sum()),
+    }

@@ -1,0 +1,119 @@
+"""A run of Gumbel AlphaZero: searched self-play, then learning from the last rollouts."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from patchwork_env.agents import Agent
+from patchwork_env.agents.checkpoint import write_policy
+from patchwork_env.agents.learned import LearnedAgent
+from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.planning import GumbelAgent
+from patchwork_env.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.patchwork.state import empty_states
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from training.alphazero.examples import Examples, Window
+from training.alphazero.learner import AlphaZeroLearner
+from training.alphazero.self_play import SearchedSelfPlay
+from training.config import RunConfig
+from training.crew import Crew
+from training.tensors import (
+    arrays_of_tensors,
+    names_of_parameters,
+    prefixed,
+    restore_optimizer,
+    tensors_of_arrays,
+    tensors_of_optimizer,
+    with_prefix,
+)
+from training.trainer import Trainer, TrainerState
+
+_EMPTY = Examples(empty_states(0), np.empty(0, np.int64), np.empty(0, np.float16), np.empty(0, np.float32))
+
+
+class AlphaZeroTrainer(Trainer):
+    """Trains a policy network by searched self-play.
+
+    Attributes:
+        network: Policy and value that learn.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        super().__init__(config)
+        torch.manual_seed(config.seed)
+        sizes, settings = config.network, config.alphazero
+        self.network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
+        self.network.to(torch.device(config.device))
+        self.env = SelfPlayVectorEnv(
+            settings.num_envs,
+            seed=config.seed,
+            special_patches=config.special_patches,
+            masks=False,
+            observations=False,
+        )
+        crew = Crew(config.threads)
+        self.self_play = SearchedSelfPlay(self.env, settings, config.reward, crew)
+        self.learner = AlphaZeroLearner(self.network, settings, crew)
+        self.window = Window(settings.window)
+        self.random = np.random.default_rng(config.seed)
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Turns in one rollout of all games."""
+        return self.config.alphazero.num_envs * self.config.alphazero.rollout_turns
+
+    def _iterate(self) -> dict[str, float]:
+        """One rollout and the learning from the window."""
+        began = time.perf_counter()
+        turns = self.config.alphazero.rollout_turns
+        examples, statistics = self.self_play.collect(self.network, turns, self.random)
+        self.window.add(examples)
+        collected = time.perf_counter()
+        losses = self.learner.update(self.window.joined(), self.progress, self.random)
+        learned = time.perf_counter()
+        return (
+            {f"games/{name}": value for name, value in statistics.items()}
+            | {f"losses/{name}": value for name, value in losses.items()}
+            | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
+        )
+
+    def agent(self) -> Agent:
+        """Plays the present policy with the search that the configuration gives evaluations."""
+        simulations, name = self.config.alphazero.evaluation_simulations, f"step {self.steps}"
+        if simulations == 0:
+            return LearnedAgent(self.network, name)
+        dynamics = PatchworkDynamics(**self.config.reward.model_dump())
+        return GumbelAgent(self.network, name, simulations=simulations, dynamics=dynamics)
+
+    def write_policy(self, folder: Path) -> None:
+        """See :meth:`Trainer.write_policy`."""
+        write_policy(folder, self.network, self.policy_info())
+
+    def state(self) -> TrainerState:
+        """See :meth:`Trainer.state`."""
+        optimizer = tensors_of_optimizer(self.learner.optimizer, names_of_parameters(self.network))
+        tensors = (
+            prefixed("network", self.network.state_dict())
+            | prefixed("optimizer", optimizer)
+            | prefixed("env", tensors_of_arrays(self.env.save()))
+        )
+        for number, examples in enumerate(self.window.rollouts):
+            tensors |= prefixed(f"rollout.{number}", tensors_of_arrays(examples._asdict()))
+        values = {"random": self.random.bit_generator.state, "rollouts": len(self.window.rollouts)}
+        return TrainerState(values, tensors)
+
+    def restore(self, state: TrainerState) -> None:
+        """See :meth:`Trainer.restore`."""
+        values, tensors = state
+        self.network.load_state_dict(with_prefix("network", tensors))
+        optimizer = with_prefix("optimizer", tensors)
+        restore_optimizer(self.learner.optimizer, names_of_parameters(self.network), optimizer)
+        self.env.restore(arrays_of_tensors(with_prefix("env", tensors), self.env.save()))
+        for number in range(values["rollouts"]):
+            arrays = with_prefix(f"rollout.{number}", tensors)
+            self.window.add(Examples(**arrays_of_tensors(arrays, _EMPTY._asdict())))
+        self.random.bit_generator.state = values["random"]
