@@ -21,6 +21,7 @@ from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation
 from patchwork_env.patchwork.options import check_at_least_one, check_seed, check_variant, seed_streams
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from training.config import Reward
+from training.rewards import rewards_of_players
 
 Indices = None | int | Iterable[int]
 Info = dict[str, Any]
@@ -71,8 +72,9 @@ class PatchworkVecEnv(VecEnv):
 
     Args:
         num_envs: Number of games, at least 1.
-        opponents: One or several: specs, agents or functions; see :func:`patchwork_env.agents.as_agent`.
-            Game ``i`` has opponent ``i // 2`` modulo their number; :meth:`set_opponents` says otherwise.
+        opponents: A spec, or a list of specs, agents and functions; see
+            :func:`patchwork_env.agents.as_agent`. Game ``i`` has opponent ``i // 2`` modulo their number;
+            :meth:`set_opponents` says otherwise.
         seed: ``0 ... 2**64 - 1``; None for fresh random games.
         reward: What the end of a game is worth to the learner.
         special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
@@ -85,7 +87,7 @@ class PatchworkVecEnv(VecEnv):
     def __init__(
         self,
         num_envs: int,
-        opponents: Opponent | Sequence[Opponent] = "random",
+        opponents: str | Sequence[Opponent] = "random",
         *,
         seed: int | None = None,
         reward: Reward | None = None,
@@ -96,7 +98,7 @@ class PatchworkVecEnv(VecEnv):
         self._reward = reward or Reward()
         self.states = empty_states(num_envs)
         self.seats = np.arange(num_envs) % NUM_PLAYERS
-        listed = opponents if isinstance(opponents, list | tuple) else [opponents]
+        listed = [opponents] if isinstance(opponents, str) else opponents
         self.set_opponents([as_agent(opponent) for opponent in listed])
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
@@ -186,8 +188,11 @@ class PatchworkVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """``render_mode`` or ``seat`` of some games, or ``action_masks`` to ask for by :meth:`env_method`."""
-        attributes = {"render_mode": [None] * len(self.states), "seat": self.seats.tolist()}
-        attributes["action_masks"] = list(self._masks) if hasattr(self, "_masks") else []
+        attributes: dict[str, list[Any]] = {
+            "render_mode": [None] * len(self.states),
+            "seat": self.seats.tolist(),
+            "action_masks": list(self._masks),
+        }
         if attr_name not in attributes:
             raise AttributeError(f"games have no {attr_name!r}; they have {', '.join(attributes)}")
         return [attributes[attr_name][game] for game in self._get_indices(indices)]
@@ -224,7 +229,7 @@ class PatchworkVecEnv(VecEnv):
 
     def take_finished(self) -> FinishedGames:
         """The games that have ended since the last call."""
-        finished = FinishedGames(*map(np.concatenate, zip(_NONE_FINISHED, *self._finished, strict=True)))
+        finished = FinishedGames._make(map(np.concatenate, zip(_NONE_FINISHED, *self._finished, strict=True)))
         self._finished.clear()
         return finished
 
@@ -234,7 +239,11 @@ class PatchworkVecEnv(VecEnv):
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on besides the opponents, for :meth:`restore`."""
-        arrays = {"states": self.states.view(np.uint8), "streams": self._streams, "lengths": self._lengths}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "states": self.states.view(np.uint8),
+            "streams": self._streams,
+            "lengths": self._lengths,
+        }
         return {name: array.copy() for name, array in arrays.items()}
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Observation:
@@ -256,7 +265,7 @@ class PatchworkVecEnv(VecEnv):
     # --- playing ------------------------------------------------------------------------------------------
 
     def _play_on(self) -> None:
-        """Plays all that is not the learner's decision; where a game ends, notes its result and begins anew."""
+        """Plays all that is not the learner's decision, and begins a new game where one ends."""
         while True:
             turns.play_forced(self.states)
             over = _listed(turns.list_over, self.states)
@@ -287,21 +296,21 @@ class PatchworkVecEnv(VecEnv):
         """Notes the results of games that are over."""
         outcomes, scores = np.zeros(self.num_envs), np.zeros((self.num_envs, NUM_PLAYERS), np.int16)
         turns.write_results(self.states, over, self.seats, False, outcomes, scores)
-        margins = np.clip((scores[:, 0] - scores[:, 1]) / self._reward.margin_scale, -1, 1)
-        rewards = self._reward.outcome * outcomes + self._reward.margin * margins
-        self._rewards[over], self._ends[over] = rewards[over], True
+        has_lost = (outcomes[over] < 0).astype(np.int8)
+        self._rewards[over] = rewards_of_players(self._reward, has_lost, scores[over])[:, 0]
+        self._ends[over] = True
         turns.write_views(self.states, over, self.seats, self._masks, self._observations)
         seconds = round(time.time() - self._created, 6)
         for game in over:
             self._infos[game] = {
                 "terminal_observation": self._observations[game].copy(),
-                "episode": {"r": float(rewards[game]), "l": int(self._lengths[game]), "t": seconds},
+                "episode": {"r": float(self._rewards[game]), "l": int(self._lengths[game]), "t": seconds},
                 "is_success": bool(outcomes[game] > 0),
                 "scores": scores[game].copy(),
                 "opponent": int(self.opponent_numbers[game]),
             }
-        finished = (self.states, self.seats, self.opponent_numbers, outcomes > 0, self._lengths)
-        self._finished.append(FinishedGames(*(array[over] for array in finished)))
+        games = FinishedGames(self.states, self.seats, self.opponent_numbers, outcomes > 0, self._lengths)
+        self._finished.append(FinishedGames._make(array[over] for array in games))
 
     def _begin(self, games: turns.Games) -> None:
         turns.restart_listed(self.states, games, self._streams, self._variant, NOBODY)

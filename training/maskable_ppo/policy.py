@@ -1,0 +1,135 @@
+"""MaskablePPO's own policy and rollout buffer, without the work on actions that are not legal.
+
+Both keep the algorithm and its results as they are: they are passed to ``MaskablePPO`` by the arguments that
+it has for them, and the weights are those of its ``MlpPolicy``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from torch import Tensor
+
+from patchwork_env.agents import ragged
+from patchwork_env.patchwork.actions import NUM_ACTIONS
+from training.crew import Crew
+from training.maskable_ppo.threads import in_parallel
+
+Masks = npt.NDArray[Any] | Tensor
+
+
+class LegalSoftmax(NamedTuple):
+    """The distribution over the legal actions of ``n`` states, ``total`` in all.
+
+    Attributes:
+        positions: int64 ``(total,)``, indices of the legal actions in the flattened masks.
+        log_probabilities: ``(total,)``, of these actions.
+        normalizers: ``(n,)``; logits less these are log-probabilities.
+        entropies: ``(n,)``, in nats.
+    """
+
+    positions: Tensor
+    log_probabilities: Tensor
+    normalizers: Tensor
+    entropies: Tensor
+
+
+def legal_softmax(logits: Tensor, masks: Tensor) -> LegalSoftmax:
+    """What ``MaskableCategorical`` computes, from the legal logits alone: a few percent of all.
+
+    Args:
+        logits: ``(n, actions)``.
+        masks: bool ``(n, actions)``, a legal action in every row.
+    """
+    positions = _true_positions(masks)
+    rows = positions // logits.shape[1]
+    legal = logits.reshape(-1).index_select(0, positions)
+    highest = legal.new_full((len(logits),), -torch.inf)
+    highest = highest.scatter_reduce(0, rows, legal.detach(), "amax")
+    centered = legal - highest.index_select(0, rows)
+    weights = centered.exp()
+    sums = torch.zeros_like(highest).index_add(0, rows, weights)
+    log_sums = sums.log()
+    entropies = log_sums - torch.zeros_like(highest).index_add(0, rows, weights * centered) / sums
+    return LegalSoftmax(positions, centered - log_sums.index_select(0, rows), highest + log_sums, entropies)
+
+
+def _true_positions(masks: Tensor) -> Tensor:
+    """Indices of the true entries of the flattened masks; on the CPU by NumPy, which is faster."""
+    if masks.device.type == "cpu":
+        return torch.from_numpy(np.flatnonzero(masks.numpy()))
+    return masks.flatten().nonzero().squeeze(1)
+
+
+class LegalMlpPolicy(MaskableActorCriticPolicy):
+    """``MlpPolicy`` of MaskablePPO, with the same results up to rounding.
+
+    Args:
+        crew: Shares the work on each batch.
+        parameters: See ``MaskableActorCriticPolicy``.
+    """
+
+    def __init__(self, *args: Any, crew: Crew | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._crew = crew or Crew()
+
+    def forward(
+        self, obs: Tensor, deterministic: bool = False, action_masks: Masks | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
+        if action_masks is None or deterministic:
+            return super().forward(obs, deterministic, action_masks)  # type: ignore[arg-type]
+        logits, values = self._logits_and_values(obs)
+        softmax = legal_softmax(logits, self._as_bool(action_masks))
+        actions = _draw(softmax)
+        return actions, values, _pick(logits, actions) - softmax.normalizers
+
+    def evaluate_actions(
+        self, obs: Tensor, actions: Tensor, action_masks: Masks | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Values ``(n, 1)``, log-probabilities ``(n,)`` of the actions, and entropies ``(n,)``."""
+        if action_masks is None:
+            return super().evaluate_actions(obs, actions, action_masks)
+        samples = (obs, actions, self._as_bool(action_masks))
+        results = in_parallel(self._crew, self._evaluate, list(self.parameters()), samples)
+        return cast(tuple[Tensor, Tensor, Tensor], results)
+
+    def _evaluate(self, obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        logits, values = self._logits_and_values(obs)
+        softmax = legal_softmax(logits, masks)
+        return values, _pick(logits, actions) - softmax.normalizers, softmax.entropies
+
+    def _logits_and_values(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+        features = cast(Tensor, self.extract_features(obs))  # for both networks, as in MlpPolicy
+        logits = self.action_net(self.mlp_extractor.forward_actor(features))
+        return logits, self.value_net(self.mlp_extractor.forward_critic(features))
+
+    def _as_bool(self, masks: Masks) -> Tensor:
+        return torch.as_tensor(masks, dtype=torch.bool, device=self.device)
+
+
+def _draw(softmax: LegalSoftmax) -> Tensor:
+    """Actions from the distribution; ``torch.multinomial`` would draw a random number for every action."""
+    counts = torch.bincount(softmax.positions // NUM_ACTIONS).cpu().numpy()
+    uniforms = torch.rand(len(counts), dtype=torch.float64).numpy()
+    chosen = ragged.sample(counts, softmax.log_probabilities.cpu().numpy(), uniforms)
+    return softmax.positions[torch.from_numpy(chosen)] % NUM_ACTIONS
+
+
+def _pick(logits: Tensor, actions: Tensor) -> Tensor:
+    return logits.gather(1, actions.long().unsqueeze(1)).squeeze(1)
+
+
+class BoolMaskBuffer(MaskableRolloutBuffer):
+    """MaskablePPO's rollout buffer with masks of one byte per action instead of four."""
+
+    def reset(self) -> None:
+        """Empties the buffer."""
+        super(MaskableRolloutBuffer, self).reset()  # its own would allocate the large masks
+        self.mask_dims = NUM_ACTIONS
+        self.action_masks = np.ones((self.buffer_size, self.n_envs, NUM_ACTIONS), np.bool_)

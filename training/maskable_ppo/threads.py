@@ -1,0 +1,58 @@
+"""Gradients of a batch by several threads, within one ordinary ``backward()``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from training.crew import Crew
+
+Evaluate = Callable[..., tuple[Tensor, ...]]
+
+
+def in_parallel(
+    crew: Crew, evaluate: Evaluate, parameters: list[Tensor], samples: Sequence[Tensor]
+) -> tuple[Tensor, ...]:
+    """``evaluate(*samples)``, forward and backward by a crew, each of which works on a part of the samples.
+
+    Args:
+        crew: Shares the work.
+        evaluate: Takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row for row.
+        parameters: The leaves that gradients go to.
+        samples: Tensors of one length.
+    """
+    if crew.size == 1 or not torch.is_grad_enabled():
+        return evaluate(*samples)
+    results: tuple[Tensor, ...] = _InParallel.apply(crew, evaluate, samples, *parameters)
+    return results
+
+
+class _InParallel(torch.autograd.Function):
+    """Keeps one graph per part; the engine of PyTorch would work on a single one with a single thread."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, crew: Crew, evaluate: Evaluate, samples: Sequence[Tensor], *parameters: Tensor
+    ) -> tuple[Tensor, ...]:
+        def work(part: Sequence[Tensor]) -> tuple[Tensor, ...]:
+            with torch.enable_grad():
+                return evaluate(*part)
+
+        parts = list(zip(*(tensor.tensor_split(crew.size) for tensor in samples), strict=True))
+        ctx.crew, ctx.parameters = crew, parameters
+        ctx.results = crew.map(work, parts)
+        return tuple(torch.cat(of_parts).detach() for of_parts in zip(*ctx.results, strict=True))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        def work(number: int) -> tuple[Tensor, ...]:
+            results = ctx.results[number]
+            return torch.autograd.grad(results, ctx.parameters, [split[number] for split in splits])
+
+        splits = [gradient.tensor_split(ctx.crew.size) for gradient in gradients]
+        of_parts = ctx.crew.map(work, range(ctx.crew.size))
+        sums = (torch.stack(parts).sum(0) for parts in zip(*of_parts, strict=True))
+        return (None, None, None, *sums)
