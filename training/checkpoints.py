@@ -5,6 +5,7 @@
                                        trainer.json, trainer.safetensors: what the run needs to go on
     RUN/final/                         the policy at the end of the run
     RUN/metrics.jsonl, RUN/events.*    the learning curves, as text and for TensorBoard
+    RUN/evaluations/                   figures and sample games of every evaluation
 
 Only the newest two checkpoints keep their trainer's files.
 """

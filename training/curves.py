@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from patchwork_env.patchwork.render import Frame
 from training.files import write_text
 from training.trainer import Trainer
 
@@ -40,6 +41,20 @@ class Curves:
         self._lines.write(json.dumps(line) + "\n")
         for name, value in metrics.items():
             self._writer.add_scalar(name, value, trainer.steps)
+
+    def add_text(self, name: str, text: str, steps: int) -> None:
+        """Shows Markdown in TensorBoard."""
+        self._writer.add_text(name, text, steps)
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """Shows a picture in TensorBoard; needs Pillow."""
+        self._writer.add_image(name, frame, steps, dataformats="HWC")
+
+    def draw_with_bounds(self, charts: dict[str, tuple[str, str, str]]) -> None:
+        """Has TensorBoard draw charts by title, each of a metric between two others, its bounds."""
+        self._writer.add_custom_scalars(
+            {"evaluation": {title: ["Margin", list(names)] for title, names in charts.items()}}
+        )
 
     def close(self) -> None:
         """Completes the files."""

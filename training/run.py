@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from training.checkpoints import save_checkpoint, save_final
 from training.curves import Curves
+from training.evaluations import SAMPLE_GAMES, Evaluations
 from training.matches import Result, play_matches
 from training.signals import Interruption, signals_interrupt, signals_wait
 from training.trainer import Trainer
@@ -29,6 +30,7 @@ class Run:
         self.config = trainer.config
         self.trainer = trainer
         self._curves = Curves(folder, trainer.steps)
+        self._evaluations = Evaluations(folder, trainer, self._curves)
 
     def execute(self) -> int:
         """Trains to the end or to a signal; returns the exit code."""
@@ -49,6 +51,7 @@ class Run:
     def _train(self) -> None:
         trainer = self.trainer
         with self._progress_bar() as bar:
+            self._evaluate_if_due(bar)  # a signal may have cut it short
             while not trainer.is_done:
                 # What is saved after a signal is never half an update.
                 with signals_wait():
@@ -59,8 +62,7 @@ class Run:
                     short: f"{metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics
                 }
                 bar.set_postfix(shown)
-                if trainer.iteration % self.config.evaluation.every == 0 and not trainer.is_done:
-                    self._evaluate(self.config.evaluation.games, bar)
+                self._evaluate_if_due(bar)
                 if trainer.iteration % self.config.checkpoint_every == 0:
                     save_checkpoint(self.folder, trainer)
         save_checkpoint(self.folder, trainer)
@@ -71,22 +73,31 @@ class Run:
         total, steps = self.config.total_steps, self.trainer.steps
         return tqdm(total=total, initial=steps, unit=" steps", unit_scale=True, mininterval=1)
 
+    def _evaluate_if_due(self, bar: Any) -> None:
+        trainer, config = self.trainer, self.config.evaluation
+        is_due = trainer.iteration > 0 and trainer.iteration % config.every == 0 and not trainer.is_done
+        if is_due and not self._evaluations.has(trainer.steps):
+            self._evaluate(config.games, bar)
+
     def _evaluate(self, games: int, bar: Any = None) -> list[Result]:
         """Plays the present policy against the fixed opponents."""
         trainer, results = self.trainer, []
         player = trainer.agent()
         for spec in self.config.evaluation.opponents:
+            variant = self.config.special_patches
             result = play_matches(
-                player, spec, games, self.config.seed, special_patches=self.config.special_patches
+                player, spec, games, self.config.seed, special_patches=variant, keep=SAMPLE_GAMES
             )
             results.append(result)
-            self._curves.add(trainer, {f"evaluation/win_rate_against_{spec}": result.win_rate})
             if bar is not None:
                 low, high = result.interval
                 bar.write(
                     f"step {trainer.steps:>10,}  {trainer.seconds / 60:5.1f} min  against {spec:<8} "
                     f"wins {result.win_rate:6.1%}  (95%: {low:.1%} to {high:.1%})"
                 )
+        if results:
+            with signals_wait():
+                self._evaluations.add(trainer, results)
         return results
 
     def _report(self, final: Path) -> None:

@@ -19,6 +19,7 @@ from patchwork_env.agents.checkpoint import load_policy
 from training import run as run_module
 from training import train
 from training.config import load_config
+from training.evaluations import read_evaluations
 from training.matches import play_matches
 
 ROOT = Path(__file__).parents[2]
@@ -87,6 +88,11 @@ def checkpoints_of(run):
     return sorted((run / "checkpoints").iterdir())
 
 
+def timeless(values):
+    """Metrics or figures without those that depend on the speed of the machine."""
+    return {k: v for k, v in values.items() if k != "minutes" and not k.startswith("time/")}
+
+
 def tensors_of(folder):
     """All tensors of a checkpoint's files, as bytes."""
     return {
@@ -115,6 +121,7 @@ def test_files_of_a_run(finished):
     for steps, names in ((384, policy), (768, policy | trainer), (1024, policy | trainer)):
         folder = f"checkpoints/step_{steps:010d}"
         expected |= {folder, *(f"{folder}/{name}" for name in names)}
+    expected |= {"evaluations", *(f"evaluations/step_{steps:010d}.json" for steps in (512, 1024))}
     assert files == events | expected
 
 
@@ -238,14 +245,12 @@ def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, run, caps
     assert names == [folder.name for folder in checkpoints_of(finished[1])]
     assert tensors_of(checkpoints_of(run)[-1]) == tensors_of(checkpoints_of(finished[1])[-1])
     assert tensors_of(run / "final") == tensors_of(finished[1] / "final")
-    timeless = [
-        [
-            {k: v for k, v in line.items() if k != "minutes" and not k.startswith("time/")}
-            for line in metrics_of(folder)
-        ]
-        for folder in (run, finished[1])
+    lines = [[timeless(line) for line in metrics_of(folder)] for folder in (run, finished[1])]
+    assert lines[0] == lines[1]  # and no line twice
+    evaluations = [
+        [timeless(evaluation) for evaluation in read_evaluations(folder)] for folder in (run, finished[1])
     ]
-    assert timeless[0] == timeless[1]  # and no line twice
+    assert evaluations[0] == evaluations[1]
     states = [
         json.loads((checkpoints_of(folder)[-1] / "trainer.json").read_text()) for folder in (run, finished[1])
     ]
@@ -332,17 +337,23 @@ def wait_for_iterations(run, process, number):
     raise AssertionError(f"the run does not get on; return code {process.poll()}")
 
 
-def test_signal_during_an_evaluation(config, tmp_path, monkeypatch, capsys):
+def test_signal_during_an_evaluation(config, finished, tmp_path, monkeypatch, capsys):
     def stop(*_, **__):
         os.kill(os.getpid(), SIGINT)
         raise AssertionError("the signal comes at once")
 
-    monkeypatch.setattr(run_module, "play_matches", stop)
-    handlers = [signal.getsignal(number) for number in (SIGINT, SIGTERM)]
-    assert train.main(["--config", str(config), "--run-dir", str(tmp_path / "run")]) == 130
-    assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
-    assert load_policy(checkpoints_of(tmp_path / "run")[-1])[1]["steps"] == 4 * STEPS_PER_ITERATION
+    run = tmp_path / "run"
+    with monkeypatch.context() as context:
+        context.setattr(run_module, "play_matches", stop)
+        handlers = [signal.getsignal(number) for number in (SIGINT, SIGTERM)]
+        assert train.main(["--config", str(config), "--run-dir", str(run)]) == 130
+        assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
+    assert load_policy(checkpoints_of(run)[-1])[1]["steps"] == 4 * STEPS_PER_ITERATION
     assert "stopped by SIGINT" in capsys.readouterr().out
+    assert not (run / "evaluations").exists()
+    assert train.main(["--resume", str(run)]) == 0  # and the evaluation is made up for
+    lines = [[timeless(line) for line in metrics_of(folder)] for folder in (run, finished[1])]
+    assert lines[0] == lines[1]
 
 
 # --- mistakes -----------------------------------------------------------------------------------------------

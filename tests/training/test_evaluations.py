@@ -1,0 +1,193 @@
+"""What a run keeps and shows of its evaluations."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from patchwork_env import agents
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.render import MissingExtraError, rgb_array
+from training import evaluations as evaluations_module
+from training.config import RunConfig
+from training.curves import Curves
+from training.evaluations import Evaluations, interval_metrics, metrics, read_evaluations
+from training.matches import play_matches
+from training.pictures import milestones, picture, position_after
+from training.results import AGENT, Result
+from training.trainer import Trainer
+
+OPPONENTS = ("random", "greedy")
+
+
+class Unlearning(Trainer):
+    """Never learns, and plays at random."""
+
+    steps_per_iteration = 100
+
+    def _iterate(self):
+        return {"losses/nothing": 0.0}
+
+    def agent(self):
+        return agents.load("random")
+
+    write_policy = state = restore = None
+
+
+@pytest.fixture
+def trainer() -> Trainer:
+    trainer = Unlearning(RunConfig(evaluation={"opponents": OPPONENTS}))
+    trainer.iterate()
+    trainer.seconds = 90.0
+    return trainer
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    return [play_matches("random", opponent, 8, keep=2) for opponent in OPPONENTS]
+
+
+def events_of(folder: Path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    accumulator = EventAccumulator(str(folder))
+    accumulator.Reload()
+    return accumulator
+
+
+def add(folder: Path, trainer: Trainer, *evaluations: list[Result]) -> Evaluations:
+    """Starts, or goes on with, a run, and adds evaluations an iteration apart."""
+    curves = Curves(folder, trainer.steps)
+    kept = Evaluations(folder, trainer, curves)
+    for number, results in enumerate(evaluations):
+        trainer.steps = 100 * (number + 1)
+        kept.add(trainer, results)
+    curves.close()
+    return kept
+
+
+def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, trainer, results) -> None:
+    add(tmp_path, trainer, results)
+    path = tmp_path / "evaluations" / "step_0000000100.json"
+    contents = json.loads(path.read_text())
+    assert [contents] == read_evaluations(tmp_path)
+    assert (contents["steps"], contents["iteration"], contents["minutes"]) == (100, 1, 1.5)
+    assert (contents["game"], contents["algorithm"]) == ("patchwork", "ppo")
+    assert "core" in contents["machine"]
+    assert contents["matches"] == [result.as_dict() for result in results]
+    played = [(result, i) for result in results for i in (0, 1)]
+    for sample, (result, i) in zip(contents["sample_games"], played, strict=True):
+        game = Game.from_notation(sample["notation"])
+        seat = int(result.games.seats[i])
+        assert game.is_over
+        assert sample["opponent"] == result.opponent
+        assert (sample["players"][seat], sample["players"][1 - seat]) == ("random", result.opponent)
+        assert sample["scores"] == list(game.scores())
+        assert sample["winner"] == game.winner()
+        assert (sample["winner"] == seat) == result.games.agent_wins[i]
+
+
+def test_metrics_are_the_figures_of_the_agent(results) -> None:
+    for result in results:
+        found = metrics(result)
+        rate, low, high = interval_metrics(result.opponent)
+        assert rate == f"evaluation/win_rate_against_{result.opponent}"
+        assert (found.pop(low), found.pop(rate), found.pop(high)) == (
+            result.interval[0],
+            result.win_rate,
+            result.interval[1],
+        )
+        figures = {**result.means(AGENT), "score_difference": result.score_difference}
+        figures["turns_per_game"] = result.as_dict()["turns_per_game"]
+        against = f"_against_{result.opponent}"
+        assert found == {f"evaluation_games/{name}{against}": value for name, value in figures.items()}
+
+
+def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, trainer, results) -> None:
+    add(tmp_path, trainer, results, results)
+    events = events_of(tmp_path)
+    expected = {name: value for result in results for name, value in metrics(result).items()}
+    assert set(events.Tags()["scalars"]) == set(expected)
+    for name, value in expected.items():
+        assert [(e.step, e.value) for e in events.Scalars(name)] == [
+            (100, pytest.approx(value)),
+            (200, pytest.approx(value)),
+        ]
+    lost = results[1].kept[0]  # greedy is the stronger one
+    texts = [
+        event.tensor_proto.string_val[0].decode() for event in events.Tensors("sample_game/text_summary")
+    ]
+    assert len(texts) == 2
+    assert lost.notation() in texts[0]
+    assert "random (player 0) against greedy (player 1)" in texts[0]
+    images = events.Images("sample_game")
+    assert [image.step for image in images] == [100, 200]
+    shown = np.array(Image.open(io.BytesIO(images[0].encoded_image_string)))
+    assert np.array_equal(shown, picture(lost, ("random", "greedy")))
+    layout = events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0]
+    assert all(name.encode() in layout for spec in OPPONENTS for name in interval_metrics(spec))
+
+
+def test_without_pillow_there_is_text_and_one_remark(tmp_path, trainer, results, monkeypatch, capsys) -> None:
+    def fail(*_):
+        raise MissingExtraError("Pillow is needed here: pip install patchwork-env[render]")
+
+    monkeypatch.setattr(evaluations_module, "picture", fail)
+    add(tmp_path, trainer, results, results)
+    assert capsys.readouterr().out.count("pip install patchwork-env[render]") == 1
+    tags = events_of(tmp_path).Tags()
+    assert tags["images"] == []
+    assert "sample_game/text_summary" in tags["tensors"]
+    assert len(read_evaluations(tmp_path)) == 2
+
+
+def test_results_without_games_have_figures_alone(tmp_path, trainer) -> None:
+    add(tmp_path, trainer, [play_matches("random", "random", 2)])
+    assert read_evaluations(tmp_path)[0]["sample_games"] == []
+    assert events_of(tmp_path).Tags()["images"] == []
+
+
+def test_resuming_drops_what_came_later(tmp_path, trainer, results) -> None:
+    add(tmp_path, trainer, results, results, results)
+    trainer.steps = 200
+    resumed = add(tmp_path, trainer)
+    assert [evaluation["steps"] for evaluation in read_evaluations(tmp_path)] == [100, 200]
+    assert [resumed.has(steps) for steps in (100, 200, 300)] == [True, True, False]
+    trainer.steps = 0
+    add(tmp_path, trainer)
+    assert read_evaluations(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "is damaged"), ("[]", "is damaged"), ('{"format": "x", "version": 1}', "is 'x', version 1; this")],
+)
+def test_files_that_are_none_are_named(tmp_path, text: str, message: str) -> None:
+    assert read_evaluations(tmp_path) == []
+    path = tmp_path / "evaluations" / "step_0000000001.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_evaluations(tmp_path)
+    assert str(path) in str(caught.value)
+
+
+def test_positions_of_a_game(results) -> None:
+    game = results[0].kept[0]
+    turns = len(game.history)
+    assert position_after(game, 0).history == ()
+    assert position_after(game, turns) == game
+    assert position_after(game, 7).history == game.history[:7]
+    assert [len(position.history) for position in milestones(game, 3)] == [
+        round(turns / 4),
+        round(turns / 2),
+        round(3 * turns / 4),
+    ]
+    frame = picture(game, ("one", "two"))
+    assert np.array_equal(frame[:608], rgb_array(game, 960, ("one", "two")))
+    assert np.array_equal(frame[608:, 320:640], rgb_array(milestones(game, 3)[1], 320, ("one", "two")))

@@ -1,0 +1,31 @@
+"""The machine that figures come from."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+from patchwork_env._team import usable_cores
+
+__all__ = ["describe_machine", "processor", "usable_cores"]
+
+
+def processor() -> str:
+    """The name of the processor, as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def describe_machine(device: str = "cpu") -> str:
+    """One line: the processor, the cores that this process may use, and the GPU if ``device`` is one."""
+    cores = usable_cores()
+    text = f"{processor()}, {cores} core{'s' * (cores > 1)}"
+    if device.startswith("cuda"):
+        import torch
+
+        text += f", {torch.cuda.get_device_name(device)}"
+    return text
