@@ -46,7 +46,7 @@ def rates(trainer: PpoTrainer, iterations: int) -> tuple[float, float]:
 def parts(trainer: PpoTrainer) -> dict[str, float]:
     """Seconds per iteration by what they are spent on."""
     ppo = trainer.config.ppo
-    rollout = trainer.self_play.collect(trainer.network, None, ppo.rollout_turns, trainer.random)
+    rollout = trainer.self_play.collect(trainer.network, [], ppo.rollout_turns, trainer.random)
     decisions = rollout.states[rollout.decisions.learning]
     acting = decisions[: ppo.num_envs]
     learning = decisions[: ppo.minibatch_size]

@@ -17,9 +17,10 @@ class Decisions(NamedTuple):
         players: uint8 ``(T, N)``, who moved.
         learning: bool ``(T, N)``, whether the move is a decision of the learner, whose value is known.
         values: float32 ``(T, N)``, the return that the mover expected.
-        rewards: float32 ``(T, N, 2)``, both players' rewards after the move.
+        rewards: float32 ``(T, N, 2)``, both players' rewards after the move; those of the last turn also say
+            how a game ended if nobody had a choice in it any more.
         ends: bool ``(T, N)``, whether the move ended its game.
-        last_players: uint8 ``(N,)``, who is to move after the rollout.
+        last_players: uint8 ``(N,)``, who has the first choice after the rollout.
         last_values: float32 ``(N,)``, the return that this player expects then.
     """
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,8 @@ import torch
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.patchwork import turns as kernels
+from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.advantages import Decisions
@@ -19,6 +21,18 @@ from training.config import Reward
 from training.crew import Crew
 from training.rewards import rewards_of_players
 from training.statistics import statistics_of_turns
+
+
+class LeagueResults(NamedTuple):
+    """Games against past selves that ended, ``k`` opponents.
+
+    Attributes:
+        wins: int64 ``(k,)``, those that the learner won.
+        games: int64 ``(k,)``, all of them.
+    """
+
+    wins: npt.NDArray[np.int64]
+    games: npt.NDArray[np.int64]
 
 
 @dataclass
@@ -30,6 +44,7 @@ class Rollout:
         actions: int64 ``(T, N)``.
         log_probabilities: float32 ``(T, N)``, of the actions when they were chosen.
         decisions: What advantages need.
+        league: Results against past selves.
         statistics: See :func:`~training.statistics.statistics_of_turns`; and the learner's win rate against
             past selves.
     """
@@ -38,29 +53,58 @@ class Rollout:
     actions: npt.NDArray[np.int64]
     log_probabilities: npt.NDArray[np.float32]
     decisions: Decisions
+    league: LeagueResults
     statistics: dict[str, float]
 
 
 class Choice:
-    """What a network chooses for a batch of states.
+    """What networks choose for a batch of states.
 
     Attributes:
-        actions: int64 ``(n,)``, drawn from the policy.
+        actions: int64 ``(n,)``, drawn from the policies.
         log_probabilities: float32 ``(n,)``, of the actions.
         values: float32 ``(n,)``.
+
+    Args:
+        networks: Whom to ask.
+        asked: int ``(n,)``, which network is asked about each state.
+        states: ``(n,)`` records, none of which is over.
+        random: Draws the actions.
+        crew: Shares the work.
     """
 
     def __init__(
-        self, network: PatchworkNetwork, states: States, random: np.random.Generator, crew: Crew
+        self,
+        networks: Sequence[PatchworkNetwork],
+        asked: npt.NDArray[np.integer[Any]],
+        states: States,
+        random: np.random.Generator,
+        crew: Crew,
     ) -> None:
-        parts = crew.map(partial(_evaluate, network), np.array_split(states, crew.size))
-        counts, actions, log_probabilities, self.values = map(np.concatenate, zip(*parts, strict=True))
-        chosen = ragged.sample(counts, log_probabilities, random.random(len(states)))
-        self.actions = actions[chosen]
-        self.log_probabilities = log_probabilities[chosen]
+        first, *others = (np.flatnonzero(asked == number) for number in range(len(networks)))
+        # The first network has most of the states: its share is divided, and the others' are dealt out.
+        parts = [(networks[0], rows) for rows in np.array_split(first, crew.size)]
+        parts += [part for part in zip(networks[1:], others, strict=True) if len(part[1])]
+
+        def work(share: Sequence[tuple[PatchworkNetwork, npt.NDArray[np.int64]]]) -> list[_Evaluation]:
+            return [_evaluate(network, states[rows]) for network, rows in share]
+
+        shares = [parts[member :: crew.size] for member in range(crew.size)]
+        rows = np.concatenate([rows for share in shares for _, rows in share])
+        evaluations = [evaluation for share in crew.map(work, shares) for evaluation in share]
+        counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
+        chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
+        self.actions = np.empty(len(states), np.int64)
+        self.log_probabilities, self.values = np.empty((2, len(states)), np.float32)
+        self.actions[rows] = actions[chosen]
+        self.log_probabilities[rows] = log_probabilities[chosen]
+        self.values[rows] = values
 
 
-def _evaluate(network: PatchworkNetwork, states: States) -> tuple[npt.NDArray[Any], ...]:
+_Evaluation = tuple[npt.NDArray[Any], ...]
+
+
+def _evaluate(network: PatchworkNetwork, states: States) -> _Evaluation:
     """Numbers of legal actions, these actions, their log-probabilities, and values."""
     inputs, legal = encode(states)
     with torch.inference_mode():
@@ -69,14 +113,14 @@ def _evaluate(network: PatchworkNetwork, states: States) -> tuple[npt.NDArray[An
 
 
 class SelfPlay:
-    """Plays the learner in all games of a batch; in the last ones against a past self.
+    """Plays the learner in all games of a batch; in the last ones against past selves.
 
     A turn with a single legal action is no decision: nobody is asked, and nothing is learned from it.
 
     Args:
         env: The games; neither masks nor observations are used.
         reward: What the game is worth.
-        league_fraction: Fraction of the games that is played against a past self, if there is one.
+        league_fraction: Fraction of the games that is played against past selves, if there are any.
         crew: Shares the work on each turn.
     """
 
@@ -87,13 +131,13 @@ class SelfPlay:
         self.reward = reward
         self._crew = crew or Crew()
         games = np.arange(env.num_envs)
-        self._is_league_game = games >= env.num_envs - round(league_fraction * env.num_envs)
-        self._learner_seats = (games % 2).astype(np.uint8)
+        self._league_game = games - (env.num_envs - round(league_fraction * env.num_envs))
+        self._learner_seats = (games % NUM_PLAYERS).astype(np.uint8)
 
     def collect(
         self,
         learner: PatchworkNetwork,
-        past_self: PatchworkNetwork | None,
+        past_selves: Sequence[PatchworkNetwork],
         turns: int,
         random: np.random.Generator,
     ) -> Rollout:
@@ -101,45 +145,91 @@ class SelfPlay:
 
         Args:
             learner: Plays all games that are not league games, and one seat of these.
-            past_self: Plays the other seat of the league games; None if there is none yet.
+            past_selves: Play the other seats of the league games, which they have in equal parts.
             turns: At least 1.
             random: Draws the moves.
         """
         env, shape = self.env, (turns, self.env.num_envs)
+        opponents = self._opponents(len(past_selves))
         states = np.empty(shape, env.states.dtype)
         actions = np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
         players, learning = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
-        winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
+        winners, scores = np.empty(shape, np.int8), np.empty((*shape, NUM_PLAYERS), np.int16)
         for t in range(turns):
             states[t], players[t] = env.states, env.current_players
-            has_choice = env.counts > 1
+            asked = np.where(env.current_players == self._learner_seats, 0, opponents)
+            choosing = np.flatnonzero(env.counts > 1)
             actions[t] = env.random_actions  # right where there is no choice
-            learning[t] = has_choice & self._learner_moves(past_self)
-            mine = np.flatnonzero(learning[t])
-            choice = Choice(learner, env.states[mine], random, self._crew)
-            actions[t, mine] = choice.actions
-            log_probabilities[t, mine], values[t, mine] = choice.log_probabilities, choice.values
-            theirs = np.flatnonzero(has_choice & ~learning[t])
-            if past_self is not None and len(theirs):
-                actions[t, theirs] = Choice(past_self, env.states[theirs], random, self._crew).actions
+            choice = Choice(
+                (learner, *past_selves), asked[choosing], env.states[choosing], random, self._crew
+            )
+            actions[t, choosing] = choice.actions
+            learning[t] = (env.counts > 1) & (asked == 0)
+            mine = learning[t, choosing]
+            log_probabilities[t, learning[t]] = choice.log_probabilities[mine]
+            values[t, learning[t]] = choice.values[mine]
             env.step(actions[t])
             winners[t], scores[t] = env.winners, env.final_scores
-        ends = winners >= 0
-        last_values = Choice(learner, env.states, random, self._crew).values
-        rewards, last_players = rewards_of_players(self.reward, winners, scores), env.current_players.copy()
-        decisions = Decisions(players, learning, values, rewards, ends, last_players, last_values)
-        statistics = statistics_of_turns(states, actions) | self._statistics(winners, past_self is not None)
-        return Rollout(states, actions, log_probabilities, decisions, statistics)
+        rewards = rewards_of_players(self.reward, winners, scores)
+        outlook = self._look_ahead(learner, random)
+        rewards[-1] += outlook.rewards
+        decisions = Decisions(
+            players, learning, values, rewards, winners >= 0, outlook.players, outlook.values
+        )
+        league = self._league_results(winners, opponents, len(past_selves))
+        statistics = statistics_of_turns(states, actions)
+        if league.games.any():
+            statistics["win_rate_against_past_self"] = float(league.wins.sum() / league.games.sum())
+        return Rollout(states, actions, log_probabilities, decisions, league, statistics)
 
-    def _learner_moves(self, past_self: PatchworkNetwork | None) -> npt.NDArray[np.bool_]:
-        if past_self is None:
-            return np.ones(self.env.num_envs, np.bool_)
-        return ~self._is_league_game | (self.env.current_players == self._learner_seats)
+    def _opponents(self, count: int) -> npt.NDArray[np.int64]:
+        """Who has the other seat in each game: 0 the learner, else one more than the past self's number."""
+        if count == 0:
+            return np.zeros(self.env.num_envs, np.int64)
+        # Two neighbors have the same opponent, and the learner one seat and the other.
+        return np.where(self._league_game >= 0, 1 + self._league_game // NUM_PLAYERS % count, 0)
 
-    def _statistics(self, winners: npt.NDArray[np.int8], league: bool) -> dict[str, float]:
-        league_ends = (winners >= 0) & self._is_league_game
-        if not (league and league_ends.any()):
-            return {}
-        learner_wins = winners == self._learner_seats
-        return {"win_rate_against_past_self": float(learner_wins[league_ends].mean())}
+    def _look_ahead(self, learner: PatchworkNetwork, random: np.random.Generator) -> _Outlook:
+        """What the games are worth behind the rollout.
+
+        Values are trained where there is a choice, and only there they are read: turns without one are played
+        on, in a copy. A game that they end has its result.
+        """
+        states = self.env.states.copy()
+        kernels.play_forced(states)
+        over = np.empty(len(states), np.int64)
+        over = over[: kernels.list_over(states, over)]
+        outcomes, scores = np.zeros(len(states)), np.zeros((len(states), NUM_PLAYERS), np.int16)
+        kernels.write_results(states, over, np.zeros(len(states), np.int64), False, outcomes, scores)
+        winners = np.full(len(states), -1, np.int8)
+        winners[over] = outcomes[over] < 0
+        going_on = np.flatnonzero(winners < 0)
+        values = np.zeros(len(states), np.float32)
+        asked = np.zeros(len(going_on), np.int64)
+        values[going_on] = Choice((learner,), asked, states[going_on], random, self._crew).values
+        return _Outlook(
+            states["current_player"].copy(), values, rewards_of_players(self.reward, winners, scores)
+        )
+
+    def _league_results(
+        self, winners: npt.NDArray[np.int8], opponents: npt.NDArray[np.int64], count: int
+    ) -> LeagueResults:
+        ends = (winners >= 0) & (opponents > 0)
+        numbers = np.broadcast_to(opponents - 1, winners.shape)
+        wins = ends & (winners == self._learner_seats)
+        return LeagueResults(*(np.bincount(numbers[which], minlength=count) for which in (wins, ends)))
+
+
+class _Outlook(NamedTuple):
+    """What ``N`` games are worth behind a rollout.
+
+    Attributes:
+        players: uint8 ``(N,)``, who has the next choice.
+        values: float32 ``(N,)``, what this player expects; 0 where the game will have ended.
+        rewards: float32 ``(N, 2)``, both players' of games that will have ended before.
+    """
+
+    players: npt.NDArray[np.uint8]
+    values: npt.NDArray[np.float32]
+    rewards: npt.NDArray[np.float32]

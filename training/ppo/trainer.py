@@ -52,7 +52,7 @@ class PpoTrainer(Trainer):
         crew = Crew(config.threads)
         self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, crew)
         self.learner = PpoLearner(self.network, config.ppo, crew)
-        self.pool = Pool(config.league.size)
+        self.pool: Pool[PatchworkNetwork] = Pool(config.league)
         self.random = np.random.default_rng(config.seed)
 
     @property
@@ -63,8 +63,9 @@ class PpoTrainer(Trainer):
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from it."""
         config, began = self.config, time.perf_counter()
-        past_self = self.pool.draw(self.random)
-        rollout = self.self_play.collect(self.network, past_self, config.ppo.rollout_turns, self.random)
+        past_selves = self.pool.draw(self.random)
+        rollout = self.self_play.collect(self.network, past_selves, config.ppo.rollout_turns, self.random)
+        self.pool.record(*rollout.league)
         collected = time.perf_counter()
         losses = self.learner.update(rollout, self.progress, self.random)
         learned = time.perf_counter()
@@ -72,6 +73,7 @@ class PpoTrainer(Trainer):
             self.pool.add(self.network)
         return (
             {f"games/{name}": value for name, value in rollout.statistics.items()}
+            | {f"league/{name}": value for name, value in self.pool.statistics().items()}
             | {f"losses/{name}": value for name, value in losses.items()}
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
         )
@@ -92,17 +94,14 @@ class PpoTrainer(Trainer):
             | prefixed("optimizer", optimizer)
             | prefixed("env", tensors_of_arrays(self.env.save()))
         )
-        for number, snapshot in enumerate(self.pool.snapshots):
-            tensors |= prefixed(f"snapshot.{number}", snapshot.state_dict())
-        values = {"random": self.random.bit_generator.state, "snapshots": len(self.pool.snapshots)}
-        return TrainerState(values, tensors)
+        league = self.pool.state()
+        values = {"random": self.random.bit_generator.state, "league": league.values}
+        return TrainerState(values, tensors | prefixed("league", league.tensors))
 
     def restore(self, state: TrainerState) -> None:
         """See :meth:`Trainer.restore`."""
         values, tensors = state
-        for number in range(values["snapshots"]):
-            self.network.load_state_dict(with_prefix(f"snapshot.{number}", tensors))
-            self.pool.add(self.network)
+        self.pool.restore(values["league"], with_prefix("league", tensors), self.network)
         self.network.load_state_dict(with_prefix("network", tensors))
         optimizer = with_prefix("optimizer", tensors)
         restore_optimizer(self.learner.optimizer, names_of_parameters(self.network), optimizer)

@@ -12,7 +12,7 @@ from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.advantages import advantages
 from training.config import Ppo, Reward, Schedule
-from training.league import Pool
+from training.crew import Crew
 from training.ppo.learner import PpoLearner
 from training.ppo.rollout import SelfPlay
 from training.trainer import DivergenceError
@@ -30,10 +30,10 @@ def make_network(seed=0, advance=0.0):
     return network
 
 
-def collect(league_fraction=0.0, past_self=None, learner=None, turns=TURNS):
+def collect(league_fraction=0.0, past_selves=(), learner=None, turns=TURNS):
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
     self_play = SelfPlay(env, REWARD, league_fraction)
-    return self_play.collect(learner or make_network(), past_self, turns, np.random.default_rng(1))
+    return self_play.collect(learner or make_network(), past_selves, turns, np.random.default_rng(1))
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +56,9 @@ def test_rollout_is_what_was_played(rollout):
             assert decisions.learning[turn, i] == (len(game.legal_actions()) > 1)
             game.play(rollout.actions[turn, i])
             assert decisions.ends[turn, i] == game.is_over
-            assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
+            if turn < TURNS - 1:
+                assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
             ended += game.is_over
-        assert decisions.last_players[i] == game.current_player or game.is_over
     assert ended >= GAMES
 
 
@@ -98,7 +98,7 @@ def test_statistics(rollout):
 
 def test_league_games_have_the_past_self_in_one_seat():
     # The past self always advances and the learner never does if it can buy.
-    rollout = collect(0.5, make_network(1, advance=50.0), make_network(0, advance=-50.0))
+    rollout = collect(0.5, [make_network(1, advance=50.0)], make_network(0, advance=-50.0))
     decisions, league_games = rollout.decisions, np.arange(GAMES) >= GAMES // 2
     seats = []
     for i in range(GAMES):
@@ -124,6 +124,72 @@ def test_league_games_have_the_past_self_in_one_seat():
     assert rollout.statistics["win_rate_against_past_self"] == pytest.approx(wins)
 
 
+def test_several_past_selves_share_the_league_games():
+    """Networks that always advance and that never do, so that their moves tell them apart."""
+    never, always = make_network(0, advance=-50.0), make_network(1, advance=50.0)
+    rollout = collect(2 / 3, [never, always], never)
+    seats = {i: set() for i in range(GAMES)}
+    for turn, i in np.argwhere(~rollout.decisions.learning):
+        game = Game.from_state(rollout.states[turn], i)
+        if len(game.legal_actions()) > 1 and not game.pending_special:
+            seats[i].add((game.current_player, rollout.actions[turn, i] == ADVANCE))
+    # Games 4 to 11 are league games; neighbors have the same past self, and the learner both seats.
+    expected = [{(1 - i % 2, i // 2 % 2 == 1)} for i in range(4, GAMES)]
+    assert [seats[i] for i in range(GAMES)] == [set()] * 4 + expected
+    wins, games = np.zeros(2, int), np.zeros(2, int)
+    for turn, i in np.argwhere(rollout.decisions.ends[:, 4:]):
+        wins[i // 2 % 2] += rollout.decisions.rewards[turn, 4 + i, i % 2] > 0
+        games[i // 2 % 2] += 1
+    assert rollout.league.wins.tolist() == wins.tolist()
+    assert rollout.league.games.tolist() == games.tolist()
+    assert games.min() > 0
+    assert rollout.statistics["win_rate_against_past_self"] == wins.sum() / games.sum()
+
+
+def test_threads_do_not_change_who_plays():
+    """Networks that are sure of their moves, so that rounding has no say."""
+    networks = [make_network(number, advance=(-1) ** number * 50.0) for number in range(4)]
+    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
+    shared = SelfPlay(env, REWARD, 0.5, Crew(3)).collect(
+        networks[0], networks[1:], 20, np.random.default_rng(1)
+    )
+    alone = collect(0.5, networks[1:], networks[0], turns=20)
+    assert shared.actions.tolist() == alone.actions.tolist()
+    assert shared.decisions.learning.tolist() == alone.decisions.learning.tolist()
+
+
+def test_behind_the_rollout_forced_turns_are_played_on():
+    """Values are read where they are trained; a game that ends without another choice has its result."""
+    network, kinds = make_network(advance=-3.0), []
+    for turns in range(38, 42):
+        rollout = collect(learner=network, turns=turns)
+        decisions = rollout.decisions
+        for i in range(GAMES):
+            game = Game.from_state(rollout.states[-1], i)
+            game.play(rollout.actions[-1, i])
+            if game.is_over:
+                kinds.append("over")
+                assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
+                continue
+            forced = 0
+            while len(game.legal_actions()) == 1:
+                game.play(game.legal_actions()[0])
+                forced += 1
+            kinds.append(("decided" if game.is_over else "forced") if forced else "free")
+            assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
+            assert not decisions.ends[-1, i]
+            expected = 0.0 if game.is_over else value_of(network, game)
+            assert decisions.last_values[i] == pytest.approx(expected, abs=1e-5)
+            assert game.is_over or decisions.last_players[i] == game.current_player
+    assert set(kinds) == {"over", "decided", "forced", "free"}
+
+
+def value_of(network, game):
+    inputs, _ = encode(game.state)
+    with torch.inference_mode():
+        return network(inputs).values.item()
+
+
 def test_without_past_selves_league_games_are_self_play():
     assert collect(1.0).decisions.learning.tolist() == collect(0.0).decisions.learning.tolist()
 
@@ -132,30 +198,11 @@ def test_single_game_all_against_past_selves():
     """Turns in which nobody is asked, or the past self alone, are no obstacle."""
     env = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False)
     network = make_network()
-    rollout = SelfPlay(env, REWARD, 1.0).collect(network, make_network(1), 60, np.random.default_rng(1))
+    rollout = SelfPlay(env, REWARD, 1.0).collect(network, [make_network(1)], 60, np.random.default_rng(1))
     assert 0 < rollout.decisions.learning.sum() < 50
     assert PpoLearner(network, Ppo()).update(rollout, 0.0, np.random.default_rng(0))
     rollout.decisions.learning[:] = False
     assert PpoLearner(network, Ppo()).update(rollout, 0.0, np.random.default_rng(0)) == {}
-
-
-# --- past selves --------------------------------------------------------------------------------------------
-
-
-def test_pool_keeps_the_last_copies():
-    pool, network, random = Pool(3), make_network(), np.random.default_rng(0)
-    assert pool.draw(random) is None
-    for number in range(5):
-        with torch.no_grad():
-            network.value.bias.fill_(number)
-        pool.add(network)
-    with torch.no_grad():
-        network.value.bias.fill_(-1)
-    assert [snapshot.value.bias.item() for snapshot in pool.snapshots] == [2, 3, 4]
-    assert not any(parameter.requires_grad for parameter in pool.snapshots[0].parameters())
-    assert all(parameter.requires_grad for parameter in network.parameters())
-    drawn = [pool.draw(random).value.bias.item() for _ in range(60)]
-    assert set(drawn) == {2, 3, 4}
 
 
 # --- learning -----------------------------------------------------------------------------------------------

@@ -1,0 +1,177 @@
+"""The pool of past selves: what it keeps, whom it draws, and that it can be saved. Any network will do."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from training.config import League
+from training.league import Pool
+
+
+def make_pool(**settings):
+    return Pool(League(**{"size": 3, "opponents": 1} | settings))
+
+
+def fill(pool, number):
+    """Adds copies of one network, whose bias counts them."""
+    network = nn.Linear(2, 1)
+    for count in range(number):
+        with torch.no_grad():
+            network.bias.fill_(count)
+        pool.add(network)
+    with torch.no_grad():
+        network.bias.fill_(-1)
+    return network
+
+
+def shares_of_draws(pool, draws=4000):
+    """How often each snapshot becomes the opponent."""
+    random, drawn = np.random.default_rng(0), []
+    for _ in range(draws):
+        pool.draw(random)
+        drawn += pool.opponents
+    return {number: drawn.count(number) / len(drawn) for number in pool.snapshots}
+
+
+def play(pool, wins_of_100):
+    """Has the learner win some of 100 games against each snapshot in turn, many times."""
+    for _ in range(200):
+        for number, wins in wins_of_100.items():
+            pool.opponents = [number]
+            pool.record([wins], [100])
+
+
+def test_an_empty_pool_has_nobody():
+    pool = make_pool()
+    assert pool.draw(np.random.default_rng(0)) == []
+    assert pool.statistics() == {}
+    pool.record([], [])
+
+
+def test_the_last_copies_are_kept():
+    pool = make_pool()
+    network = fill(pool, 5)
+    assert {number: snapshot.bias.item() for number, snapshot in pool.snapshots.items()} == {2: 2, 3: 3, 4: 4}
+    assert not any(parameter.requires_grad for parameter in pool.snapshots[2].parameters())
+    assert not pool.snapshots[2].training
+    assert all(parameter.requires_grad for parameter in network.parameters())
+    assert network.training
+
+
+def test_draws_are_by_choice():
+    """Vinyals et al. 2019: weights (1 - p)^2 and p (1 - p) of the win rates p."""
+    rates = {0: 0.9, 1: 0.5, 2: 0.2}
+    for choice, weights in (
+        ("uniform", [1, 1, 1]),
+        ("hard", [0.01, 0.25, 0.64]),
+        ("even", [0.09, 0.25, 0.16]),
+    ):
+        pool = make_pool(choice=choice, half_life=1000)
+        fill(pool, 3)
+        play(pool, {number: 100 * rate for number, rate in rates.items()})
+        assert list(pool.win_rates().values()) == pytest.approx(list(rates.values()), abs=0.005)
+        expected = dict(enumerate(np.array(weights) / sum(weights)))
+        assert shares_of_draws(pool) == pytest.approx(expected, abs=0.03)
+
+
+def test_new_snapshots_are_even():
+    pool = make_pool()
+    fill(pool, 2)
+    assert pool.win_rates() == {0: 0.5, 1: 0.5}
+    pool.opponents = [1]
+    pool.record([7], [10])
+    assert pool.win_rates() == {0: 0.5, 1: 0.6}  # 10 games that nobody played, half of them won
+
+
+def test_results_fade():
+    pool = make_pool(half_life=2)
+    fill(pool, 1)
+    pool.opponents = [0]
+    pool.record([0], [40])
+    before = pool.win_rates()[0]
+    assert before == pytest.approx(5 / 50)
+    for _ in range(4):  # two half-lives without a game: 40 games count as 10
+        pool.record([0], [0])
+    assert pool.win_rates()[0] == pytest.approx(5 / 20)
+
+
+def test_results_of_a_snapshot_that_has_gone_are_dropped():
+    pool = make_pool(size=1)
+    fill(pool, 1)
+    pool.draw(np.random.default_rng(0))
+    assert pool.opponents == [0]
+    fill(pool, 1)
+    pool.record([3], [3])
+    assert pool.win_rates() == {1: 0.5}
+
+
+def test_opponents_differ_and_stay_for_a_while():
+    pool, random = make_pool(size=8, opponents=3), np.random.default_rng(0)
+    fill(pool, 8)
+    pool.draw(random)
+    for turn in range(1, 40):
+        before = pool.opponents.copy()
+        policies = pool.draw(random)
+        assert [policy.bias.item() for policy in policies] == pool.opponents
+        assert len(set(pool.opponents)) == 3
+        changed = [place for place in range(3) if pool.opponents[place] != before[place]]
+        assert changed in ([], [turn % 3])  # each place in its turn
+
+
+def test_there_are_as_many_opponents_as_there_can_be():
+    pool, random = make_pool(opponents=2), np.random.default_rng(0)
+    fill(pool, 1)
+    assert len(pool.draw(random)) == 1
+    fill(pool, 1)
+    assert len(pool.draw(random)) == 2
+    assert set(pool.opponents) == {0, 1}
+    fill(pool, 3)  # all that were there have gone
+    pool.draw(random)
+    assert set(pool.opponents) <= set(pool.snapshots) == {2, 3, 4}
+
+
+def test_statistics():
+    pool = make_pool(half_life=1000)
+    fill(pool, 2)
+    play(pool, {0: 90, 1: 40})
+    statistics = pool.statistics()
+    assert statistics["snapshots"] == 2
+    assert statistics["mean_win_rate"] == pytest.approx(0.65, abs=0.01)
+    assert statistics["lowest_win_rate"] == pytest.approx(0.40, abs=0.01)
+
+
+def test_a_restored_pool_goes_on_alike():
+    pool, random = make_pool(size=4, opponents=2), np.random.default_rng(0)
+    network = fill(pool, 6)
+    for _ in range(5):
+        pool.draw(random)
+        pool.record([3, 1], [4, 4])
+    values, tensors = pool.state()
+    other = make_pool(size=4, opponents=2)
+    other.restore(json.loads(json.dumps(values)), tensors, network)
+    assert network.bias.item() == -1
+    randoms = [np.random.default_rng(1), np.random.default_rng(1)]
+    for _ in range(10):
+        for each, generator in zip((pool, other), randoms, strict=True):
+            each.draw(generator)
+            each.record([2, 2], [5, 3])
+            each.add(network)
+        assert pool.opponents == other.opponents
+        assert pool.win_rates() == other.win_rates()
+    assert pool.state().values == other.state().values
+    for number, snapshot in pool.snapshots.items():
+        assert torch.equal(snapshot.weight, other.snapshots[number].weight)
+
+
+def test_a_damaged_state_is_refused():
+    pool = make_pool()
+    network = fill(pool, 2)
+    values, tensors = pool.state()
+    tensors.pop("1.bias")
+    with pytest.raises(RuntimeError, match="bias"):
+        make_pool().restore(values, tensors, network)
