@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.agents.ragged import legal_lists
+from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, reorder, turn_actions, turn_quilts
 from training.alphazero.examples import Examples
 from training.config import AlphaZero
 from training.crew import Crew
@@ -54,14 +56,29 @@ class AlphaZeroLearner:
         metrics = []
         for _ in range(self.config.updates):
             chosen = random.choice(len(examples.states), size, replace=False, shuffle=False)
-            metrics.append(descend(self.optimizer, losses, chosen, self._crew, self.config.max_gradient_norm))
+            symmetries = random.integers(NUM_SYMMETRIES, size=(size, 2))
+            samples = np.column_stack([chosen, symmetries])
+            metrics.append(
+                descend(self.optimizer, losses, samples, self._crew, self.config.max_gradient_norm)
+            )
         return means(metrics)
 
-    def _losses(self, examples: Examples, chosen: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        """The loss, its terms and diagnostics, means over the chosen examples."""
-        device, number = self.network.device, len(chosen)
-        inputs, _ = encode(examples.states[chosen])
-        policies = torch.from_numpy(examples.policies_of(chosen)).to(device)
+    def _losses(self, examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+        """The loss, its terms and diagnostics, means over the samples.
+
+        Args:
+            examples: What there is to learn from.
+            samples: ``(n, 3)``: the index of an example, and how to turn the quilts of the player to move and
+                of the opponent.
+        """
+        device, number = self.network.device, len(samples)
+        chosen, own, other = np.ascontiguousarray(samples.T)
+        states, counts = examples.states[chosen], examples.counts[chosen]
+        actions = turn_actions(states, counts, legal_lists(states).actions, own)
+        turn_quilts(states, own, other)
+        inputs, legal = encode(states)
+        targets = reorder(counts, actions, examples.policies_of(chosen), legal.actions)
+        policies = torch.from_numpy(targets).to(device)
         returns = torch.from_numpy(examples.returns[chosen]).to(device)
         output = self.network(inputs.to(device))
         policy_loss = -(policies * output.log_probabilities).sum() / number

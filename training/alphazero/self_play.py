@@ -18,6 +18,7 @@ from training.alphazero.examples import Examples
 from training.config import AlphaZero, Reward
 from training.crew import Crew
 from training.rewards import rewards_of_players
+from training.statistics import statistics_of_turns
 
 
 class Part(NamedTuple):
@@ -73,17 +74,17 @@ class SearchedSelfPlay:
         evaluator = NetworkEvaluator(network)
         states = np.empty(shape, env.states.dtype)
         players, searched = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
-        values = np.zeros(shape, np.float32)
+        actions, values = np.empty(shape, np.int64), np.zeros(shape, np.float32)
         winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
         counts, policies = [], []
         for t in range(turns):
             states[t], players[t], searched[t] = env.states, env.current_players, env.counts > 1
-            actions = env.random_actions.copy()  # right where there is no choice
+            actions[t] = env.random_actions  # right where there is no choice
             for result, own in self._search(evaluator, np.flatnonzero(searched[t]), random):
-                actions[own], values[t, own] = result.chosen, result.values
+                actions[t, own], values[t, own] = result.chosen, result.values
                 counts.append(result.counts)
                 policies.append(result.policy.astype(np.float16))
-            env.step(actions)
+            env.step(actions[t])
             winners[t], scores[t] = env.winners, env.final_scores
         rewards = rewards_of_players(self.reward, winners, scores)
         last_players = env.current_players.copy()
@@ -91,7 +92,7 @@ class SearchedSelfPlay:
         decisions = Decisions(players, searched, values, rewards, winners >= 0, last_players, last_values)
         returns = (advantages(decisions, 1.0, self.config.value_lambda) + values)[searched]
         examples = Examples(states[searched], np.concatenate(counts), np.concatenate(policies), returns)
-        return examples, _statistics(winners, scores)
+        return examples, statistics_of_turns(states, actions)
 
     def _search(
         self, evaluator: NetworkEvaluator, games: npt.NDArray[np.int64], random: np.random.Generator
@@ -127,14 +128,3 @@ class SearchedSelfPlay:
             signs = 1 - 2 * self._dynamics.players(running)
             values[~finished] = evaluator(running).values * signs
         return values * np.where(players == 0, np.float32(1), np.float32(-1))
-
-
-def _statistics(winners: npt.NDArray[np.int8], scores: npt.NDArray[np.int16]) -> dict[str, float]:
-    ends = winners >= 0
-    if not ends.any():
-        return {}
-    return {
-        "score": float(scores[ends].mean()),
-        "winners_score": float(scores[ends].max(-1).mean()),
-        "turns_per_game": float(winners.size / ends.sum()),
-    }

@@ -1,0 +1,101 @@
+"""The learning step of AlphaZero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.patchwork import Game
+from training.alphazero.examples import Examples
+from training.alphazero.learner import AlphaZeroLearner
+from training.config import AlphaZero, Schedule
+from training.crew import Crew
+from training.trainer import DivergenceError
+
+RATE = Schedule(start=3e-3, end=3e-3)
+
+
+def make_network(seed=0):
+    torch.manual_seed(seed)
+    return PatchworkNetwork(NetworkConfig(width=32, depth=1, channels=8))
+
+
+def examples_of(favorites):
+    """First positions in which the policy is certain of one legal action, with returns of 0.5."""
+    states = np.concatenate([Game(seed=seed).state for seed in range(len(favorites))])
+    counts, policies = [], []
+    for i, favorite in enumerate(favorites):
+        legal = Game.from_state(states, i).legal_actions()
+        counts.append(len(legal))
+        policies.append((np.arange(len(legal)) == favorite).astype(np.float16))
+    return Examples(states, np.array(counts), np.concatenate(policies), np.full(len(states), 0.5, np.float32))
+
+
+def test_learns_policy_and_values():
+    examples = examples_of([0, 0, 0, 0])  # advance, which turning a quilt does not change
+    network = make_network()
+    learner = AlphaZeroLearner(network, AlphaZero(updates=40, minibatch_size=4, learning_rate=RATE))
+    first = learner.update(examples, 0.0, np.random.default_rng(1))
+    last = learner.update(examples, 0.5, np.random.default_rng(2))
+    assert last["policy_loss"] < first["policy_loss"]
+    assert last["kl_to_search"] == pytest.approx(last["policy_loss"], abs=1e-4)  # certain: no entropy
+    inputs, legal = encode(examples.states)
+    with torch.inference_mode():
+        output = network(inputs)
+    advance = np.flatnonzero(legal.actions == 0)
+    assert output.log_probabilities.numpy()[advance].min() > np.log(0.9)
+    assert output.values.numpy() == pytest.approx(0.5, abs=0.15)
+
+
+def test_what_is_learned_of_one_placement_is_learned_of_all_turned_ones():
+    """On the empty quilt turned placements are equivalent: certainty about one becomes a share for each."""
+    game = Game(seed=0)
+    legal = game.legal_actions()
+    by_cells = {game.decode(action).cells: k for k, action in enumerate(legal)}
+    placement = next(k for cells, k in by_cells.items() if len(cells) > 1)
+    examples = _repeated(examples_of([placement]), 64)
+    network = make_network()
+    settings = AlphaZero(updates=60, minibatch_size=64, learning_rate=RATE)
+    AlphaZeroLearner(network, settings).update(examples, 0.0, np.random.default_rng(1))
+    with torch.inference_mode():
+        probabilities = network(encode(examples.states[:1])[0]).log_probabilities.exp().numpy()
+    cells = game.decode(legal[placement]).cells
+    images = {frozenset(_image(cells, g)) for g in range(8)}
+    turned = [by_cells[image] for image in images]
+    assert len(turned) > 1
+    assert probabilities[turned].sum() > 0.8
+    assert probabilities[turned].min() > 0.3 / len(turned)
+
+
+def _repeated(examples, times):
+    return Examples(*(np.tile(array, times) for array in examples))
+
+
+def _image(cells, g):
+    for row, column in cells:
+        r, c = (row, 8 - column) if g >= 4 else (row, column)
+        for _ in range(g % 4):
+            r, c = c, 8 - r
+        yield r, c
+
+
+def test_threads_change_nothing_but_the_last_bits():
+    examples = examples_of([0, 3, 5, 1, 2, 0])
+    networks = []
+    for size in (1, 2):
+        network = make_network()
+        settings = AlphaZero(updates=3, minibatch_size=6, learning_rate=RATE)
+        AlphaZeroLearner(network, settings, Crew(size)).update(examples, 0.0, np.random.default_rng(1))
+        networks.append(network)
+    for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+
+
+def test_divergence_is_noticed():
+    examples = examples_of([0])
+    broken = examples._replace(returns=np.array([np.inf], np.float32))
+    learner = AlphaZeroLearner(make_network(), AlphaZero(updates=1))
+    with pytest.raises(DivergenceError, match="loss"):
+        learner.update(broken, 0.0, np.random.default_rng(1))

@@ -1,0 +1,153 @@
+"""Searched self-play: what examples say about the games that were played."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from training.alphazero.examples import Examples, Window
+from training.alphazero.self_play import SearchedSelfPlay
+from training.config import AlphaZero, Reward
+from training.crew import Crew
+
+GAMES = 6
+REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
+CONFIG = AlphaZero(num_envs=GAMES, simulations=4, max_considered=4, value_lambda=1.0)
+
+
+def make_network(seed=0):
+    torch.manual_seed(seed)
+    return PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=4))
+
+
+def collect(turns, crew=None, config=CONFIG, seed=1):
+    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
+    self_play = SearchedSelfPlay(env, config, REWARD, crew)
+    return self_play.collect(make_network(), turns, np.random.default_rng(seed))
+
+
+@pytest.fixture(scope="module")
+def rollout():
+    return collect(100)
+
+
+def policies_of(examples):
+    return np.split(examples.policies.astype(np.float64), np.cumsum(examples.counts)[:-1])
+
+
+def test_examples_are_decisions_with_a_policy_over_their_legal_actions(rollout):
+    examples, _ = rollout
+    assert len(examples.states) > 50 * GAMES
+    for i, policy in enumerate(policies_of(examples)):
+        legal = Game.from_state(examples.states, i).legal_actions()
+        assert len(policy) == len(legal) == examples.counts[i] > 1
+        assert policy.sum() == pytest.approx(1, abs=5e-3)
+        assert policy.min() >= 0
+
+
+def test_returns_are_those_of_the_games_in_which_the_decisions_were_made(rollout):
+    """With lambda 1 a decision's return is the payoff of its player at the end of its game."""
+    examples, _ = rollout
+    returns = examples.returns.astype(np.float64)
+    ended = returns[: 10 * GAMES]  # of first games, all of which end within the rollout
+    assert set(ended.round(4)) <= set(_possible_returns())
+    assert np.abs(returns).max() <= REWARD.margin + REWARD.outcome + 1e-5
+    assert (ended > 0).any()
+    assert (ended < 0).any()
+    first_states = examples.states[:GAMES]
+    for i in range(GAMES):
+        same_game = _circle_is_part_of(first_states, i, examples.states[: 10 * GAMES])
+        signs = np.where(examples.states["current_player"][: 10 * GAMES][same_game] == 0, 1, -1)
+        of_player_0 = (ended[same_game] * signs).round(4)
+        assert len(set(of_player_0)) == 1
+
+
+def _possible_returns():
+    points = np.arange(-300, 300)
+    margins = REWARD.margin * np.clip(points / REWARD.margin_scale, -1, 1)
+    return np.concatenate([margins + REWARD.outcome, margins - REWARD.outcome]).round(4)
+
+
+def _circle_is_part_of(first_states, i, states):
+    """Which states belong to the game that starts with record ``i``: circles of random games all differ."""
+    start = list(first_states["circle"][i][:33])
+    return np.array([_is_reduced(list(s["circle"][: s["num_patches"]]), start) for s in states])
+
+
+def _is_reduced(circle, start):
+    """Whether a circle is what is left of another one, in the same cyclic order."""
+    left = [patch for patch in start if patch in set(circle)]
+    return any(left[k:] + left[:k] == circle for k in range(len(left)))
+
+
+def test_statistics(rollout):
+    _, statistics = rollout
+    assert statistics["winner_score"] > statistics["score"]
+    assert 15 < statistics["turns_per_game"] < 100
+
+
+def test_same_seed_same_examples_and_other_seed_others():
+    first, second, other = collect(20)[0], collect(20)[0], collect(20, seed=5)[0]
+    for one, two in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(first.states, other.states)
+
+
+def test_threads_share_the_games():
+    examples, _ = collect(12, Crew(2))
+    assert len(examples.states) == len(examples.counts) == len(examples.returns)
+    for i, policy in enumerate(policies_of(examples)):
+        assert len(policy) == len(Game.from_state(examples.states, i).legal_actions())
+
+
+def test_values_of_turns_without_a_choice_come_from_the_end_that_they_lead_to():
+    """A rollout that is cut where a game can go on in one way only, until its end."""
+    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
+    forced = []
+    for i in range(GAMES):
+        line = [Game(seed=i)]
+        while not line[-1].is_over:
+            line.append(line[-1].clone())
+            line[-1].play(line[-1].legal_actions()[-1])  # buys whatever it can and ends without buttons
+        choices = [k for k, game in enumerate(line) if len(game.legal_actions()) > 1]
+        game = line[choices[-1] + 1]
+        if not game.is_over:
+            env.states[i], env.counts[i], env.random_actions[i] = game.state[0], 1, game.legal_actions()[0]
+            forced.append((i, _payoff(line[-1], game.current_player)))
+    assert len(forced) > 1
+    values = SearchedSelfPlay(env, CONFIG, REWARD)._values(_evaluator(), env.current_players.copy())
+    for i, expected in forced:
+        assert values[i] == pytest.approx(expected)
+
+
+def _evaluator():
+    from patchwork_env.agents.evaluation import NetworkEvaluator
+
+    return NetworkEvaluator(make_network())
+
+
+def _payoff(game, player):
+    difference = game.scores()[player] - game.scores()[1 - player]
+    margin = max(-1.0, min(1.0, difference / REWARD.margin_scale))
+    return REWARD.outcome * (1 if game.winner() == player else -1) + REWARD.margin * margin
+
+
+def test_window_keeps_the_last_rollouts():
+    window = Window(2)
+    rollouts = [collect(4, seed=seed)[0] for seed in range(3)]
+    for examples in rollouts:
+        window.add(examples)
+    joined = window.joined()
+    np.testing.assert_array_equal(joined.states, np.concatenate([r.states for r in rollouts[1:]]))
+    assert len(joined.policies) == joined.counts.sum()
+
+
+def test_policies_of_some_examples():
+    examples = Examples(
+        np.zeros(3), np.array([2, 1, 3]), np.arange(6).astype(np.float16), np.zeros(3, np.float32)
+    )
+    assert examples.policies_of(np.array([2, 0, 2])).tolist() == [3, 4, 5, 0, 1, 3, 4, 5]

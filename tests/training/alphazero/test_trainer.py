@@ -1,0 +1,120 @@
+"""Runs of AlphaZero from the command to the policy that plays."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+from patchwork_env import agents
+from patchwork_env.patchwork import Game
+from training import train
+from training.config import load_config
+from training.trainer import make_trainer
+
+TINY = """
+algorithm: alphazero
+total_steps: 768
+checkpoint_every: 2
+threads: 1
+seed: 5
+network: {width: 16, depth: 1, channels: 4}
+alphazero:
+  {num_envs: 16, rollout_turns: 8, simulations: 4, max_considered: 4, window: 3, updates: 2,
+   minibatch_size: 32, evaluation_simulations: 4}
+evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
+"""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, config):
+    run = tmp_path_factory.mktemp("runs") / "tiny"
+    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
+    return run
+
+
+def tensors_of(folder):
+    return {
+        (path.name, name): tensor.numpy().tobytes()
+        for path in folder.glob("*.safetensors")
+        for name, tensor in load_file(path).items()
+    }
+
+
+def test_policy_plays_with_and_without_search(finished):
+    game = Game(seed=3)
+    for spec in (f"{finished}/final", f"{finished}/final:simulations=8"):
+        assert agents.load(spec).act(game) in game.legal_actions()
+    info = json.loads((finished / "final" / "checkpoint.json").read_text())["info"]
+    assert info["algorithm"] == "alphazero"
+    assert info["reward"]["margin_scale"] == 40.0
+
+
+def test_metrics(finished):
+    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
+    assert [line["steps"] for line in lines if "losses/kl_to_search" in line] == list(range(128, 769, 128))
+    assert any("games/winner_score" in line for line in lines)
+    assert any("evaluation/win_rate_against_random" in line for line in lines)
+
+
+def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    last = sorted((run / "checkpoints").iterdir())[-1]
+    shutil.rmtree(last)
+    shutil.rmtree(run / "final")
+    assert train.main(["--resume", str(run)]) == 0
+    assert tensors_of(last) == tensors_of(finished / "checkpoints" / last.name)
+    assert tensors_of(run / "final") == tensors_of(finished / "final")
+
+
+def test_restored_trainer_goes_on_as_the_saved_one(config):
+    first, second = (make_trainer(load_config(config)) for _ in range(2))
+    first.iterate()
+    second.restore(first.state())
+    second.steps, second.iteration = first.steps, first.iteration
+    first.iterate()
+    second.iterate()
+    for one, other in zip(first.state().tensors.items(), second.state().tensors.items(), strict=True):
+        assert one[0] == other[0]
+        np.testing.assert_array_equal(one[1].numpy(), other[1].numpy())
+
+
+def test_evaluation_without_search(config):
+    override = ["alphazero.evaluation_simulations=0"]
+    assert type(make_trainer(load_config(config, override)).agent()).__name__ == "LearnedAgent"
+
+
+def test_section_of_another_algorithm_is_refused(config, tmp_path, capsys):
+    arguments = ["--config", str(config), "--run-dir", str(tmp_path / "run"), "--set", "ppo.epochs=3"]
+    assert train.main(arguments) == 2
+    assert "section 'ppo' is of no use to the algorithm 'alphazero'" in capsys.readouterr().err
+
+
+def test_learns_to_beat_random(config, tmp_path):
+    """Some seconds of training; the margin is several standard errors."""
+    from training.matches import play_matches
+
+    settings = [
+        "seed=0",
+        "total_steps=24576",
+        "network={width: 48, depth: 1, channels: 16}",
+        "alphazero={num_envs: 64, rollout_turns: 32, simulations: 8, max_considered: 8, updates: 24}",
+        "alphazero.minibatch_size=512",
+        "alphazero.learning_rate={start: 4e-3, end: 2e-3}",
+        "reward={outcome: 0, margin: 1}",
+        "evaluation.opponents=[]",
+    ]
+    run = tmp_path / "run"
+    assert train.main(["--config", str(config), "--run-dir", str(run), "--set", *settings]) == 0
+    assert play_matches(f"{run}/final:sample=true", "random", 400).win_rate > 0.55
