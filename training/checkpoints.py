@@ -85,7 +85,7 @@ def save_final(run: Path, trainer: Trainer) -> Path:
     folder = run / _FINAL
     if folder.exists():
         shutil.rmtree(folder)  # the same policy is a checkpoint
-    write_folder(folder, trainer.write_policy)
+    write_folder(folder, trainer.write_final)
     return folder
 
 

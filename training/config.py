@@ -80,6 +80,47 @@ class Ppo(_Section):
     max_gradient_norm: Rate = 0.5
 
 
+class MaskablePpo(_Section):
+    """MaskablePPO of sb3-contrib; keys as there, and ``activation_fn`` and ``ortho_init`` are of its policy.
+
+    Every game has one learner and one opponent: in ``fixed_fraction`` of the games one of the agents
+    ``fixed_opponents``; in the league's games a past self; else the present self.
+    """
+
+    num_envs: Positive = 64
+    n_steps: Positive = 64
+    batch_size: Annotated[int, Field(ge=2)] = 512
+    n_epochs: Positive = 4
+    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
+    gamma: Fraction = 1.0
+    gae_lambda: Fraction = 0.95
+    clip_range: Rate = 0.2
+    normalize_advantage: bool = True
+    ent_coef: Schedule = Schedule(start=0.01, end=0.001)
+    vf_coef: NonNegative = 0.5
+    max_grad_norm: Rate = 0.5
+    target_kl: Rate | None = None
+    net_arch: tuple[Positive, ...] = (256, 256)
+    activation_fn: Literal["relu", "tanh"] = "relu"
+    ortho_init: bool = True
+    fixed_fraction: Fraction = 0.0
+    fixed_opponents: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_combinations(self) -> MaskablePpo:
+        samples = self.num_envs * self.n_steps
+        if samples % self.batch_size:
+            raise ValueError(
+                f"num_envs * n_steps is {samples}; it must be a multiple of batch_size, {self.batch_size}"
+            )
+        if (self.fixed_fraction > 0) != bool(self.fixed_opponents):
+            raise ValueError(
+                f"fixed_fraction is {self.fixed_fraction} and fixed_opponents are "
+                f"{list(self.fixed_opponents)}; one of them asks for the other"
+            )
+        return self
+
+
 class AlphaZero(_Section):
     """Gumbel AlphaZero (Danihelka et al. 2022): learning from what a search makes of the policy.
 
@@ -149,7 +190,7 @@ class RunConfig(_Section):
 
     description: str = ""
     game: Literal["patchwork"] = "patchwork"
-    algorithm: Literal["ppo", "alphazero"] = "ppo"
+    algorithm: Literal["ppo", "maskable_ppo", "alphazero"] = "ppo"
     special_patches: Variant = "revised"
     seed: Seed = 0
     total_steps: Positive = 1_000_000
@@ -158,6 +199,7 @@ class RunConfig(_Section):
     device: str = "cpu"
     network: Network = Network()
     ppo: Ppo = Ppo()
+    maskable_ppo: MaskablePpo = MaskablePpo()
     alphazero: AlphaZero = AlphaZero()
     reward: Reward = Reward()
     league: League = League()
@@ -167,6 +209,11 @@ class RunConfig(_Section):
     def _check_combinations(self) -> RunConfig:
         if self.reward.outcome == 0 and self.reward.margin == 0:
             raise ValueError("reward.outcome and reward.margin are both 0: there would be nothing to learn")
+        fixed, past = self.maskable_ppo.fixed_fraction, self.league.fraction
+        if self.algorithm == "maskable_ppo" and fixed + past > 1:
+            raise ValueError(
+                f"maskable_ppo.fixed_fraction {fixed} and league.fraction {past} are more than all games"
+            )
         return self
 
 

@@ -85,6 +85,10 @@ class Trainer(ABC):
     def write_policy(self, folder: Path) -> None:
         """Writes a policy that :func:`patchwork_env.agents.load` plays, as files in an existing folder."""
 
+    def write_final(self, folder: Path) -> None:
+        """Writes what the end of the run leaves, as files in an existing folder: a policy, by default."""
+        self.write_policy(folder)
+
     @abstractmethod
     def state(self) -> TrainerState:
         """What :meth:`restore` needs, apart from the counters."""
@@ -115,6 +119,10 @@ def make_trainer(config: RunConfig) -> Trainer:
         from training.alphazero.trainer import AlphaZeroTrainer
 
         return AlphaZeroTrainer(config)
+    if config.algorithm == "maskable_ppo":
+        from training.maskable_ppo.trainer import MaskablePpoTrainer
+
+        return MaskablePpoTrainer(config)
     from training.ppo.trainer import PpoTrainer
 
     return PpoTrainer(config)

@@ -64,6 +64,11 @@ class MlpNetwork(nn.Module):
         self.action_net = nn.Linear(width, NUM_ACTIONS)
         self.value_net = nn.Linear(width, 1)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.action_net.weight.device
+
     def logits(self, observations: Tensor) -> Tensor:
         """Of all actions, ``(n, NUM_ACTIONS)``, for observations ``(n, OBSERVATION_SIZE)``."""
         logits: Tensor = self.action_net(self.mlp_extractor["policy_net"](observations))
@@ -88,7 +93,7 @@ class MlpAgent(BatchAgent):
     """Plays a :class:`MlpNetwork`.
 
     Args:
-        network: On the CPU. The agent plays its present weights, also while it learns.
+        network: On any device. The agent plays its present weights, also while it learns.
         name: What tables and messages call the agent.
         sample: Whether to draw from the policy, instead of taking the most probable action.
         seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
@@ -122,8 +127,8 @@ class MlpAgent(BatchAgent):
         write_observations(states, observations)
         legal = legal_lists(states)
         with torch.inference_mode():
-            logits = self.network.logits(torch.from_numpy(observations)).numpy()
-        return legal, _log_softmax(legal.counts, legal.actions, logits)
+            logits = self.network.logits(torch.from_numpy(observations).to(self.network.device))
+        return legal, _log_softmax(legal.counts, legal.actions, logits.cpu().numpy())
 
 
 @kernel

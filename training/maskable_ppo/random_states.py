@@ -1,0 +1,69 @@
+"""The global random numbers that Stable-Baselines3 draws from, kept apart from everything else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.trainer import TrainerState
+
+
+class RandomStates:
+    """States of PyTorch's and NumPy's global generators that go on as if nobody else used these.
+
+    Args:
+        seed: ``0 ... 2**64 - 1``.
+    """
+
+    def __init__(self, seed: int) -> None:
+        others = _get()
+        torch.manual_seed(seed)
+        np.random.seed(np.random.SeedSequence(seed).generate_state(4))  # noqa: NPY002
+        self._states = _get()
+        _set(*others)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Within the block the generators go on from these states, and behind it from where they were."""
+        others = _get()
+        _set(*self._states)
+        try:
+            yield
+        finally:
+            self._states = _get()
+            _set(*others)
+
+    def state(self) -> TrainerState:
+        """What :meth:`restore` needs."""
+        of_torch, of_numpy = self._states
+        key = of_numpy["state"]["key"].tolist()
+        return TrainerState(
+            of_numpy | {"state": {"key": key, "pos": of_numpy["state"]["pos"]}}, {"torch": of_torch}
+        )
+
+    def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Goes on from :meth:`state`.
+
+        Raises:
+            KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
+        """
+        others = _get()
+        try:
+            _set(tensors["torch"], values)
+            self._states = _get()
+        finally:
+            _set(*others)
+
+
+def _get() -> tuple[Tensor, dict[str, Any]]:
+    return torch.get_rng_state(), np.random.get_state(legacy=False)  # noqa: NPY002
+
+
+def _set(of_torch: Tensor, of_numpy: dict[str, Any]) -> None:
+    torch.set_rng_state(of_torch)
+    np.random.set_state(of_numpy)  # noqa: NPY002

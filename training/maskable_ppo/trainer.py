@@ -1,0 +1,284 @@
+"""A run of sb3-contrib's MaskablePPO against the present self, past ones and fixed agents."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+
+from patchwork_env import agents
+from patchwork_env.agents import Agent
+from patchwork_env.agents.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork, write_policy
+from patchwork_env.patchwork.components import NUM_PLAYERS
+from training.config import RunConfig
+from training.crew import Crew
+from training.league import Pool
+from training.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
+from training.maskable_ppo.random_states import RandomStates
+from training.maskable_ppo.vec_env import FinishedGames, PatchworkVecEnv
+from training.statistics import statistics_of_games
+from training.tensors import (
+    arrays_of_tensors,
+    names_of_parameters,
+    prefixed,
+    restore_optimizer,
+    tensors_of_arrays,
+    tensors_of_optimizer,
+    with_prefix,
+)
+from training.trainer import DivergenceError, Trainer, TrainerState
+
+MODEL_FILE = "model.zip"
+"""What ``MaskablePPO.load`` reads."""
+_LOSSES = {
+    "loss": "loss",
+    "policy_gradient_loss": "policy_loss",
+    "value_loss": "value_loss",
+    "entropy_loss": "entropy",
+    "approx_kl": "kl",
+    "clip_fraction": "clip_fraction",
+    "explained_variance": "explained_variance",
+}
+"""Names of figures: sb3-contrib's, and those of all algorithms here."""
+_ARGUMENTS = {
+    *("batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range", "normalize_advantage"),
+    *("vf_coef", "max_grad_norm", "target_kl"),
+}
+"""Keys of the configuration that MaskablePPO takes as they are."""
+_PRESENT_SELF = 0
+
+
+class MaskablePpoTrainer(Trainer):
+    """Lets MaskablePPO learn, one rollout after the other.
+
+    Steps are those of MaskablePPO: decisions of the learner, without its opponents' turns.
+
+    Attributes:
+        model: The algorithm.
+        network: The present policy; its weights are those of ``model``.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        super().__init__(config)
+        settings = config.maskable_ppo
+        self.random = np.random.default_rng(config.seed)
+        self._states = RandomStates(config.seed)
+        self._clock = _Clock()
+        self.pool: Pool[MlpNetwork] = Pool(config.league)
+        self._fixed = [agents.load(spec) for spec in settings.fixed_opponents]
+        self.env = PatchworkVecEnv(
+            settings.num_envs,
+            seed=config.seed,
+            reward=config.reward,
+            special_patches=config.special_patches,
+        )
+        with self._states.in_use():
+            self.model = self._make_model()
+            self.network = _network_of(self.model, MlpConfig(settings.net_arch, settings.activation_fn))
+            self._choose_opponents()
+            self.model.learn(0)  # begins the games
+
+    def _make_model(self) -> MaskablePPO:
+        settings = self.config.maskable_ppo
+        arguments = self._arguments()
+        arguments["policy_kwargs"] |= {"crew": Crew(self.config.threads)}
+        model = MaskablePPO(
+            LegalMlpPolicy,
+            self.env,
+            learning_rate=lambda _: settings.learning_rate.at(self.progress),
+            n_steps=settings.n_steps,
+            rollout_buffer_class=BoolMaskBuffer,
+            device=self.config.device,
+            **arguments,
+        )
+        model.set_logger(Logger(None, []))
+        return model
+
+    def _arguments(self) -> dict[str, Any]:
+        """Arguments of MaskablePPO, those of its own policy and of ours alike."""
+        settings = self.config.maskable_ppo
+        policy = {
+            "net_arch": list(settings.net_arch),
+            "activation_fn": ACTIVATIONS[settings.activation_fn],
+            "ortho_init": settings.ortho_init,
+        }
+        return settings.model_dump(include=_ARGUMENTS) | {"policy_kwargs": policy}
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Decisions of the learner in one rollout of all games."""
+        return self.config.maskable_ppo.num_envs * self.config.maskable_ppo.n_steps
+
+    def _iterate(self) -> dict[str, float]:
+        """One rollout and the learning from it."""
+        began = time.perf_counter()
+        self._choose_opponents()
+        self.model.ent_coef = self.config.maskable_ppo.ent_coef.at(self.progress)
+        with self._states.in_use():
+            self.model.learn(self.steps_per_iteration, self._clock, reset_num_timesteps=False)
+        learned = time.perf_counter()
+        losses = self._losses()
+        finished = self.env.take_finished()
+        league = self._note_results(finished)
+        if (self.iteration + 1) % self.config.league.snapshot_every == 0:
+            self.pool.add(self.network)
+        share = (self._clock.rollout_ended - began) / (learned - began)
+        return self._statistics(finished) | league | losses | {"time/share_of_time_collecting": share}
+
+    def _choose_opponents(self) -> None:
+        """Deals out opponents: fixed ones to the last games, past selves to those before, else itself."""
+        present = MlpAgent(self.network, "present self", sample=True)
+        past = [MlpAgent(snapshot, "past self", sample=True) for snapshot in self.pool.draw(self.random)]
+        opponents: list[Agent] = [present, *past, *self._fixed]
+        for opponent in opponents:
+            opponent.reseed(int(self.random.integers(2**63)))
+        games, settings = self.config.maskable_ppo.num_envs, self.config.maskable_ppo
+        numbers = np.full(games, _PRESENT_SELF)
+        first_fixed = games - round(settings.fixed_fraction * games)
+        first_league = max(0, first_fixed - round(self.config.league.fraction * games))
+        numbers[first_league:first_fixed] = _in_turn(first_fixed - first_league, 1, len(past))
+        numbers[first_fixed:] = _in_turn(games - first_fixed, 1 + len(past), len(self._fixed))
+        self.env.set_opponents(opponents, numbers)
+        self._past_selves = len(past)
+
+    def _note_results(self, finished: FinishedGames) -> dict[str, float]:
+        """Tells the league how games against past selves ended; returns its metrics."""
+        of_past_self = [finished.opponents == 1 + number for number in range(self._past_selves)]
+        games = [int(chosen.sum()) for chosen in of_past_self]
+        wins = [int(finished.won[chosen].sum()) for chosen in of_past_self]
+        self.pool.record(wins, games)
+        metrics = {f"league/{name}": value for name, value in self.pool.statistics().items()}
+        if sum(games):
+            metrics["games/win_rate_against_past_self"] = sum(wins) / sum(games)
+        return metrics
+
+    def _statistics(self, finished: FinishedGames) -> dict[str, float]:
+        """Of the games that ended in the rollout."""
+        statistics = statistics_of_games(finished.states)
+        if len(finished.lengths):
+            statistics["decisions_per_game"] = float(finished.lengths.mean())
+        for number, agent in enumerate(self._fixed, 1 + self._past_selves):
+            won = finished.won[finished.opponents == number]
+            if len(won):
+                statistics[f"win_rate_against_{agent.name}"] = float(won.mean())
+        return {f"games/{name}": value for name, value in statistics.items()}
+
+    def _losses(self) -> dict[str, float]:
+        """What MaskablePPO notes of its losses.
+
+        Raises:
+            DivergenceError: One of them is not finite.
+        """
+        noted = self.model.logger.name_to_value
+        losses = {f"losses/{name}": float(noted[f"train/{theirs}"]) for theirs, name in _LOSSES.items()}
+        losses["losses/entropy"] *= -1
+        if not math.isfinite(sum(losses.values())):
+            values = ", ".join(f"{name} {value:.4g}" for name, value in losses.items())
+            raise DivergenceError(f"training diverged: {values}")
+        return losses
+
+    # --- playing and saving -------------------------------------------------------------------------------
+
+    def agent(self) -> MlpAgent:
+        """Plays the likeliest moves of the present policy."""
+        return MlpAgent(self.network, f"step {self.steps}")
+
+    def write_policy(self, folder: Path) -> None:
+        """See :meth:`Trainer.write_policy`."""
+        write_policy(folder, self.network, self.policy_info())
+
+    def write_final(self, folder: Path) -> None:
+        """The policy, and a model of sb3-contrib's own classes, which ``MaskablePPO.load`` reads anywhere."""
+        self.write_policy(folder)
+        self.portable_model().save(folder / MODEL_FILE)
+
+    def portable_model(self) -> MaskablePPO:
+        """The present model with sb3-contrib's own policy and buffer, to go on with a single environment."""
+        settings = self.config.maskable_ppo
+        with torch.random.fork_rng(devices=[]):
+            model = MaskablePPO(
+                "MlpPolicy",
+                PatchworkVecEnv(1),
+                learning_rate=settings.learning_rate.at(self.progress),
+                ent_coef=settings.ent_coef.at(self.progress),
+                device="cpu",
+                **self._arguments(),
+            )
+        model.set_parameters(cast(Any, self.model.get_parameters()), device="cpu")
+        model.num_timesteps = self.model.num_timesteps
+        return model
+
+    def state(self) -> TrainerState:
+        """See :meth:`Trainer.state`."""
+        policy = self.model.policy
+        optimizer = tensors_of_optimizer(policy.optimizer, names_of_parameters(policy))
+        league, states = self.pool.state(), self._states.state()
+        tensors = (
+            prefixed("policy", policy.state_dict())
+            | prefixed("optimizer", optimizer)
+            | prefixed("env", tensors_of_arrays(self._games()))
+            | prefixed("league", league.tensors)
+            | prefixed("random", states.tensors)
+        )
+        values = {
+            "random": self.random.bit_generator.state,
+            "global_random": states.values,
+            "league": league.values,
+            "timesteps": self.model.num_timesteps,
+            "updates": self.model._n_updates,
+        }
+        return TrainerState(values, tensors)
+
+    def restore(self, state: TrainerState) -> None:
+        """See :meth:`Trainer.restore`."""
+        values, tensors = state
+        model, policy = self.model, self.model.policy
+        self.pool.restore(values["league"], with_prefix("league", tensors), self.network)
+        policy.load_state_dict(with_prefix("policy", tensors))
+        restore_optimizer(policy.optimizer, names_of_parameters(policy), with_prefix("optimizer", tensors))
+        self._states.restore(values["global_random"], with_prefix("random", tensors))
+        self.random.bit_generator.state = values["random"]
+        games = arrays_of_tensors(with_prefix("env", tensors), self._games())
+        model._last_episode_starts = games.pop("episode_starts")
+        model._last_obs = self.env.restore(games)
+        model.num_timesteps, model._n_updates = values["timesteps"], values["updates"]
+
+    def _games(self) -> dict[str, npt.NDArray[Any]]:
+        """The games in progress, as far as environment and model know them."""
+        return self.env.save() | {"episode_starts": np.asarray(self.model._last_episode_starts)}
+
+
+class _Clock(BaseCallback):
+    """Notes when a rollout ends and learning begins, in seconds of :func:`time.perf_counter`."""
+
+    rollout_ended = 0.0
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.rollout_ended = time.perf_counter()
+
+
+def _network_of(model: MaskablePPO, config: MlpConfig) -> MlpNetwork:
+    """A network that shares its layers with the policy of a model."""
+    network, policy = MlpNetwork(config), cast(Any, model.policy)
+    for name in network.mlp_extractor:
+        network.mlp_extractor[name] = getattr(policy.mlp_extractor, name)
+    network.action_net, network.value_net = policy.action_net, policy.value_net
+    return network
+
+
+def _in_turn(count: int, first: int, choices: int) -> npt.NDArray[np.int64]:
+    """``count`` numbers from ``first`` on, each for two neighbors; the present self if there is no choice."""
+    if choices == 0:
+        return np.full(count, _PRESENT_SELF)
+    return first + np.arange(count) // NUM_PLAYERS % choices
