@@ -45,7 +45,7 @@ def restore_optimizer(
     entries: dict[int, dict[str, Tensor]] = {}
     for full_name, tensor in tensors.items():
         name, _, key = full_name.rpartition(".")
-        entries.setdefault(listed.index(name), {})[key] = tensor
+        entries.setdefault(listed.index(name), {})[key] = tensor.clone()
     optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
