@@ -1,0 +1,180 @@
+"""Ratings against closed forms and against simulated players of known strength."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from training import ratings
+from training.ratings import ELO, PRIOR, Anchor, expected_wins, rate, rate_against
+
+FIRST = Anchor(player=0)
+
+
+@pytest.fixture(autouse=True)
+def _fewer_draws(monkeypatch) -> None:
+    monkeypatch.setattr(ratings, "DRAWS", 200)
+
+
+def two_players(wins: int, losses: int) -> np.ndarray:
+    """Games of two players, a circle each."""
+    games = np.zeros((wins + losses, 2, 2))
+    games[:wins, 1, 0] = 1
+    games[wins:, 0, 1] = 1
+    return games
+
+
+def simulated(strengths, circles: int, random: np.random.Generator, spread: float = 0.0) -> np.ndarray:
+    """Two games of all pairs of players with every circle, which favors some players by ``spread`` points."""
+    favors = random.normal(0, spread, (circles, len(strengths))) + strengths
+    chances = expected_wins(favors[:, :, None] - favors[:, None])
+    wins = random.binomial(2, chances).astype(float)
+    upper = np.triu(np.ones((len(strengths),) * 2), 1)
+    wins = wins * upper
+    return wins + (2 * upper - wins).swapaxes(1, 2)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(60, 40), (50, 50), (199, 1), (7, 93)])
+def test_two_players_differ_by_the_logarithm_of_their_odds(wins: int, losses: int) -> None:
+    found = rate(two_players(wins, losses), FIRST)
+    assert found.values[0] == 0
+    assert found.values[1] == pytest.approx(ELO * math.log((wins + PRIOR) / (losses + PRIOR)), abs=1e-3)
+    assert found.expected[1, 0] == pytest.approx((wins + PRIOR) / (wins + losses + 2 * PRIOR), abs=1e-6)
+
+
+def test_without_a_prior_the_ratings_are_those_of_highest_likelihood(monkeypatch) -> None:
+    """Where each player wins as many games as its rating lets it expect."""
+    monkeypatch.setattr(ratings, "PRIOR", 1e-12)
+    wins = simulated([0, 100, 250, 500], 200, np.random.default_rng(0))
+    found, total = rate(wins).expected, wins.sum(0)
+    assert (found * (total + total.T)).sum(1) == pytest.approx(total.sum(1), rel=1e-6)
+
+
+def test_many_games_find_the_strengths() -> None:
+    strengths = np.array([0, 60, 300, 700.0])
+    found = rate(simulated(strengths, 20_000, np.random.default_rng(1)), FIRST)
+    assert found.values == pytest.approx(strengths, abs=15)
+    for value, (low, high), strength in zip(found.values, found.intervals, strengths, strict=True):
+        assert low <= value <= high
+        assert low - 1e-9 <= strength <= high + 1e-9
+
+
+def test_the_anchor_fixes_the_scale() -> None:
+    wins = simulated([0, 60, 300], 100, np.random.default_rng(2))
+    by_mean = rate(wins)
+    assert by_mean.values.mean() == pytest.approx(0)
+    by_player = rate(wins, Anchor(player=1, rating=1500))
+    assert by_player.values[1] == 1500
+    assert by_player.intervals[1] == pytest.approx((1500, 1500))
+    assert np.diff(by_player.values) == pytest.approx(np.diff(by_mean.values), abs=1e-4)
+    raised = rate(wins, Anchor(rating=1000))
+    assert raised.values == pytest.approx(by_mean.values + 1000)
+
+
+def test_equal_seeds_give_equal_intervals() -> None:
+    wins = simulated([0, 60, 300], 50, np.random.default_rng(3))
+    assert rate(wins, seed=1).intervals == rate(wins, seed=1).intervals != rate(wins, seed=2).intervals
+
+
+@pytest.mark.parametrize(("strengths", "spread"), [([0, 50, 200], 150), ([0, 400, 750], 0)])
+def test_intervals_cover_the_truth_as_often_as_they_say(strengths, spread: float) -> None:
+    """Also where games of a circle depend on one another, and where hardly any game is lost."""
+    random = np.random.default_rng(4)
+    truth = rate(simulated(strengths, 100_000, random, spread), FIRST).values
+    covered = []
+    for seed in range(40):
+        intervals = rate(simulated(strengths, 60, random, spread), FIRST, seed=seed).intervals
+        covered.append([_holds(interval, value) for interval, value in zip(intervals, truth, strict=True)])
+    assert np.mean(covered, axis=0)[1:].min() > 0.84  # 0.95 within 3.2 standard errors of 40 simulations
+
+
+def _holds(interval: ratings.Bounds, value: float) -> bool:
+    low, high = interval
+    return (low is None or low <= value + 1e-9) and (high is None or value - 1e-9 <= high)
+
+
+def test_games_of_one_circle_count_as_one() -> None:
+    """A hundred circles with four equal results each say no more than a hundred games."""
+    one = rate(two_players(60, 40), FIRST).intervals[1]
+    four = rate(4 * two_players(60, 40), FIRST).intervals[1]
+    assert four[1] - four[0] == pytest.approx(one[1] - one[0], rel=0.05)
+
+
+@pytest.mark.parametrize("games", [20, 400])
+def test_a_player_that_wins_everything_has_no_upper_end(games: int) -> None:
+    found = rate(two_players(games, 0), FIRST)
+    low, high = found.intervals[1]
+    assert high is None
+    assert found.values[1] == pytest.approx(ELO * math.log((games + PRIOR) / PRIOR), abs=1e-2)
+    # An interval of 95% for a share of 1 - x lost games that were never seen: x about 3.7 / games at most.
+    assert low == pytest.approx(ELO * math.log(games / 3.7), abs=120)
+    mirrored = rate(two_players(0, games), FIRST).intervals[1]
+    assert mirrored[0] is None
+    assert mirrored[1] == pytest.approx(-low, abs=40)
+
+
+def test_groups_that_no_upset_connects_have_open_ends_towards_each_other() -> None:
+    """Players 0 and 1 beat each other; 2 and 3 beat each other, and always 0 and 1."""
+    wins = np.zeros((50, 4, 4))
+    wins[:, 0, 1] = wins[:, 1, 0] = wins[:, 2, 3] = wins[:, 3, 2] = 1
+    wins[:, 2:, :2] = 2
+    ends = [tuple(end is None for end in interval) for interval in rate(wins, FIRST).intervals]
+    assert ends == [(False, False), (False, False), (False, True), (False, True)]
+    ends = [tuple(end is None for end in interval) for interval in rate(wins, Anchor(player=3)).intervals]
+    assert ends == [(True, False), (True, False), (False, False), (False, False)]
+    ends = [tuple(end is None for end in interval) for interval in rate(wins).intervals]
+    assert ends == [(True, False), (True, False), (False, True), (False, True)]
+
+
+def test_one_upset_connects_them() -> None:
+    wins = np.zeros((50, 3, 3))
+    wins[:, 1, 0] = wins[:, 2, 1] = wins[:, 2, 0] = 2
+    wins[7] = [[0, 0, 1], [2, 0, 0], [1, 2, 0]]
+    assert all(None not in interval for interval in rate(wins, FIRST).intervals)
+
+
+def test_players_that_no_games_connect_are_an_error() -> None:
+    wins = np.zeros((5, 4, 4))
+    wins[:, 0, 1] = wins[:, 2, 3] = wins[:, 1, 0] = wins[:, 3, 2] = 1
+    with pytest.raises(ValueError, match="no games connect"):
+        rate(wins)
+    with pytest.raises(ValueError, match="two players or more, not 1"):
+        rate(np.zeros((5, 1, 1)))
+
+
+def test_a_player_against_known_ratings_wins_what_it_may_expect() -> None:
+    known, random = np.array([0.0, 400, 900]), np.random.default_rng(6)
+    wins = random.binomial(2, expected_wins(500 - known), (5000, 3)).astype(float)
+    value, (low, high) = rate_against(known, wins, 2 - wins)
+    assert low < 500 < high
+    assert high - low < 30
+    expected = (10_000 + 2 * PRIOR) * expected_wins(value - known).sum()
+    assert expected == pytest.approx(wins.sum() + 3 * PRIOR, abs=1e-3)
+
+
+def test_one_known_opponent_gives_the_logarithm_of_odds() -> None:
+    wins = np.repeat([[1.0], [0.0]], [300, 100], axis=0)
+    value, interval = rate_against(np.array([250.0]), wins, 1 - wins)
+    assert value == pytest.approx(250 + ELO * math.log(300.5 / 100.5), abs=1e-4)
+    both = rate(two_players(300, 100), Anchor(player=0, rating=250)).intervals[1]
+    assert interval == pytest.approx(both, abs=6)
+
+
+def test_intervals_against_known_ratings_cover_the_truth() -> None:
+    known, random, covered = np.array([0.0, 900, 1200]), np.random.default_rng(7), 0
+    for number in range(400):
+        wins = random.binomial(2, expected_wins(1100 - known), (100, 3)).astype(float)
+        covered += _holds(rate_against(known, wins, 2 - wins, seed=number)[1], 1100)
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_who_wins_or_loses_everything_has_an_open_end_against_known_ratings() -> None:
+    wins = np.full((100, 2), 2.0)
+    value, (low, high) = rate_against(np.array([0.0, 800]), wins, 0 * wins)
+    assert high is None
+    assert 800 < low < value
+    value, (low, high) = rate_against(np.array([0.0, 800]), 0 * wins, wins)
+    assert low is None
+    assert value < high < 0

@@ -1,0 +1,201 @@
+"""Ratings: how strong each of some players is, on the scale of Elo, and how sure that is.
+
+The model of Bradley and Terry (1952): player ``i`` beats player ``j`` with probability
+``1 / (1 + 10 ** ((rating[j] - rating[i]) / 400))``. The library choix finds the likeliest ratings.
+
+**Prior.** If somebody wins all games the likelihood has no maximum. So each of two players that met gets
+:data:`PRIOR` virtual wins over the other: with two players that is the correction of Haldane and Anscombe
+(1956) for the logarithm of odds, which takes away most of its bias.
+
+**Intervals.** Games that share a circle are not independent, whoever plays them, so the circle is the unit:
+the intervals come from the Bayesian bootstrap (Rubin 1981) over circles. Each draw weights all games of a
+circle by one random number of the exponential distribution, and the virtual wins by such of the gamma
+distribution with their number as its mean; the interval lies between the 2.5% and 97.5% quantiles of the
+ratings. Other than drawing circles with replacement, that stays honest where one side hardly ever loses.
+
+**Limits.** Players fall into groups if those of one won all games against those of another. How far apart
+such groups are the games do not say; only the prior keeps the distance finite. Intervals that end at such a
+distance have no end on that side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import NamedTuple
+
+import choix
+import numpy as np
+import numpy.typing as npt
+
+ELO = 400 / log(10)
+"""Points per unit of the logarithm of odds."""
+PRIOR = 0.5
+"""Virtual wins of each of two players over the other."""
+DRAWS = 1000
+"""Draws of the bootstrap."""
+
+_GAMES_PER_CIRCLE = 2
+_QUANTILES = 0.025, 0.975
+_TINY = 1e-9
+"""Least virtual wins in a draw; keeps the equations solvable."""
+_FAR = 10_000.0
+_HALVINGS = 40
+"""Steps of a bisection that looks for a rating as far as ``_FAR`` points beyond those that are known."""
+_PRECISION = 1e-7
+"""Of the logarithms of odds."""
+
+Floats = npt.NDArray[np.float64]
+Bounds = tuple[float | None, float | None]
+"""Ends of an interval; None where it has no end."""
+
+
+class Anchor(NamedTuple):
+    """What fixes the scale: the player whose rating is given, or the mean of all if ``player`` is None."""
+
+    player: int | None = None
+    rating: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Ratings of players that played with one another.
+
+    Attributes:
+        values: ``(n,)``, Elo points.
+        intervals: The 95% interval of each; both ends of the anchor's are its rating.
+        expected: ``(n, n)``, the share of games that the ratings let the row win against the column.
+    """
+
+    values: Floats
+    intervals: tuple[Bounds, ...]
+    expected: Floats
+
+
+_MEAN_ZERO = Anchor()
+
+
+def rate(wins: Floats, anchor: Anchor = _MEAN_ZERO, *, seed: int = 0) -> Ratings:
+    """Rates players from the games that they played with one another, and says how sure that is.
+
+    Args:
+        wins: ``(circles, n, n)``, the games with each circle that the row won against the column.
+        anchor: What fixes the scale.
+        seed: Of the bootstrap.
+
+    Raises:
+        ValueError: There are fewer than two players, or games do not connect them all.
+    """
+    total = _checked(wins)
+    met = (total + total.T) > 0
+    values = _solve(total + PRIOR * met)
+    draws = np.array([_anchored(_solve(sample, values), anchor) for sample in _samples(wins, met, seed)])
+    low, high = np.quantile(draws, _QUANTILES, axis=0)
+    values = _anchored(values, anchor)
+    open_low, open_high = _open_ends(total, anchor.player)
+    intervals = tuple(
+        (None if open_low[i] else float(low[i]), None if open_high[i] else float(high[i]))
+        for i in range(len(values))
+    )
+    return Ratings(values, intervals, expected_wins(values[:, None] - values))
+
+
+def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0) -> tuple[float, Bounds]:
+    """The rating of one player who met others of known ratings, and its 95% interval.
+
+    Args:
+        ratings: ``(m,)``, of the others; taken as exact.
+        wins: ``(circles, m)``, the games with each circle that the player won against each of them.
+        losses: ``(circles, m)``, those that it lost.
+        seed: Of the bootstrap.
+    """
+    random = np.random.default_rng(seed)
+    weights = random.standard_exponential((DRAWS, len(wins)))
+    virtual = virtual_wins(random, (2, DRAWS, len(ratings)))
+    draws = _solve_against(ratings, weights @ wins + virtual[0], weights @ losses + virtual[1])
+    low, high = np.quantile(draws, _QUANTILES)
+    value = _solve_against(ratings, wins.sum(0, keepdims=True) + PRIOR, losses.sum(0, keepdims=True) + PRIOR)
+    return float(value[0]), (float(low) if wins.any() else None, float(high) if losses.any() else None)
+
+
+def expected_wins(differences: npt.ArrayLike) -> Floats:
+    """The share of games won by players whose ratings are so much above those of their opponents."""
+    result: Floats = 1 / (1 + np.exp(-np.asarray(differences, np.float64) / ELO))
+    return result
+
+
+def _checked(wins: Floats) -> Floats:
+    """The games of all circles together, ``(n, n)``."""
+    total: Floats = wins.sum(0)
+    if len(total) < 2:
+        raise ValueError(f"ratings need two players or more, not {len(total)}")
+    if not _reach((total + total.T) > 0).all():
+        raise ValueError("there are players that no games connect, not even by way of others")
+    return total
+
+
+def _solve(wins: Floats, start: Floats | None = None) -> Floats:
+    """The likeliest ratings, around 0; all who met have beaten each other, if ever so little."""
+    first = None if start is None else start / ELO
+    parameters: Floats = choix.ilsr_pairwise_dense(
+        wins, initial_params=first, max_iter=10_000, tol=_PRECISION
+    )
+    return ELO * parameters
+
+
+def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
+    """The likeliest ratings, ``(k,)``, for wins and losses ``(k, m)`` against known ratings.
+
+    There the player wins as many games as its rating lets it expect, which grows with the rating.
+    """
+    low = np.full(len(wins), ratings.min() - _FAR)
+    high = np.full(len(wins), ratings.max() + _FAR)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        expected = ((wins + losses) * expected_wins(middle[:, None] - ratings)).sum(1)
+        is_above = expected > wins.sum(1)
+        low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
+    return (low + high) / 2
+
+
+def _anchored(ratings: Floats, anchor: Anchor) -> Floats:
+    zero = ratings.mean() if anchor.player is None else ratings[anchor.player]
+    return ratings - zero + anchor.rating
+
+
+def _samples(wins: Floats, met: npt.NDArray[np.bool_], seed: int) -> Floats:
+    """The games as the bootstrap weights them, ``(DRAWS, n, n)``."""
+    random = np.random.default_rng(seed)
+    weights = random.standard_exponential((DRAWS, len(wins)))
+    played = (weights @ wins.reshape(len(wins), -1)).reshape(DRAWS, *met.shape)
+    return played + virtual_wins(random, (DRAWS, *met.shape)) * met
+
+
+def virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:
+    """The prior as the bootstrap weights it: as a part of a circle, of which both games go to one side."""
+    part = PRIOR / _GAMES_PER_CIRCLE
+    return np.maximum(_GAMES_PER_CIRCLE * random.standard_gamma(part, tuple(shape)), _TINY)
+
+
+# --- what the games do not say ----------------------------------------------------------------------------
+
+
+def _open_ends(wins: Floats, anchor: int | None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Whose interval has no lower and whose has no upper end.
+
+    A distance between two players is bounded from below if the lower one of them, or someone whom a chain of
+    wins leads to it, won a game in its place. Relative to the mean, all distances must be bounded.
+    """
+    beats = _reach(wins > 0)
+    if anchor is not None:
+        return ~beats[:, anchor], ~beats[anchor, :]
+    return ~np.all(beats, axis=1), ~np.all(beats, axis=0)
+
+
+def _reach(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Whether a chain of edges leads from the row to the column."""
+    reach = edges | np.eye(len(edges), dtype=np.bool_)
+    for k in range(len(reach)):
+        reach |= reach[:, k : k + 1] & reach[k]
+    return reach
