@@ -5,32 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-
 from patchwork_env.agents import FEWEST_SIMULATIONS
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
-from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.agents.evaluation import NetworkEvaluator
+from patchwork_env.agents.network import PatchworkNetwork
 from patchwork_env.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.patchwork.state import States
-from patchwork_env.search import Evaluation, GumbelSearch
+from patchwork_env.search import GumbelSearch
 
 DEFAULT_PAYOFFS = {"outcome": 1.0, "margin": 1.0, "margin_scale": 40.0}
 """Payoffs that a network is taken to have learned from if nothing else is known of it."""
-
-
-class NetworkEvaluation:
-    """Evaluates states by a network: an :data:`~patchwork_env.search.Evaluate`."""
-
-    def __init__(self, network: PatchworkNetwork) -> None:
-        self.network = network
-
-    def __call__(self, states: States) -> Evaluation:
-        """Policy and values of states, none of which is over."""
-        inputs, legal = encode(states)
-        with torch.inference_mode():
-            output = self.network(inputs.to(self.network.device))
-        log_probabilities, values = output.log_probabilities.cpu().numpy(), output.values.cpu().numpy()
-        return Evaluation(legal.counts, legal.actions, log_probabilities, values)
 
 
 class GumbelAgent(BatchAgent):
@@ -60,7 +44,7 @@ class GumbelAgent(BatchAgent):
         self.name = name
         self.simulations = simulations
         self.dynamics = dynamics or PatchworkDynamics(**DEFAULT_PAYOFFS)
-        self._evaluate = NetworkEvaluation(network)
+        self._evaluate = NetworkEvaluator(network)
         self._search = GumbelSearch(
             self.dynamics, simulations, value_range=self.dynamics.value_range, gumbel_scale=0.0
         )

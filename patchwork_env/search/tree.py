@@ -63,11 +63,11 @@ class Edges(NamedTuple):
     """Legal actions of all nodes of a batch.
 
     Attributes:
-        actions: int64 ``(capacity,)``.
+        actions: int32 ``(capacity,)``.
         log_priors: float32 ``(capacity,)``, log-probabilities; below the root, minus infinity if visited.
     """
 
-    actions: Integers
+    actions: npt.NDArray[np.int32]
     log_priors: Floats
 
 
@@ -282,16 +282,36 @@ def _add_child(nodes: Nodes, edges: Edges, node: int, child: int, edge: int) -> 
 
 
 @kernel
-def check_evaluation(states: int, counts: Integers, log_probabilities: Floats, values: Floats) -> bool:
-    """Whether lists have at least one action per state and all numbers are sound, as memory depends on it."""
-    if len(counts) != states or len(values) != states:
-        return False
+def add_edges(
+    edges: Edges,
+    begin: int,
+    counts: Integers,
+    actions: Integers,
+    log_probabilities: Floats,
+    values: Floats,
+) -> bool:
+    """Adds the legal actions of an evaluation and says whether it is sound.
+
+    Args:
+        edges: With room for them.
+        begin: Where they are to begin.
+        counts: Numbers of legal actions, ``(n,)``.
+        actions: The legal actions, one list behind the other.
+        log_probabilities: The policy, likewise.
+        values: For the players to move, ``(n,)``.
+    """
     total = 0
-    for i in range(states):
-        if counts[i] < 1 or not np.isfinite(values[i]):
-            return False
+    is_sound = len(counts) == len(values) and len(actions) == len(log_probabilities)
+    for i in range(len(counts) if is_sound else 0):
+        is_sound &= counts[i] > 0 and bool(np.isfinite(values[i]))
         total += counts[i]
-    return total == len(log_probabilities) and not np.isnan(log_probabilities).any()
+    if total != len(actions):
+        return False
+    for k in range(total):
+        log_prior = max(log_probabilities[k], LOWEST_LOG_PRIOR)
+        is_sound &= log_prior < np.inf  # false if it is no number
+        edges.actions[begin + k], edges.log_priors[begin + k] = actions[k], log_prior
+    return is_sound
 
 
 @kernel
@@ -306,42 +326,33 @@ def set_up_roots(nodes: Nodes, sizes: Integers, finished: npt.NDArray[np.bool_])
 @kernel
 def expand(
     nodes: Nodes,
-    edges: Edges,
-    used: int,
     leaves: Integers,
     finished: npt.NDArray[np.bool_],
     players: Integers,
     payoffs: Floats,
+    begin: int,
     counts: Integers,
-    actions: Integers,
-    log_probabilities: Floats,
     values: Floats,
-) -> int:
-    """Gives new nodes their values and legal actions, and all nodes above them their values.
+) -> None:
+    """Gives new nodes their values and edges, and all nodes above them their values.
 
     Args:
         nodes: The nodes of all trees.
-        edges: With room for the new ones.
-        used: Edges that are in use.
         leaves: ``(n,)``, the new nodes.
         finished: ``(n,)``, whether their games are over.
         players: ``(n,)``, who is to move.
         payoffs: Of player 0, one for every finished game.
-        counts: Numbers of legal actions, one for each of the others.
-        actions: Their legal actions, ``(sum of counts,)``.
-        log_probabilities: The policy, ``(sum of counts,)``.
-        values: For the players to move, one for each count.
-
-    Returns:
-        Edges that are in use now.
+        begin: The first edge of the first of the other games; those of the next one follow.
+        counts: Numbers of legal actions, one for each of the other games.
+        values: For the players to move, likewise.
     """
-    over, running, read = 0, 0, 0
+    over, running = 0, 0
     for k in range(len(leaves)):
         node = leaves[k]
         nodes[node]["sign"] = 1 if players[k] == 0 else -1
         nodes[node]["first_child"] = NOTHING
         nodes[node]["best_unvisited"] = UNKNOWN
-        nodes[node]["begin"] = used
+        nodes[node]["begin"] = begin
         nodes[node]["count"] = 0
         nodes[node]["visits"] = 0
         nodes[node]["value_sum"] = 0.0
@@ -349,17 +360,11 @@ def expand(
             nodes[node]["value"] = payoffs[over]
             over += 1
         else:
-            count = counts[running]
             nodes[node]["value"] = nodes[node]["sign"] * values[running]
-            nodes[node]["count"] = count
-            for _ in range(count):
-                edges.actions[used] = actions[read]
-                edges.log_priors[used] = max(log_probabilities[read], LOWEST_LOG_PRIOR)
-                used += 1
-                read += 1
+            nodes[node]["count"] = counts[running]
+            begin += counts[running]
             running += 1
         _back_up(nodes, node, nodes[node]["value"])
-    return used
 
 
 @kernel

@@ -13,7 +13,7 @@ from patchwork_env import agents
 from patchwork_env.agents.checkpoint import save_policy
 from patchwork_env.agents.learned import LearnedAgent
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
-from patchwork_env.agents.planning import GumbelAgent, NetworkEvaluation
+from patchwork_env.agents.planning import GumbelAgent
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.dynamics import PatchworkDynamics
@@ -72,19 +72,6 @@ def test_the_last_decisions_of_a_game_are_right(network) -> None:
         assert exact_value(game, dynamics) == pytest.approx(value)
         decided += 1
     assert decided >= 10
-
-
-def test_the_network_evaluates_for_the_player_to_move(network) -> None:
-    states = many_states()[::9]
-    evaluation = NetworkEvaluation(network)(states)
-    begin = 0
-    for i, count in enumerate(evaluation.counts):
-        own = slice(begin, begin + count)
-        game = Game.from_state(states, i)
-        np.testing.assert_array_equal(evaluation.actions[own], game.legal_actions())
-        assert np.exp(evaluation.log_probabilities[own]).sum() == pytest.approx(1, rel=1e-4)
-        begin += count
-    assert evaluation.values.shape == (len(states),)
 
 
 # --- specs -------------------------------------------------------------------------------------------------
