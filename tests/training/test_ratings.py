@@ -15,7 +15,7 @@ FIRST = Anchor(player=0)
 
 @pytest.fixture(autouse=True)
 def _fewer_draws(monkeypatch) -> None:
-    monkeypatch.setattr(ratings, "DRAWS", 200)
+    monkeypatch.setattr(ratings, "DRAWS", 150)
 
 
 def two_players(wins: int, losses: int) -> np.ndarray:
@@ -84,10 +84,10 @@ def test_intervals_cover_the_truth_as_often_as_they_say(strengths, spread: float
     random = np.random.default_rng(4)
     truth = rate(simulated(strengths, 100_000, random, spread), FIRST).values
     covered = []
-    for seed in range(40):
+    for seed in range(60):
         intervals = rate(simulated(strengths, 60, random, spread), FIRST, seed=seed).intervals
         covered.append([_holds(interval, value) for interval, value in zip(intervals, truth, strict=True)])
-    assert np.mean(covered, axis=0)[1:].min() > 0.84  # 0.95 within 3.2 standard errors of 40 simulations
+    assert np.mean(covered, axis=0)[1:].min() > 0.86  # 0.95 within 3.2 standard errors of 60 simulations
 
 
 def _holds(interval: ratings.Bounds, value: float) -> bool:
