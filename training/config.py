@@ -65,7 +65,11 @@ class Schedule(_Section):
 
 
 class Ppo(_Section):
-    """Proximal policy optimization (Schulman et al. 2017)."""
+    """Proximal policy optimization (Schulman et al. 2017).
+
+    The learning from a rollout ends before a minibatch in which the policy has moved by more than 1.5 times
+    ``target_kl``, if that is given. ``kl_coefficient`` times the same divergence can be added to the loss.
+    """
 
     num_envs: Positive = 512
     rollout_turns: Positive = 64
@@ -78,6 +82,8 @@ class Ppo(_Section):
     discount: Fraction = 1.0
     gae_lambda: Fraction = 0.95
     max_gradient_norm: Rate = 0.5
+    target_kl: Rate | None = None
+    kl_coefficient: Schedule = Schedule(start=0.0, end=0.0)
 
 
 class MaskablePpo(_Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +15,38 @@ from training.trainer import DivergenceError
 
 Losses = Callable[[npt.NDArray[np.int64]], dict[str, Tensor]]
 """The ``loss`` of some samples, its terms and diagnostics: means over the samples."""
+BatchOf = Callable[[npt.NDArray[np.int64]], dict[str, npt.NDArray[Any]]]
+"""What the losses of some samples are computed from: arrays by name, to be looked at after a divergence."""
 
 
 def descend(
     optimizer: torch.optim.Optimizer,
     losses: Losses,
+    batch_of: BatchOf,
     samples: npt.NDArray[np.int64],
     crew: Crew,
     max_gradient_norm: float,
 ) -> dict[str, Tensor]:
-    """Takes one step down the gradient of a minibatch; each of the crew computes it for a part.
+    """Takes one step down the gradient of a minibatch; for all else see :func:`differentiate`."""
+    metrics = differentiate(optimizer, losses, batch_of, samples, crew, max_gradient_norm)
+    optimizer.step()
+    return metrics
+
+
+def differentiate(
+    optimizer: torch.optim.Optimizer,
+    losses: Losses,
+    batch_of: BatchOf,
+    samples: npt.NDArray[np.int64],
+    crew: Crew,
+    max_gradient_norm: float,
+) -> dict[str, Tensor]:
+    """Gives the parameters the gradient of a minibatch; each of the crew computes it for a part.
 
     Args:
         optimizer: Of parameters that all have a share in the loss.
         losses: Called with parts of the samples.
+        batch_of: Called with all samples if the loss is not finite.
         samples: Indices, ``(n,)``, or rows of them, ``(n, k)``.
         crew: Shares the work.
         max_gradient_norm: Longer gradients are scaled down to it.
@@ -36,7 +55,7 @@ def descend(
         What ``losses`` gives for the whole minibatch, and the ``gradient_norm`` before it was scaled.
 
     Raises:
-        DivergenceError: The loss or its gradient is not finite; no parameter was changed.
+        DivergenceError: The loss or its gradient is not finite; the error holds the losses and the batch.
     """
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
@@ -53,9 +72,10 @@ def descend(
     metrics = {name: torch.stack([m[name] for m in metrics_of_parts]).sum() for name in metrics_of_parts[0]}
     metrics["gradient_norm"] = nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
     if not torch.isfinite(metrics["loss"] + metrics["gradient_norm"]):
-        values = ", ".join(f"{name} {value.item():.4g}" for name, value in metrics.items())
-        raise DivergenceError(f"training diverged: the loss is {metrics['loss'].item():.4g} ({values})")
-    optimizer.step()
+        values = {name: value.item() for name, value in metrics.items()}
+        listed = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+        message = f"training diverged: the loss is {values['loss']:.4g} ({listed})"
+        raise DivergenceError(message, values, batch_of(samples))
     return metrics
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +60,14 @@ class AlphaZeroLearner:
             symmetries = random.integers(NUM_SYMMETRIES, size=(size, 2))
             samples = np.column_stack([chosen, symmetries])
             metrics.append(
-                descend(self.optimizer, losses, samples, self._crew, self.config.max_gradient_norm)
+                descend(
+                    self.optimizer,
+                    losses,
+                    partial(_batch_of, examples),
+                    samples,
+                    self._crew,
+                    self.config.max_gradient_norm,
+                )
             )
         return means(metrics)
 
@@ -91,3 +99,16 @@ class AlphaZeroLearner:
             "entropy": output.entropies.mean(),
             "kl_to_search": policy_loss - target_entropy,
         }
+
+
+def _batch_of(examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of some samples by name, quilts as they were played."""
+    chosen, own, other = samples.T
+    return {
+        "states": examples.states[chosen],
+        "own_symmetries": own,
+        "other_symmetries": other,
+        "counts": examples.counts[chosen],
+        "policies": examples.policies_of(chosen),
+        "returns": examples.returns[chosen],
+    }

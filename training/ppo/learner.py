@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,7 @@ from patchwork_env.patchwork.state import States
 from training.advantages import advantages
 from training.config import Ppo
 from training.crew import Crew
-from training.gradients import descend, means
+from training.gradients import Losses, differentiate, means
 from training.ppo.rollout import Rollout
 
 
@@ -43,7 +45,8 @@ class PpoLearner:
             random: Shuffles the decisions.
 
         Returns:
-            Mean losses and diagnostics; nothing if the learner had no decision to make.
+            Mean losses and diagnostics; nothing if the learner had no decision to make. ``updates`` counts
+            the steps of the optimizer, if ``target_kl`` may end them early.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.
@@ -53,20 +56,38 @@ class PpoLearner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.at(progress)
         batch = _Batch(rollout, self.config)
-        entropy_coefficient = self.config.entropy_coefficient.at(progress)
-        losses = partial(self._losses, batch, entropy_coefficient)
+        coefficients = _Coefficients(
+            self.config.entropy_coefficient.at(progress), self.config.kl_coefficient.at(progress)
+        )
+        losses = partial(self._losses, batch, coefficients)
+        metrics, updates = self._descend(losses, batch, random)
+        result = means(metrics) | {"explained_variance": batch.explained_variance}
+        return result if self.config.target_kl is None else result | {"updates": updates}
+
+    def _descend(
+        self, losses: Losses, batch: _Batch, random: np.random.Generator
+    ) -> tuple[list[dict[str, Tensor]], int]:
+        """Goes through minibatches; returns the metrics of each, and the number of steps."""
         metrics: list[dict[str, Tensor]] = []
+        for updates, chosen in enumerate(self._minibatches(len(batch.actions), random)):
+            metrics.append(
+                differentiate(
+                    self.optimizer, losses, batch.arrays, chosen, self._crew, self.config.max_gradient_norm
+                )
+            )
+            if self.config.target_kl is not None and metrics[-1]["kl"] > 1.5 * self.config.target_kl:
+                return metrics, updates
+            self.optimizer.step()
+        return metrics, len(metrics)
+
+    def _minibatches(self, size: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+        """All decisions in each epoch, shuffled and divided evenly."""
         for _ in range(self.config.epochs):
-            order = random.permutation(len(batch.actions))
-            minibatches = np.array_split(order, math.ceil(len(order) / self.config.minibatch_size))
-            metrics += [
-                descend(self.optimizer, losses, chosen, self._crew, self.config.max_gradient_norm)
-                for chosen in minibatches
-            ]
-        return means(metrics) | {"explained_variance": batch.explained_variance}
+            order = random.permutation(size)
+            yield from np.array_split(order, math.ceil(size / self.config.minibatch_size))
 
     def _losses(
-        self, batch: _Batch, entropy_coefficient: float, chosen: npt.NDArray[np.int64]
+        self, batch: _Batch, coefficients: _Coefficients, chosen: npt.NDArray[np.int64]
     ) -> dict[str, Tensor]:
         """The loss, its terms and diagnostics, means over the chosen decisions."""
         device = self.network.device
@@ -81,15 +102,26 @@ class PpoLearner:
         policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
         value_loss = (output.values - returns).square().mean()
         entropy = output.entropies.mean()
-        loss = policy_loss + self.config.value_coefficient * value_loss - entropy_coefficient * entropy
+        # E[r - 1 - log r] over the old policy's actions is KL(old || new), and so is its gradient.
+        kl = (ratio - 1 - log_ratio).mean()
+        loss = policy_loss + self.config.value_coefficient * value_loss - coefficients.entropy * entropy
+        if coefficients.kl > 0:
+            loss = loss + coefficients.kl * kl
         return {
             "loss": loss,
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "entropy": entropy,
-            "kl": (ratio - 1 - log_ratio).mean(),
+            "kl": kl,
             "clip_fraction": ((ratio - 1).abs() > self.config.clip_range).float().mean(),
         }
+
+
+class _Coefficients(NamedTuple):
+    """Factors of terms of the loss."""
+
+    entropy: float
+    kl: float
 
 
 class _Batch:
@@ -106,3 +138,8 @@ class _Batch:
         self.returns = estimates + values
         self.advantages = (estimates - estimates.mean()) / (estimates.std() + 1e-8)
         self.explained_variance = 1 - float(estimates.var() / (self.returns.var() + 1e-8))
+
+    def arrays(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+        """What the losses of some decisions are computed from, by name."""
+        names = ("states", "actions", "log_probabilities", "advantages", "returns")
+        return {name: getattr(self, name)[chosen] for name in names}

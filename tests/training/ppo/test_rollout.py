@@ -273,3 +273,80 @@ def test_divergence_is_noticed_before_the_weights_change(rollout):
     with pytest.raises(DivergenceError, match="training diverged: the loss is inf"):
         PpoLearner(network, everything_at_once()).update(rollout, 0.0, np.random.default_rng(0))
     assert all(torch.equal(before[name], tensor) for name, tensor in network.state_dict().items())
+
+
+def test_a_divergence_holds_what_the_loss_was_computed_from(rollout):
+    network = make_network()
+    with torch.no_grad():
+        network.value.bias.fill_(1e30)
+    config = everything_at_once(minibatch_size=50)
+    with pytest.raises(DivergenceError) as caught:
+        PpoLearner(network, config).update(rollout, 0.0, np.random.default_rng(0))
+    losses, batch = caught.value.losses, caught.value.batch
+    assert losses["loss"] == losses["value_loss"] == np.inf
+    assert np.isfinite(losses["policy_loss"])
+    learning = rollout.decisions.learning
+    minibatches = int(np.ceil(learning.sum() / 50))
+    first = np.array_split(np.random.default_rng(0).permutation(learning.sum()), minibatches)[0]
+    assert batch["states"].tobytes() == rollout.states[learning][first].tobytes()
+    assert batch["actions"].tolist() == rollout.actions[learning][first].tolist()
+    assert batch["log_probabilities"].tolist() == rollout.log_probabilities[learning][first].tolist()
+    estimates = advantages(rollout.decisions, 1.0, 0.95)[learning]
+    assert batch["returns"] == pytest.approx((estimates + rollout.decisions.values[learning])[first])
+    normal = (estimates - estimates.mean()) / estimates.std()
+    assert batch["advantages"] == pytest.approx(normal[first], abs=1e-5)
+
+
+# --- how far an update goes ---------------------------------------------------------------------------------
+
+
+def update_and_measure(rollout, **changes):
+    """A long update with large steps; its metrics, and KL(old || new) over the decisions of the rollout."""
+    network = make_network()
+    settings = {"epochs": 15, "learning_rate": Schedule(start=3e-3, end=0), "clip_range": 10.0} | changes
+    learner = PpoLearner(network, everything_at_once(**settings))
+    metrics = learner.update(rollout, 0.0, np.random.default_rng(0))
+    inputs, legal = encode(rollout.states[rollout.decisions.learning])
+    with torch.inference_mode():
+        old = make_network()(inputs).log_probabilities
+        new = network(inputs).log_probabilities
+    return metrics, float((old.exp() * (old - new)).sum() / len(legal.counts))
+
+
+def test_target_kl_ends_an_update(rollout):
+    free, far = update_and_measure(rollout)
+    assert "updates" not in free
+    stopped, near = update_and_measure(rollout, target_kl=0.01)
+    assert 0 < stopped["updates"] < 15
+    assert 0 < near < far
+    assert update_and_measure(rollout, target_kl=1e9)[0]["updates"] == 15
+    # At the first minibatch the policy is still the old one; the second is one step away from it.
+    assert update_and_measure(rollout, target_kl=1e-12)[0]["updates"] == 1
+
+
+def test_target_kl_ends_all_epochs(rollout):
+    metrics, _ = update_and_measure(rollout, target_kl=0.01, minibatch_size=100)
+    minibatches = int(np.ceil(rollout.decisions.learning.sum() / 100))
+    assert 0 < metrics["updates"] < 2 * minibatches
+
+
+def test_kl_penalty_keeps_the_policy_near(rollout):
+    _, far = update_and_measure(rollout)
+    _, near = update_and_measure(rollout, kl_coefficient=Schedule(start=10.0, end=0))
+    assert 0 < near < 0.5 * far
+
+
+def test_kl_penalty_follows_its_schedule(rollout):
+    """At the end of the run it is gone, and the update is the one without it."""
+    network, twin = make_network(), make_network()
+    rate = Schedule(start=1e-2, end=1e-2)
+    plain = everything_at_once(epochs=4, learning_rate=rate)
+    penalized = everything_at_once(epochs=4, learning_rate=rate, kl_coefficient=Schedule(start=10.0, end=0))
+    PpoLearner(network, plain).update(rollout, 1.0, np.random.default_rng(0))
+    PpoLearner(twin, penalized).update(rollout, 1.0, np.random.default_rng(0))
+    assert all(map(torch.equal, network.parameters(), twin.parameters()))
+    half = PpoLearner(make_network(), penalized).update(rollout, 0.5, np.random.default_rng(0))
+    terms = half["policy_loss"] + 0.5 * half["value_loss"] + 5.0 * half["kl"]
+    terms -= penalized.entropy_coefficient.at(0.5) * half["entropy"]
+    assert half["loss"] == pytest.approx(terms, abs=1e-5)
+    assert half["kl"] > 1e-4
