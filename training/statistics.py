@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,34 +17,60 @@ from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 SPENT, FROM_INCOME, FROM_ADVANCING = range(3)
 """Columns of an economy: buttons paid for patches, received at income marks, and received for advancing."""
+_TURNS = 3
+_NUM_COUNTED = 4
 
 Economy = npt.NDArray[np.int64]
-"""Sums of buttons, shape ``(3,)``."""
+"""Sums of buttons, shape ``(3,)`` or longer; what comes behind is left alone."""
 
 
-def statistics_of_turns(states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-    """Statistics of the games that ended within some turns of self-play; empty if none did.
-
-    To those of :func:`statistics_of_games` it adds what the turns themselves say, divided by the number of
-    games that ended, be the turns of these games or of others: in the long run that is the mean of a game.
-
-    - ``turns_per_game``: of both players, special patches included.
-    - ``buttons_from_income``, ``buttons_from_advancing``: what a player earns in a game.
+class Tally:
+    """Counts what happens in a batch of games, from the first turn of each to its last.
 
     Args:
-        states: Records before each turn, of any shape.
-        actions: int64 of the same shape.
+        num_games: Their number; all of them begin now.
     """
-    economy, finals = np.zeros(3, np.int64), empty_states(states.size)
-    ended = int(_replay(states.ravel(), actions.ravel(), economy, finals))
-    if not ended:
-        return {}
-    players = NUM_PLAYERS * ended
-    return statistics_of_games(finals[:ended]) | {
-        "turns_per_game": states.size / ended,
-        "buttons_from_income": float(economy[FROM_INCOME] / players),
-        "buttons_from_advancing": float(economy[FROM_ADVANCING] / players),
-    }
+
+    def __init__(self, num_games: int) -> None:
+        self._counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
+
+    def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
+        """Counts the next turns; returns mean figures of the games that they ended, empty if there are none.
+
+        To those of :func:`statistics_of_games` come
+
+        - ``turns_per_game``: of both players, special patches included;
+        - ``buttons_from_income``, ``buttons_from_advancing``: what a player received in the whole game.
+
+        Args:
+            states: ``(T, num_games)`` records before each turn. A new game follows where one ends.
+            actions: int64 of the same shape.
+        """
+        finals, counted = empty_states(states.size), np.empty((states.size, _NUM_COUNTED), np.int64)
+        ended = int(_replay(states, actions, self._counts, finals, counted))
+        if not ended:
+            return {}
+        means = counted[:ended].mean(0)
+        return statistics_of_games(finals[:ended]) | {
+            "turns_per_game": float(means[_TURNS]),
+            "buttons_from_income": float(means[FROM_INCOME] / NUM_PLAYERS),
+            "buttons_from_advancing": float(means[FROM_ADVANCING] / NUM_PLAYERS),
+        }
+
+    def save(self) -> dict[str, npt.NDArray[np.int64]]:
+        """A copy of the counts of the games in progress, for :meth:`restore`."""
+        return {"counts": self._counts.copy()}
+
+    def restore(self, saved: Mapping[str, npt.NDArray[np.int64]]) -> None:
+        """Goes on from what :meth:`save` returned.
+
+        Raises:
+            ValueError: It is of another number of games.
+        """
+        if saved["counts"].shape != self._counts.shape:
+            shapes = saved["counts"].shape, self._counts.shape
+            raise ValueError(f"the saved counts have the shape {shapes[0]}; this batch needs {shapes[1]}")
+        self._counts[:] = saved["counts"]
 
 
 def statistics_of_games(finals: States) -> dict[str, float]:
@@ -90,14 +118,24 @@ def apply_counting(states: States, i: int, action: int, economy: Economy) -> Non
 
 
 @kernel
-def _replay(states: States, actions: npt.NDArray[np.int64], economy: Economy, finals: States) -> int:
-    """Plays every turn on a copy, sums up the economy, lists how games ended and returns their number."""
+def _replay(
+    states: States,
+    actions: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    finals: States,
+    counted: npt.NDArray[np.int64],
+) -> int:
+    """Plays every turn on a copy and counts; lists how games ended and their counts; returns their number."""
     ended = 0
-    for k in range(len(states)):
-        finals[ended] = states[k]
-        apply_counting(finals, ended, actions[k], economy)
-        if is_over(finals, ended):
-            ended += 1
+    for t in range(len(states)):
+        for i in range(len(counts)):
+            finals[ended] = states[t, i]
+            apply_counting(finals, ended, actions[t, i], counts[i])
+            counts[i, _TURNS] += 1
+            if is_over(finals, ended):
+                counted[ended] = counts[i]
+                counts[i] = 0
+                ended += 1
     return ended
 
 

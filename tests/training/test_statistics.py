@@ -13,9 +13,9 @@ from training.statistics import (
     FROM_ADVANCING,
     FROM_INCOME,
     SPENT,
+    Tally,
     apply_counting,
     statistics_of_games,
-    statistics_of_turns,
 )
 
 GAMES, TURNS = 6, 150
@@ -44,33 +44,59 @@ def economy_by_hand(game: Game, action: int) -> tuple[int, int, int]:
     return price, change + price, 0
 
 
-@pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_statistics_of_turns_are_those_of_the_games(variant: str) -> None:
-    states, actions = played(variant)
-    finals, economy = [], np.zeros(3)
-    for turn, i in np.ndindex(TURNS, GAMES):
+def by_hand(states: States, actions: np.ndarray) -> list[dict[str, float]]:
+    """Figures of every game that ended, in the order of their ends."""
+    found, counts = [], np.zeros((GAMES, 4))
+    for turn, i in np.ndindex(len(states), GAMES):
         game = Game.from_state(states[turn], i)
-        economy += economy_by_hand(game, actions[turn, i])
+        counts[i] += (*economy_by_hand(game, actions[turn, i]), 1)
         if game.is_over:
-            finals.append(game)
-    assert len(finals) > GAMES
-    found = statistics_of_turns(states, actions)
-    _, from_income, from_advancing = economy / (2 * len(finals))
-    spent = [sum(PATCHES[i].buttons for i in set(range(33)) - set(game.circle)) / 2 for game in finals]
-    expected = {
-        "score": np.mean([game.scores() for game in finals]),
-        "winner_score": np.mean([game.scores()[game.winner()] for game in finals]),
-        "loser_score": np.mean([game.scores()[1 - game.winner()] for game in finals]),
-        "empty_cells": np.mean([81 - game.quilt(player).sum() for game in finals for player in (0, 1)]),
-        "income": np.mean([game.incomes for game in finals]),
-        "buttons": np.mean([game.buttons for game in finals]),
-        "buttons_spent": np.mean(spent),
-        "bonus_tiles": np.mean([game.bonus_owner is not None for game in finals]),
-        "turns_per_game": TURNS * GAMES / len(finals),
-        "buttons_from_income": from_income,
-        "buttons_from_advancing": from_advancing,
-    }
-    assert found == pytest.approx(expected)
+            spent, from_income, from_advancing, turns = counts[i]
+            counts[i] = 0
+            figures = {
+                "score": np.mean(game.scores()),
+                "winner_score": game.scores()[game.winner()],
+                "loser_score": game.scores()[1 - game.winner()],
+                "empty_cells": np.mean([81 - game.quilt(player).sum() for player in (0, 1)]),
+                "income": np.mean(game.incomes),
+                "buttons": np.mean(game.buttons),
+                "buttons_spent": spent / 2,
+                "bonus_tiles": game.bonus_owner is not None,
+                "turns_per_game": turns,
+                "buttons_from_income": from_income / 2,
+                "buttons_from_advancing": from_advancing / 2,
+            }
+            found.append(figures | {"turn": turn})
+    return found
+
+
+def mean(figures: list[dict[str, float]]) -> dict[str, float]:
+    return {name: np.mean([game[name] for game in figures]) for name in figures[0] if name != "turn"}
+
+
+@pytest.mark.parametrize("variant", ["revised", "2014"])
+def test_figures_of_whole_games(variant: str) -> None:
+    states, actions = played(variant)
+    expected = by_hand(states, actions)
+    assert len(expected) > GAMES
+    assert Tally(GAMES).count(states, actions) == pytest.approx(mean(expected))
+
+
+def test_games_are_counted_from_their_first_turn() -> None:
+    """Also if they began before, in another process."""
+    states, actions = played()
+    first, second = Tally(GAMES), Tally(GAMES)
+    split = 70
+    games = by_hand(states, actions)
+    early, late = ([g for g in games if (g["turn"] < split) == is_early] for is_early in (True, False))
+    assert first.count(states[:split], actions[:split]) == pytest.approx(mean(early))
+    second.restore(first.save())
+    for tally in (first, second):
+        assert tally.count(states[split:], actions[split:]) == pytest.approx(mean(late))
+    with pytest.raises(
+        ValueError, match=r"the saved counts have the shape \(6, 4\); this batch needs \(5, 4\)"
+    ):
+        Tally(GAMES - 1).restore(first.save())
 
 
 def test_all_buttons_of_a_game_are_accounted_for() -> None:
@@ -92,11 +118,11 @@ def test_all_buttons_of_a_game_are_accounted_for() -> None:
 def test_the_states_are_left_as_they_were() -> None:
     states, actions = played()
     before = states.tobytes(), actions.tobytes()
-    statistics_of_turns(states, actions)
+    Tally(GAMES).count(states, actions)
     assert (states.tobytes(), actions.tobytes()) == before
 
 
 def test_without_a_game_that_ended_there_is_nothing_to_say() -> None:
     states, actions = played()
-    assert statistics_of_turns(states[:3], actions[:3]) == {}
+    assert Tally(GAMES).count(states[:3], actions[:3]) == {}
     assert statistics_of_games(empty_states(0)) == {}

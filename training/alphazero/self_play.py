@@ -18,7 +18,7 @@ from training.alphazero.examples import Examples
 from training.config import AlphaZero, Reward
 from training.crew import Crew
 from training.rewards import rewards_of_players
-from training.statistics import statistics_of_turns
+from training.statistics import Tally
 
 
 class Part(NamedTuple):
@@ -48,6 +48,7 @@ class SearchedSelfPlay:
         self.env = env
         self.config = config
         self.reward = reward
+        self.tally = Tally(env.num_envs)
         self._crew = crew or Crew()
         self._dynamics = PatchworkDynamics(reward.outcome, reward.margin, reward.margin_scale)
         self._searches = [self._new_search() for _ in range(self._crew.size)]
@@ -92,7 +93,7 @@ class SearchedSelfPlay:
         decisions = Decisions(players, searched, values, rewards, winners >= 0, last_players, last_values)
         returns = (advantages(decisions, 1.0, self.config.value_lambda) + values)[searched]
         examples = Examples(states[searched], np.concatenate(counts), np.concatenate(policies), returns)
-        return examples, statistics_of_turns(states, actions)
+        return examples, self.tally.count(states, actions)
 
     def _search(
         self, evaluator: NetworkEvaluator, games: npt.NDArray[np.int64], random: np.random.Generator

@@ -100,6 +100,7 @@ class AlphaZeroTrainer(Trainer):
             prefixed("network", self.network.state_dict())
             | prefixed("optimizer", optimizer)
             | prefixed("env", tensors_of_arrays(self.env.save()))
+            | prefixed("tally", tensors_of_arrays(self.self_play.tally.save()))
         )
         for number, examples in enumerate(self.window.rollouts):
             tensors |= prefixed(f"rollout.{number}", tensors_of_arrays(examples._asdict()))
@@ -113,6 +114,8 @@ class AlphaZeroTrainer(Trainer):
         optimizer = with_prefix("optimizer", tensors)
         restore_optimizer(self.learner.optimizer, names_of_parameters(self.network), optimizer)
         self.env.restore(arrays_of_tensors(with_prefix("env", tensors), self.env.save()))
+        tally = self.self_play.tally
+        tally.restore(arrays_of_tensors(with_prefix("tally", tensors), tally.save()))
         for number in range(values["rollouts"]):
             arrays = with_prefix(f"rollout.{number}", tensors)
             self.window.add(Examples(**arrays_of_tensors(arrays, _EMPTY._asdict())))

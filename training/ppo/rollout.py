@@ -20,7 +20,7 @@ from training.advantages import Decisions
 from training.config import Reward
 from training.crew import Crew
 from training.rewards import rewards_of_players
-from training.statistics import statistics_of_turns
+from training.statistics import Tally
 
 
 class LeagueResults(NamedTuple):
@@ -45,7 +45,7 @@ class Rollout:
         log_probabilities: float32 ``(T, N)``, of the actions when they were chosen.
         decisions: What advantages need.
         league: Results against past selves.
-        statistics: See :func:`~training.statistics.statistics_of_turns`; and the learner's win rate against
+        statistics: See :meth:`~training.statistics.Tally.count`; and the learner's win rate against
             past selves.
     """
 
@@ -122,6 +122,9 @@ class SelfPlay:
         reward: What the game is worth.
         league_fraction: Fraction of the games that is played against past selves, if there are any.
         crew: Shares the work on each turn.
+
+    Attributes:
+        tally: Counts what happens in the games.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class SelfPlay:
     ) -> None:
         self.env = env
         self.reward = reward
+        self.tally = Tally(env.num_envs)
         self._crew = crew or Crew()
         games = np.arange(env.num_envs)
         self._league_game = games - (env.num_envs - round(league_fraction * env.num_envs))
@@ -178,7 +182,7 @@ class SelfPlay:
             players, learning, values, rewards, winners >= 0, outlook.players, outlook.values
         )
         league = self._league_results(winners, opponents, len(past_selves))
-        statistics = statistics_of_turns(states, actions)
+        statistics = self.tally.count(states, actions)
         if league.games.any():
             statistics["win_rate_against_past_self"] = float(league.wins.sum() / league.games.sum())
         return Rollout(states, actions, log_probabilities, decisions, league, statistics)

@@ -93,6 +93,7 @@ class PpoTrainer(Trainer):
             prefixed("network", self.network.state_dict())
             | prefixed("optimizer", optimizer)
             | prefixed("env", tensors_of_arrays(self.env.save()))
+            | prefixed("tally", tensors_of_arrays(self.self_play.tally.save()))
         )
         league = self.pool.state()
         values = {"random": self.random.bit_generator.state, "league": league.values}
@@ -106,4 +107,6 @@ class PpoTrainer(Trainer):
         optimizer = with_prefix("optimizer", tensors)
         restore_optimizer(self.learner.optimizer, names_of_parameters(self.network), optimizer)
         self.env.restore(arrays_of_tensors(with_prefix("env", tensors), self.env.save()))
+        tally = self.self_play.tally
+        tally.restore(arrays_of_tensors(with_prefix("tally", tensors), tally.save()))
         self.random.bit_generator.state = values["random"]

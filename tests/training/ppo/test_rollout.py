@@ -91,7 +91,9 @@ def test_statistics(rollout):
         games.append((np.mean(game.scores()), game.bonus_owner is not None))
     assert rollout.statistics["score"] == pytest.approx(np.mean([score for score, _ in games]))
     assert rollout.statistics["bonus_tiles"] == pytest.approx(np.mean([owned for _, owned in games]))
-    assert rollout.statistics["turns_per_game"] == pytest.approx(ends.size / len(games))
+    lasts = [max(np.flatnonzero(ends[:, i]), default=-1) for i in range(GAMES)]
+    turns_of_finished_games = sum(last + 1 for last in lasts)
+    assert rollout.statistics["turns_per_game"] == pytest.approx(turns_of_finished_games / len(games))
     assert "win_rate_against_past_self" not in rollout.statistics
     assert collect(turns=3).statistics == {}
 
