@@ -1,8 +1,10 @@
 """Opponents: one interface for all of them, and one string, the spec, that names each.
 
-A spec is ``"random"``, ``"greedy"`` or the path of a checkpoint folder or of an ONNX file, with options
-behind a colon where there are any: ``"runs/quick/final:simulations=64"``. It is the same string in
-:func:`load`, on the command line, in a configuration file and as a Gymnasium opponent.
+A spec is a name, such as ``"greedy"`` or ``"ppo"``, or the path of a checkpoint folder or of an ONNX file,
+with options behind a colon where there are any: ``"runs/quick/final:simulations=64"``. It is the same string
+in :func:`load`, on the command line, in a configuration file and as a Gymnasium opponent.
+
+Every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ __all__ = ["Agent", "BatchAgent", "CallableAgent", "GreedyAgent", "RandomAgent",
 
 CHECKPOINT_FILE = "checkpoint.json"
 """The file that makes a folder a checkpoint."""
+SHIPPED_FOLDER = Path(__file__).parent / "shipped"
+"""The checkpoints that have a name."""
 FEWEST_SIMULATIONS = 2
 """Of an agent that plans; with a single one there would be nothing to compare."""
 ONNX_SUFFIX = ".onnx"
@@ -91,16 +95,21 @@ _SPEC = re.compile(r"(?P<name>.+?)(:(?P<options>[a-z_]+=[^=]*(,[a-z_]+=[^=]*)*))
 
 def names() -> tuple[str, ...]:
     """The agents that have a name; all others are given by the path of a checkpoint."""
-    return tuple(_KINDS)
+    return *_KINDS, *_shipped()
+
+
+def _shipped() -> list[str]:
+    return sorted(path.parent.name for path in SHIPPED_FOLDER.glob(f"*/{CHECKPOINT_FILE}"))
 
 
 def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """The agent of a spec.
 
     Args:
-        spec: ``"random"``, ``"greedy"`` or the path of a checkpoint folder or of an ONNX file. Behind the
-            path, ``:sample=true`` draws actions from the policy instead of taking the likeliest. Behind that
-            of a checkpoint, ``:simulations=64`` plans every move by a search of so many simulations.
+        spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file. Behind a path, or
+            the name of a checkpoint, ``:sample=true`` draws actions from the policy instead of taking the
+            likeliest. Behind that of a checkpoint, ``:simulations=64`` plans every move by a search of so
+            many simulations.
         seed: Of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
@@ -115,8 +124,9 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
         return kind.make(seed, **_read_options(name, texts, kind.options))
     if name.endswith(ONNX_SUFFIX) and not Path(name).is_dir():
         return _exported(name, seed, **_read_options(name, texts, _EXPORT_OPTIONS))
-    _check_path(name)
-    return _learned(name, seed, **_read_options(name, texts, _CHECKPOINT_OPTIONS))
+    path = str(SHIPPED_FOLDER / name) if name in _shipped() else name
+    _check_path(path)
+    return _learned(path, seed, **_read_options(name, texts, _CHECKPOINT_OPTIONS))
 
 
 def as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: int | None = None) -> Agent:
@@ -172,10 +182,10 @@ def _check_path(path: str) -> None:
         raise ValueError(f"{path!r} is a file; a checkpoint is a folder that holds a {CHECKPOINT_FILE}")
     if os.sep in path or "/" in path:
         raise FileNotFoundError(f"there is no checkpoint at {path!r}; allowed are {_what_exists()}")
-    close = difflib.get_close_matches(path, _KINDS, n=1)
+    close = difflib.get_close_matches(path, names(), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ValueError(f"there is no agent {path!r}; allowed are {_what_exists()}{hint}")
 
 
 def _what_exists() -> str:
-    return ", ".join(map(repr, _KINDS)) + " and paths of checkpoint folders"
+    return ", ".join(map(repr, names())) + " and paths of checkpoint folders"

@@ -10,7 +10,8 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import CallableAgent, GreedyAgent, RandomAgent
-from patchwork_env.agents.checkpoint import save_policy
+from patchwork_env.agents.checkpoint import read_description, save_policy
+from patchwork_env.agents.learned import LearnedAgent
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 from patchwork_env.patchwork import Game
 
@@ -23,15 +24,32 @@ def checkpoint(tmp_path_factory):
 
 
 def test_every_name_gives_its_agent() -> None:
-    assert {name: type(agents.load(name)) for name in agents.names()} == {
-        "random": RandomAgent,
-        "greedy": GreedyAgent,
-    }
+    types = {name: type(agents.load(name)) for name in agents.names()}
+    assert types.pop("random") is RandomAgent
+    assert types.pop("greedy") is GreedyAgent
+    assert {"ppo", "ppo-quick"} <= set(types)
+    assert set(types.values()) == {LearnedAgent}
 
 
 def test_an_agent_is_called_by_its_name() -> None:
-    assert [agents.load(name).name for name in ("random", "greedy")] == ["random", "greedy"]
+    assert tuple(agents.load(name).name for name in agents.names()) == agents.names()
     assert repr(agents.load("greedy")) == "<agent greedy>"
+
+
+@pytest.mark.parametrize("name", [name for name in agents.names() if name not in ("random", "greedy")])
+def test_agents_that_come_with_the_package_say_how_they_were_made(name: str) -> None:
+    info = read_description(agents.SHIPPED_FOLDER / name)["info"]
+    assert info["configuration"]["algorithm"] == info["algorithm"]
+    assert info["steps"] == info["configuration"]["total_steps"]
+    assert info["seconds"] > 0
+    assert info["machine"]
+    assert info["made_with"] == "python -m training.train"
+
+
+def test_agents_that_come_with_the_package_have_the_options_of_checkpoints() -> None:
+    assert agents.load("ppo:sample=true").sample is True
+    with pytest.raises(ValueError, match="agent 'ppo' has no option 'samples'; its options: sample"):
+        agents.load("ppo:samples=true")
 
 
 def test_the_seed_reaches_the_agent() -> None:
@@ -66,8 +84,8 @@ def test_the_seed_reaches_a_policy_that_samples(checkpoint) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy' and paths .* did you mean 'greedy'"),
-        ("mcts:simulations=400", "no agent 'mcts'; allowed are 'random', 'greedy' and paths"),
+        ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
+        ("mcts:simulations=400", "no agent 'mcts'; allowed are 'random', 'greedy', 'ppo'.* and paths"),
         ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
         ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),
         ("greedy:a=1,b=2", "agent 'greedy' has no option 'a'"),
@@ -113,13 +131,13 @@ def test_as_agent_takes_specs_agents_and_functions() -> None:
         agents.as_agent(7)
 
 
-def test_named_agents_need_no_torch() -> None:
+def test_agents_that_are_not_learned_need_no_torch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from patchwork_env import agents\n"
         "from patchwork_env.patchwork import Game\n"
-        "print([agents.load(name, seed=1).act(Game(seed=1)) >= 0 for name in agents.names()])\n"
-        "try: agents._learned('x', None)\n"
+        "print([agents.load(name, seed=1).act(Game(seed=1)) >= 0 for name in ('random', 'greedy')])\n"
+        "try: agents.load('ppo')\n"
         "except ModuleNotFoundError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -1,0 +1,64 @@
+"""Makes the final policy of a run an agent that comes with the package, under a name.
+
+python tools/ship_agent.py RUN_DIR NAME
+
+Writes patchwork_env/agents/shipped/NAME: the weights as they are, and a checkpoint.json that says how they
+were made. Run it on the machine of the run.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from patchwork_env.agents import CHECKPOINT_FILE, SHIPPED_FOLDER
+from patchwork_env.agents.checkpoint import read_description, write_folder
+from training.machine import describe_machine
+
+
+def ship(run: Path, name: str) -> Path:
+    """Copies the policy; returns its new folder."""
+    final = run / "final"
+    description = read_description(final)
+    configuration = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    description["info"] |= {
+        "algorithm": configuration["algorithm"],
+        "reward": configuration["reward"],
+        "made_with": "python -m training.train",
+        "configuration": configuration,
+        "machine": describe_machine(configuration["device"]),
+    }
+
+    def write(folder: Path) -> None:
+        for file in final.iterdir():
+            if file.name != CHECKPOINT_FILE:
+                shutil.copyfile(file, folder / file.name)
+        text = json.dumps(description, indent=1) + "\n"
+        (folder / CHECKPOINT_FILE).write_text(text, encoding="utf-8")
+
+    write_folder(SHIPPED_FOLDER / name, write)
+    return SHIPPED_FOLDER / name
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("run", type=Path, metavar="RUN_DIR")
+    parser.add_argument("name", metavar="NAME", help="lower case, digits and hyphens")
+    options: Any = parser.parse_args()
+    if not options.name.replace("-", "a").isidentifier() or options.name != options.name.lower():
+        parser.error(f"the name is {options.name!r}; it must be made of lower case, digits and hyphens")
+    try:
+        print(f"wrote {ship(options.run, options.name)}")
+    except (OSError, ValueError) as error:
+        print(f"ship_agent.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
