@@ -191,7 +191,9 @@ class Evaluation(_Section):
 class RunConfig(_Section):
     """A training run.
 
-    It ends with the first rollout that reaches ``total_steps``; ``checkpoint_every`` counts iterations.
+    It ends with the first rollout that reaches ``total_steps``. Checkpoints are written every so many
+    iterations and, if ``checkpoint_minutes`` is given, behind an iteration when the last one is that old.
+    ``device`` is a name of PyTorch's, as ``cpu`` or ``cuda``, or ``auto``: a GPU if there is one.
     """
 
     description: str = ""
@@ -201,6 +203,7 @@ class RunConfig(_Section):
     seed: Seed = 0
     total_steps: Positive = 1_000_000
     checkpoint_every: Positive = 20
+    checkpoint_minutes: Rate | None = None
     threads: Positive = 2
     device: str = "cpu"
     network: Network = Network()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from patchwork_env.patchwork.render import Frame
-from training.files import write_text
+from training.events import EventFile, charts_with_bounds, picture, scalar, text
+from training.files import GrowingFile, storing_in, write_text
 from training.trainer import Trainer
 
 METRICS_FILE = "metrics.jsonl"
@@ -18,56 +18,85 @@ METRICS_FILE = "metrics.jsonl"
 class Curves:
     """Learning curves, as lines of JSON and for TensorBoard.
 
+    What is added is in the files when the call returns. What is on record at the step where the run goes on
+    is not written again.
+
     Args:
         folder: Of the run.
         steps: Where the run goes on; what an earlier attempt wrote of later steps is dropped.
+
+    Raises:
+        StorageError: The folder cannot be written; also raised by all methods.
     """
 
     def __init__(self, folder: Path, steps: int) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._writer: Any = SummaryWriter(str(folder), purge_step=steps + 1 if steps else None)
+        self._folder = folder
+        self._start = steps
+        self._known: dict[str, float] = {}
         path = folder / METRICS_FILE
-        if path.exists():
-            write_text(path, "".join(_lines_up_to(steps, path)))
-        self._lines = path.open("a", buffering=1, encoding="utf-8")
+        with storing_in(folder):
+            if path.exists():
+                self._cut_back(path)
+            self._lines = GrowingFile(path)
+            self._events = EventFile(folder, steps)
 
     def add(self, trainer: Trainer, metrics: dict[str, float]) -> None:
         """Writes metrics by name, at the trainer's present step."""
-        line = {"steps": trainer.steps, "minutes": round(trainer.seconds / 60, 4)}
-        line |= {name: round(value, 6) for name, value in metrics.items()}
-        self._lines.write(json.dumps(line) + "\n")
-        for name, value in metrics.items():
-            self._writer.add_scalar(name, value, trainer.steps)
+        rounded = {name: round(value, 6) for name, value in metrics.items()}
+        if trainer.steps == self._start:
+            rounded = {name: value for name, value in rounded.items() if self._known.get(name) != value}
+        if not rounded:
+            return
+        line = {"steps": trainer.steps, "minutes": round(trainer.seconds / 60, 4), **rounded}
+        with storing_in(self._folder):
+            self._lines.write(f"{json.dumps(line)}\n".encode())
+            self._events.add((scalar(name, metrics[name]) for name in rounded), trainer.steps)
 
-    def add_text(self, name: str, text: str, steps: int) -> None:
+    def add_text(self, name: str, markdown: str, steps: int) -> None:
         """Shows Markdown in TensorBoard."""
-        self._writer.add_text(name, text, steps)
+        with storing_in(self._folder):
+            self._events.add([text(name, markdown)], steps)
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
         """Shows a picture in TensorBoard; needs Pillow."""
-        self._writer.add_image(name, frame, steps, dataformats="HWC")
+        with storing_in(self._folder):
+            self._events.add([picture(name, frame)], steps)
 
     def draw_with_bounds(self, charts: dict[str, tuple[str, str, str]]) -> None:
         """Has TensorBoard draw charts by title, each of a metric between two others, its bounds."""
-        self._writer.add_custom_scalars(
-            {"evaluation": {title: ["Margin", list(names)] for title, names in charts.items()}}
-        )
+        with storing_in(self._folder):
+            self._events.add([charts_with_bounds(charts)], 0)
+
+    def sync(self) -> None:
+        """Waits until all curves are on the disk."""
+        with storing_in(self._folder):
+            self._lines.sync()
+            self._events.sync()
 
     def close(self) -> None:
-        """Completes the files."""
-        self._writer.close()
+        """Closes the files."""
         self._lines.close()
+        self._events.close()
+
+    def _cut_back(self, path: Path) -> None:
+        """Drops what belongs to later steps; keeps in mind what is known of the present one."""
+        before = path.read_text(encoding="utf-8")
+        kept = ""
+        for line, values in _complete_lines(before):
+            if values["steps"] <= self._start:
+                kept += line
+            if values["steps"] == self._start:
+                self._known |= values
+        if kept != before:
+            write_text(path, kept)
 
 
-def _lines_up_to(steps: int, path: Path) -> Iterator[str]:
-    """The lines of a metrics file that are complete and belong to no later step."""
-    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+def _complete_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines that a killed process did not leave half written, and what they say."""
+    for line in text.splitlines(keepends=True):
         try:
-            is_valid = line.endswith("\n") and json.loads(line)["steps"] <= steps
+            values = json.loads(line)
         except json.JSONDecodeError:
-            is_valid = False
-        if is_valid:
-            yield line
+            continue
+        if line.endswith("\n"):
+            yield line, values

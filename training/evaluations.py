@@ -74,12 +74,13 @@ class Evaluations:
             "matches": [result.as_dict() for result in results],
             "sample_games": [sample for result in results for sample in sample_games(result)],
         }
-        self.folder.mkdir(exist_ok=True)
-        write_text(self.folder / _file_name(trainer.steps), json.dumps(contents, indent=1) + "\n")
         for result in results:
             self._curves.add(trainer, metrics(result))
         if any(result.kept for result in results):
             self._show_game(trainer.steps, min(results, key=lambda result: result.win_rate))
+        # The file comes last: an evaluation that has it is not repeated.
+        self.folder.mkdir(exist_ok=True)
+        write_text(self.folder / _file_name(trainer.steps), json.dumps(contents, indent=1) + "\n")
 
     def _show_game(self, steps: int, result: Result) -> None:
         """Shows a game of the match that the policy won least of."""

@@ -3,8 +3,61 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from patchwork_env.agents.checkpoint import PARTIAL
+
+
+class StorageError(OSError):
+    """A folder cannot be written; the message says which one, and what the system says."""
+
+
+@contextmanager
+def storing_in(folder: Path) -> Iterator[None]:
+    """Within the block, errors of the system become a :class:`StorageError` that names ``folder``."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+
+
+class GrowingFile:
+    """A file that grows by what is written to it, and has it when :meth:`write` returns.
+
+    Nothing waits in a buffer: a killed process loses nothing, and errors come where they belong.
+
+    Args:
+        path: Of the file, which may exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("ab", buffering=0)
+
+    def write(self, contents: bytes) -> None:
+        """Appends some bytes."""
+        rest = memoryview(contents)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+
+    def sync(self) -> None:
+        """Waits until all of it is on the disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Nothing can be written any more."""
+        self._file.close()
+
+
+def remove_partial(folder: Path) -> None:
+    """Deletes what killed processes left half written in a folder and the folders in it."""
+    for path in list(folder.rglob(f".*{PARTIAL}")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -14,7 +67,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, contents: bytes) -> None:
     """Replaces a file by a complete new one, or leaves it as it was."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(PARTIAL, f".{path.name}-", path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(contents)

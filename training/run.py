@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from training.checkpoints import save_checkpoint, save_final
+from training.checkpoints import newest_checkpoint, save_checkpoint, save_final
 from training.curves import Curves
+from training.divergence import save_divergence
 from training.evaluations import SAMPLE_GAMES, Evaluations
+from training.files import StorageError, storing_in
 from training.matches import Result, play_matches
 from training.signals import Interruption, signals_interrupt, signals_wait
-from training.trainer import Trainer
+from training.trainer import DivergenceError, Trainer
 
 _BAR_METRICS = {
     "games/score": "score",
@@ -29,24 +33,54 @@ class Run:
         self.folder = folder
         self.config = trainer.config
         self.trainer = trainer
-        self._curves = Curves(folder, trainer.steps)
-        self._evaluations = Evaluations(folder, trainer, self._curves)
+        with storing_in(folder):
+            self._curves = Curves(folder, trainer.steps)
+            self._evaluations = Evaluations(folder, trainer, self._curves)
+        self._saved = time.monotonic()
 
     def execute(self) -> int:
-        """Trains to the end or to a signal; returns the exit code."""
-        with signals_interrupt():
-            try:
-                self._train()
-            except Interruption as interruption:
-                saved = save_checkpoint(self.folder, self.trainer)
-                print(
-                    f"\nstopped by {interruption}: saved {saved}\ngo on with --resume {self.folder}",
-                    flush=True,
-                )
-                return 128 + interruption.signal
-            finally:
-                self._curves.close()
+        """Trains to the end or to a signal; returns the exit code.
+
+        Raises:
+            DivergenceError: The message says where to look for the cause.
+            StorageError: The message says how to go on.
+        """
+        try:
+            with signals_interrupt(), closing(self._curves):
+                return self._train_until_stopped()
+        except StorageError as error:
+            newest = newest_checkpoint(self.folder)
+            raise StorageError(
+                f"{error}; {newest} is complete: when there is room, go on with --resume {self.folder}"
+            ) from None
+
+    def _train_until_stopped(self) -> int:
+        try:
+            self._train()
+        except Interruption as interruption:
+            if interruption.at_once:
+                said = f"at once by {interruption}: what came after {newest_checkpoint(self.folder)} is lost"
+            else:
+                said = f"by {interruption}: saved {self._save()}"
+            print(f"\nstopped {said}\ngo on with --resume {self.folder}", flush=True)
+            return 128 + interruption.signal
+        except DivergenceError as error:
+            raise DivergenceError(f"{error} at step {self.trainer.steps:,}; {self._keep(error)}") from None
         return 0
+
+    def _keep(self, error: DivergenceError) -> str:
+        """Saves what is known of a divergence; says where."""
+        try:
+            kept = f"{save_divergence(self.folder, self.trainer, error)} holds the batch, losses and weights"
+        except StorageError as storage_error:
+            kept = f"nothing could be kept of it: {storage_error}"
+        return f"{kept}; the newest checkpoint is {newest_checkpoint(self.folder)}"
+
+    def _save(self) -> Path:
+        """The curves are on the disk before the checkpoint that would not write them again."""
+        self._curves.sync()
+        self._saved = time.monotonic()
+        return save_checkpoint(self.folder, self.trainer)
 
     def _train(self) -> None:
         trainer = self.trainer
@@ -54,7 +88,7 @@ class Run:
             self._evaluate_if_due(bar)  # a signal may have cut it short
             while not trainer.is_done:
                 # What is saved after a signal is never half an update.
-                with signals_wait():
+                with signals_wait("stops when this iteration is done and saved; once more to stop at once"):
                     metrics = trainer.iterate()
                     self._curves.add(trainer, metrics)
                 bar.update(trainer.steps_per_iteration)
@@ -63,15 +97,21 @@ class Run:
                 }
                 bar.set_postfix(shown)
                 self._evaluate_if_due(bar)
-                if trainer.iteration % self.config.checkpoint_every == 0:
-                    save_checkpoint(self.folder, trainer)
-        save_checkpoint(self.folder, trainer)
+                if self._is_checkpoint_due():
+                    self._save()
+        self._save()
         final = save_final(self.folder, trainer)
         self._report(final)
 
     def _progress_bar(self) -> Any:
         total, steps = self.config.total_steps, self.trainer.steps
         return tqdm(total=total, initial=steps, unit=" steps", unit_scale=True, mininterval=1)
+
+    def _is_checkpoint_due(self) -> bool:
+        minutes = self.config.checkpoint_minutes
+        if minutes is not None and time.monotonic() - self._saved >= 60 * minutes:
+            return True
+        return self.trainer.iteration % self.config.checkpoint_every == 0
 
     def _evaluate_if_due(self, bar: Any) -> None:
         trainer, config = self.trainer, self.config.evaluation
@@ -96,7 +136,7 @@ class Run:
                     f"wins {result.win_rate:6.1%}  (95%: {low:.1%} to {high:.1%})"
                 )
         if results:
-            with signals_wait():
+            with signals_wait(), storing_in(self.folder):
                 self._evaluations.add(trainer, results)
         return results
 

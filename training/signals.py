@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ECHO_SECONDS = 1.0
+"""Schedulers and shells often send a signal twice; what comes within this time is no second request."""
 
 
 class Interruption(BaseException):
@@ -16,34 +21,67 @@ class Interruption(BaseException):
 
     Attributes:
         signal: Number of the signal.
+        at_once: Whether something that was to be completed is half done, for the process was asked twice.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, at_once: bool = False) -> None:
         super().__init__(signal.Signals(number).name)
         self.signal = number
+        self.at_once = at_once
 
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
     """Within the block, SIGINT and SIGTERM raise :class:`Interruption`; only the first one counts."""
-    with _signals_go_to(_interrupt):
+    with _signals_go_to(lambda number, _frame: _interrupt(number)):
         yield
 
 
 @contextmanager
-def signals_wait() -> Iterator[None]:
-    """Signals that come within the block take effect behind it."""
-    pending: list[int] = []
-    with _signals_go_to(lambda number, _frame: pending.append(number)):
-        yield
-    if pending:
-        _interrupt(pending[0])
+def signals_wait(notice: str = "") -> Iterator[None]:
+    """Signals that come within the block take effect behind it; a second one, some time later, at once.
+
+    Args:
+        notice: What to say on the standard error when the first one comes.
+    """
+    waiting = _Waiting(notice)
+    try:
+        with _signals_go_to(waiting.note):
+            yield
+    except Interruption:
+        _ignore_signals()
+        raise
+    if waiting.number is not None:
+        _interrupt(waiting.number)
 
 
-def _interrupt(number: int, _frame: FrameType | None = None) -> None:
+class _Waiting:
+    """Requests that wait for the end of a block."""
+
+    def __init__(self, notice: str) -> None:
+        self.number: int | None = None
+        self._notice = notice
+        self._first = 0.0
+
+    def note(self, number: int, _frame: FrameType | None = None) -> None:
+        if self.number is None:
+            self.number, self._first = number, time.monotonic()
+            if self._notice:
+                # The handler may have interrupted a print, which cannot begin another one.
+                text = f"\n{signal.Signals(number).name}: {self._notice}\n"
+                os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
+        elif time.monotonic() - self._first > _ECHO_SECONDS:
+            _interrupt(number, at_once=True)
+
+
+def _interrupt(number: int, at_once: bool = False) -> None:
+    _ignore_signals()
+    raise Interruption(number, at_once)
+
+
+def _ignore_signals() -> None:
     for name in _SIGNALS:
         signal.signal(name, signal.SIG_IGN)  # another one must not disturb saving
-    raise Interruption(number)
 
 
 @contextmanager

@@ -11,14 +11,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
 
 from patchwork_env import agents
-from training.checkpoints import CONFIG_FILE, load_checkpoint, new_run_folder
+from training.checkpoints import CONFIG_FILE, begin_run, load_checkpoint, new_run_folder
 from training.config import ConfigError, RunConfig, differences, dump_config, list_configs, load_config
-from training.files import write_text
+from training.files import remove_partial, storing_in, write_text
+from training.lock import sole_user
 from training.memory import keep_freed_memory
 from training.run import Run
 from training.trainer import DivergenceError, Trainer, make_trainer
@@ -27,16 +29,17 @@ from training.trainer import DivergenceError, Trainer, make_trainer
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
     options = _parse(arguments)
-    try:
-        if options.list:
-            return _list()
-        run = _resumed_run(options) if options.resume else _new_run(options)
-    except (ValueError, OSError, ImportError) as error:
-        return _fail(error)
-    try:
-        return run.execute()
-    except (DivergenceError, OSError) as error:
-        return _fail(error)
+    with ExitStack() as stack:
+        try:
+            if options.list:
+                return _list()
+            run = _resumed_run(options, stack) if options.resume else _new_run(options, stack)
+        except (ValueError, OSError, ImportError) as error:
+            return _fail(error)
+        try:
+            return run.execute()
+        except (DivergenceError, OSError) as error:
+            return _fail(error)
 
 
 def _fail(error: Exception) -> int:
@@ -84,27 +87,31 @@ def _list() -> int:
     return 0
 
 
-def _new_run(options: argparse.Namespace) -> Run:
+def _new_run(options: argparse.Namespace, stack: ExitStack) -> Run:
     """Nothing is written before the configuration is known to work."""
     config = load_config(options.config, options.set)
     trainer = _trainer(config)
     folder = new_run_folder(options.run_dir or Path("runs") / options.config.stem)
-    write_text(folder / CONFIG_FILE, dump_config(config))
+    stack.enter_context(sole_user(folder))
+    begin_run(folder, trainer, config)
     print(f"new run in {folder}", flush=True)
     return Run(folder, trainer)
 
 
-def _resumed_run(options: argparse.Namespace) -> Run:
-    """Nothing is written before the checkpoint is read."""
+def _resumed_run(options: argparse.Namespace, stack: ExitStack) -> Run:
+    """Nothing is written before the checkpoint is read, besides the lock."""
     folder = options.resume
     if not (folder / CONFIG_FILE).is_file():
         raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
+    stack.enter_context(sole_user(folder))
     config = load_config(folder / CONFIG_FILE, options.set)
     others = differences(config, load_config(options.config, options.set)) if options.config else []
     trainer = _trainer(config)
     checkpoint = load_checkpoint(folder, trainer)
-    if options.set:
-        write_text(folder / CONFIG_FILE, dump_config(config))
+    with storing_in(folder):
+        remove_partial(folder)
+        if options.set:
+            write_text(folder / CONFIG_FILE, dump_config(config))
     print(f"resuming from {checkpoint}", flush=True)
     if others:
         print(
@@ -115,24 +122,31 @@ def _resumed_run(options: argparse.Namespace) -> Run:
 
 
 def _trainer(config: RunConfig) -> Trainer:
-    _check_surroundings(config)
+    _check_opponents(config)
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     keep_freed_memory()
-    return make_trainer(config)
+    return make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
 
 
-def _check_surroundings(config: RunConfig) -> None:
-    """Raises ConfigError if an opponent or the device is not there."""
+def _check_opponents(config: RunConfig) -> None:
+    """Raises ConfigError if an opponent is not there."""
     for spec in config.evaluation.opponents:
         try:
             agents.load(spec)
         except (ValueError, OSError) as error:
             raise ConfigError(f"evaluation.opponents: {error}") from None
+
+
+def _usable_device(name: str) -> str:
+    """The device of that name, with ``auto`` resolved; raises ConfigError if PyTorch cannot use it."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        torch.empty(1, device=config.device)
+        torch.zeros(1, device=name).item()
     except (RuntimeError, AssertionError) as error:  # PyTorch asserts that it was built with the device
         reason = str(error).partition("\n")[0]
-        raise ConfigError(f"device is {config.device!r}, which PyTorch cannot use here: {reason}") from None
+        raise ConfigError(f"device is {name!r}, which PyTorch cannot use here: {reason}") from None
+    return name
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ FORMAT = "patchwork_env checkpoint"
 VERSION = 1
 GAME = "patchwork"
 WEIGHTS_FILE = "weights.safetensors"
+PARTIAL = ".partial"
+"""How the names of files and folders end that are not complete yet; they begin with a dot."""
 NETWORK = "network"
 """The kind of policy that is a :class:`PatchworkNetwork`, also where a description names none."""
 
@@ -75,28 +77,49 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
 
 
-def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
+def write_folder(folder: Path, write: Callable[[Path], None], *, replace: bool = False) -> None:
     """Has ``write`` fill a temporary folder and renames it: if ``folder`` exists, it is complete.
 
+    Args:
+        folder: Its parents are created.
+        write: Called with the folder that it shall fill with files.
+        replace: Whether a folder that exists makes way, once the new one is complete.
+
     Raises:
-        FileExistsError: The folder exists.
+        FileExistsError: The folder exists, and is not to be replaced.
     """
-    if folder.exists():
+    if folder.exists() and not replace:
         raise FileExistsError(f"{folder} exists already")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+    with tempfile.TemporaryDirectory(PARTIAL, f".{folder.name}-", folder.parent) as temporary:
         filled = Path(temporary) / folder.name
         filled.mkdir()
         write(filled)
-        for file in filled.iterdir():
-            _write_through(file)
-        filled.rename(folder)
+        for path in (*filled.iterdir(), filled):
+            _write_through(path)
+        _rename(filled, folder, Path(temporary) / "replaced")
+        _write_through(folder.parent)
 
 
-def _write_through(file: Path) -> None:
-    """Waits until a file is on the disk, so that the folder's new name cannot get there before it."""
-    with file.open("rb") as handle:
-        os.fsync(handle.fileno())
+def _rename(new: Path, folder: Path, old: Path) -> None:
+    """Renames ``new`` to ``folder``, and ``folder`` to ``old`` if there is one."""
+    if folder.exists():
+        folder.rename(old)
+    try:
+        new.rename(folder)
+    except BaseException:
+        if old.exists():
+            old.rename(folder)
+        raise
+
+
+def _write_through(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk, so that nothing later is there first."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:

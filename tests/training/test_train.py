@@ -117,8 +117,9 @@ def test_files_of_a_run(finished):
     events = {name for name in files if name.startswith("events.out.tfevents.")}
     assert len(events) == 1
     policy, trainer = {"checkpoint.json", "weights.safetensors"}, {"trainer.json", "trainer.safetensors"}
-    expected = {"config.yaml", "metrics.jsonl", "checkpoints", "final", *(f"final/{name}" for name in policy)}
-    for steps, names in ((384, policy), (768, policy | trainer), (1024, policy | trainer)):
+    expected = {"config.yaml", "metrics.jsonl", "lock", "checkpoints", "final"}
+    expected |= {f"final/{name}" for name in policy}
+    for steps, names in ((0, policy), (384, policy), (768, policy | trainer), (1024, policy | trainer)):
         folder = f"checkpoints/step_{steps:010d}"
         expected |= {folder, *(f"{folder}/{name}" for name in names)}
     expected |= {"evaluations", *(f"evaluations/step_{steps:010d}.json" for steps in (512, 1024))}
