@@ -14,10 +14,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from patchwork_env import agents
+from patchwork_env.agents import Agent
 from patchwork_env.patchwork.components import VARIANTS
 from training.files import write_text
 from training.matches import Result, play_matches
+from training.players import HELP, load_player
 
 FORMAT = "patchwork-env evaluation"
 VERSION = 1
@@ -28,9 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     try:
         _check(options)
+        agent, *opponents = map(load_player, (options.agent, *options.against))
         results = []
-        for opponent in options.against:
-            results.append(_play(options, opponent))
+        for opponent in opponents:
+            results.append(_play(options, agent, opponent))
             print(results[-1].table(), flush=True)
         if options.json:
             write_text(options.json, json.dumps(as_json(results), indent=2) + "\n")
@@ -54,7 +56,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m training.evaluate",
         description="Measures an agent against others in paired games: every circle from both seats.",
-        epilog="An agent is random, greedy or the path of a checkpoint folder, with options behind a colon.",
+        epilog=HELP,
     )
     parser.add_argument("agent", metavar="AGENT", help="the agent that is measured")
     parser.add_argument("--against", metavar="AGENT", nargs="+", required=True, help="its opponents")
@@ -70,18 +72,16 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def _check(options: argparse.Namespace) -> None:
     """Finds what is wrong before the first game is played."""
-    for spec in (options.agent, *options.against):
-        agents.load(spec)
     if options.json and not options.json.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {options.json.parent} for {options.json.name}")
     if options.json and options.json.is_dir():
         raise IsADirectoryError(f"{options.json} is a folder; --json takes the path of a file")
 
 
-def _play(options: argparse.Namespace, opponent: str) -> Result:
-    with tqdm(total=options.games, desc=opponent, unit=" games", leave=False, disable=None) as bar:
+def _play(options: argparse.Namespace, agent: Agent, opponent: Agent) -> Result:
+    with tqdm(total=options.games, desc=opponent.name, unit=" games", leave=False, disable=None) as bar:
         return play_matches(
-            options.agent,
+            agent,
             opponent,
             options.games,
             options.seed,

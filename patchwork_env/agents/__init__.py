@@ -21,7 +21,17 @@ from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.uniform import RandomAgent
 from patchwork_env.patchwork.options import check_seed
 
-__all__ = ["Agent", "BatchAgent", "CallableAgent", "GreedyAgent", "RandomAgent", "as_agent", "load", "names"]
+__all__ = [
+    "Agent",
+    "BatchAgent",
+    "CallableAgent",
+    "GreedyAgent",
+    "RandomAgent",
+    "as_agent",
+    "load",
+    "names",
+    "path_of",
+]
 
 CHECKPOINT_FILE = "checkpoint.json"
 """The file that makes a folder a checkpoint."""
@@ -102,6 +112,20 @@ def _shipped() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED_FOLDER.glob(f"*/{CHECKPOINT_FILE}"))
 
 
+def path_of(spec: str | os.PathLike[str]) -> Path | None:
+    """Where the policy of a spec lies, whether it is there or not; None for agents without one.
+
+    Raises:
+        ValueError: The spec is empty or gives an option twice.
+    """
+    name, _ = _parse(os.fspath(spec))
+    return None if name in _KINDS else Path(_path_of(name))
+
+
+def _path_of(name: str) -> str:
+    return str(SHIPPED_FOLDER / name) if name in _shipped() else name
+
+
 def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """The agent of a spec.
 
@@ -124,7 +148,7 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
         return kind.make(seed, **_read_options(name, texts, kind.options))
     if name.endswith(ONNX_SUFFIX) and not Path(name).is_dir():
         return _exported(name, seed, **_read_options(name, texts, _EXPORT_OPTIONS))
-    path = str(SHIPPED_FOLDER / name) if name in _shipped() else name
+    path = _path_of(name)
     _check_path(path)
     return _learned(path, seed, **_read_options(name, texts, _CHECKPOINT_OPTIONS))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,12 @@ def test_agents_that_come_with_the_package_say_how_they_were_made(name: str) -> 
     assert info["seconds"] > 0
     assert info["machine"]
     assert info["made_with"] == "python -m training.train"
+
+
+def test_where_the_policy_of_a_spec_lies() -> None:
+    assert agents.path_of("greedy") is None
+    assert agents.path_of("ppo:sample=true") == agents.SHIPPED_FOLDER / "ppo"
+    assert agents.path_of("runs/ppo/final:simulations=8") == Path("runs/ppo/final")
 
 
 def test_agents_that_come_with_the_package_have_the_options_of_checkpoints() -> None:

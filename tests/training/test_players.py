@@ -1,0 +1,88 @@
+"""Who takes part: specs, functions of other modules, their names and the hashes of their weights."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents import CallableAgent, GreedyAgent
+from patchwork_env.patchwork import Game
+from training.players import fingerprint, labels, load_player
+
+MODULE = """
+from patchwork_env.agents import Agent, GreedyAgent
+
+def first(game):
+    return game.legal_actions()[0]
+
+class Last(Agent):
+    name = "last"
+
+    def act(self, game):
+        return int(game.legal_actions()[-1])
+
+best = GreedyAgent()
+number = 7
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch) -> str:
+    (tmp_path / "agents_of_others.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "agents_of_others"
+
+
+def test_a_spec_gives_its_agent() -> None:
+    assert isinstance(load_player("greedy"), GreedyAgent)
+    assert load_player("ppo:sample=true").name == "ppo:sample=true"
+    with pytest.raises(ValueError, match="there is no agent 'gredy'"):
+        load_player("gredy")
+
+
+def test_a_module_gives_functions_agents_and_classes_of_agents(module) -> None:
+    game = Game(seed=3)
+    first, last, best = (load_player(f"{module}:{name}") for name in ("first", "Last", "best"))
+    assert isinstance(first, CallableAgent)
+    assert first.act(game) == game.legal_actions()[0]
+    assert last.act(game) == game.legal_actions()[-1]
+    assert isinstance(best, GreedyAgent)
+    assert first.name == f"{module}:first"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("number", ValueError, r"agents_of_others:number is 7; it must be an Agent or a function"),
+        ("none", ImportError, "module 'agents_of_others' has no 'none'"),
+    ],
+)
+def test_what_is_no_agent_is_an_error_that_says_so(module, name: str, error, message: str) -> None:
+    with pytest.raises(error, match=message):
+        load_player(f"{module}:{name}")
+    with pytest.raises(ImportError, match="no_such_module"):
+        load_player(f"no_such_module:{name}")
+
+
+def test_fingerprints_are_those_of_the_weights(tmp_path) -> None:
+    weights = agents.SHIPPED_FOLDER / "ppo" / "weights.safetensors"
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    for spec in ("ppo", "ppo:sample=true", str(weights.parent)):
+        assert fingerprint(spec) == digest
+    assert fingerprint("ppo-quick") != digest
+    exported = tmp_path / "policy.onnx"
+    exported.write_bytes(b"network")
+    assert fingerprint(str(exported)) == hashlib.sha256(b"network").hexdigest()
+    assert [fingerprint(text) for text in ("greedy", "module:function")] == [None, None]
+
+
+def test_labels_are_as_short_as_they_can_be() -> None:
+    assert labels(["random", "runs/a/final", "runs/b/final/", "runs/a/step_1:sample=true"]) == [
+        "random",
+        "a/final",
+        "b/final",
+        "step_1:sample=true",
+    ]
+    assert labels(["final", "runs/final"]) == ["final", "runs/final"]

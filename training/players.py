@@ -1,0 +1,86 @@
+"""Who takes part in an evaluation: specs, and functions of other projects by ``module:name``."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from patchwork_env import agents
+from patchwork_env.agents import Agent, CallableAgent
+
+HELP = (
+    f"An agent is one of {', '.join(agents.names())}, the path of a checkpoint folder, with options behind a "
+    "colon, or module:name for an Agent or for a function from a game to an action."
+)
+"""What commands say about the agents that they take."""
+
+_IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
+WEIGHTS_FILE = "weights.safetensors"
+"""Of a checkpoint."""
+_CHUNK = 2**20
+
+
+def load_player(text: str) -> Agent:
+    """The agent that a command was given, which is called as the command calls it.
+
+    Args:
+        text: A spec, see :mod:`patchwork_env.agents`; or ``module:name``. The module is imported; the name is
+            that of an agent, of a class of agents, which is called without arguments, or of a function from a
+            game to an action.
+
+    Raises:
+        ValueError: There is no such agent, or the name is that of something else.
+        FileNotFoundError: There is no such checkpoint.
+        ImportError: There is no such module, or it lacks the name.
+    """
+    match = _IMPORTED.fullmatch(text)
+    agent = agents.load(text) if match is None else _imported(match["module"], match["name"])
+    agent.name = text
+    return agent
+
+
+def _imported(module: str, name: str) -> Agent:
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"module {module!r} has no {name!r}")
+    value = getattr(found, name)
+    if isinstance(value, type) and issubclass(value, Agent):
+        value = value()
+    if isinstance(value, Agent):
+        return value
+    if callable(value):
+        return CallableAgent(value)
+    raise ValueError(
+        f"{module}:{name} is {value!r}; it must be an Agent or a function from a game to an action"
+    )
+
+
+def fingerprint(text: str) -> str | None:
+    """The SHA-256 of the weights that an agent plays with; None if it has none on disk."""
+    path = None if _IMPORTED.fullmatch(text) else agents.path_of(text)
+    if path is None:
+        return None
+    return _sha256(path if path.is_file() else path / WEIGHTS_FILE)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def labels(texts: Sequence[str]) -> list[str]:
+    """Short names for tables and plots: of each text the fewest last parts of the path that tell it apart."""
+    parts = [text.rstrip("/").split("/") for text in texts]
+    short = []
+    for mine in parts:
+        length = 1
+        while sum(other[-length:] == mine[-length:] for other in parts) > 1 and length < len(mine):
+            length += 1
+        short.append("/".join(mine[-length:]))
+    return short
