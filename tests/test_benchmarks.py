@@ -39,6 +39,14 @@ def test_inference() -> None:
     assert all(set(by_size) == {"1", "3"} and min(by_size.values()) > 0 for by_size in rates.values())
 
 
+def test_search() -> None:
+    done = run("search.py", "--batches", "1", "3", "--simulations", "4", "--rounds", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert set(figures) == {"1", "3"}
+    assert all(0 < row["search"] < row["total"] for row in figures.values())
+
+
 def test_learning_curve(tmp_path: Path) -> None:
     rows = [
         {"steps": 100, "minutes": 0.5, "losses/kl": 0.01},
