@@ -37,6 +37,8 @@ CHECKPOINT_FILE = "checkpoint.json"
 """The file that makes a folder a checkpoint."""
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that have a name."""
+PARTIAL = ".partial"
+"""How the names of files and folders end that are not complete yet; they begin with a dot."""
 FEWEST_SIMULATIONS = 2
 """Of an agent that plans; with a single one there would be nothing to compare."""
 ONNX_SUFFIX = ".onnx"

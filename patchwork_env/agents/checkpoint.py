@@ -18,14 +18,13 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
+from patchwork_env.agents import PARTIAL
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 
 FORMAT = "patchwork_env checkpoint"
 VERSION = 1
 GAME = "patchwork"
 WEIGHTS_FILE = "weights.safetensors"
-PARTIAL = ".partial"
-"""How the names of files and folders end that are not complete yet; they begin with a dot."""
 NETWORK = "network"
 """The kind of policy that is a :class:`PatchworkNetwork`, also where a description names none."""
 
