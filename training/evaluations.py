@@ -30,6 +30,7 @@ SAMPLE_GAMES = 2
 """Games that an evaluation keeps of every match: one circle from both seats."""
 
 _SHOWN_GAME = "sample_game"
+_NEEDED = ("steps", "minutes", "machine", "matches", "sample_games")
 
 
 class Evaluations:
@@ -148,6 +149,9 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is damaged: {error!r}") from None
     if found != (FORMAT, VERSION):
         raise ValueError(f"{path} is {found[0]!r}, version {found[1]!r}; this needs {FORMAT!r}, {VERSION}")
+    missing = [key for key in _NEEDED if key not in contents]
+    if missing:
+        raise ValueError(f"{path} is damaged: it holds no {', '.join(missing)}")
     return contents
 
 

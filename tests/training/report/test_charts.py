@@ -1,0 +1,128 @@
+"""Geometry of charts."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from training.palette import SERIES
+from training.report.charts import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    MOST_POINTS,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Sample,
+    Series,
+    draw,
+    number,
+    thinned,
+    ticks,
+)
+
+
+def coordinates(path: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r"[ML]([-\d.]+) ([-\d.]+)", path)]
+
+
+def series(*heights: float, color: int = 0) -> Series:
+    return Series("one", [Sample(100 * k, height) for k, height in enumerate(heights)], color)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (0, 99, [0, 20, 40, 60, 80, 100]),
+        (-3.2, 11, [-5, 0, 5, 10, 15]),
+        (0.0012, 0.0013, [0.0012, 0.00122, 0.00124, 0.00126, 0.00128, 0.0013]),
+    ],
+)
+def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
+    assert ticks(low, high) == pytest.approx(expected)
+
+
+def test_ticks_enclose_everything() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(500):
+        low, span = random.normal() * 10.0 ** random.integers(-6, 9), 10.0 ** random.uniform(-6, 9)
+        span = max(span, abs(low) * 1e-6)
+        marks = ticks(low, low + span)
+        assert 3 <= len(marks) <= 8
+        step = marks[1] - marks[0]
+        assert marks[0] <= low + 1e-6 * step
+        assert marks[-1] >= low + span - 1e-6 * step
+    for value in (0.0, 5.0, -3e7, 1e-9):  # no extent at all
+        marks = ticks(value, value)
+        assert marks[0] < value < marks[-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (0.25, "0.25"), (9999, "9999"), (12_000, "12k"), (1_500_000, "1.5M"), (-2e9, "-2G")],
+)
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_curves_lie_where_the_axes_say() -> None:
+    chart = draw("title", "steps", [series(0.0, 0.5, 1.0)], is_share=True, y_range=(0, 1))
+    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+    middle = ((LEFT + right) / 2, (TOP + bottom) / 2)
+    assert coordinates(chart.lines[0].path) == [(LEFT, bottom), middle, (right, TOP)]
+    assert [(dot.x, dot.y) for dot in chart.lines[0].dots] == coordinates(chart.lines[0].path)
+    assert chart.lines[0].dots[1].text == "one: 50% at 100 steps"
+    assert [(tick.at, tick.text) for tick in (chart.y_ticks[0], chart.y_ticks[-1])] == [
+        (bottom, "0%"),
+        (TOP, "100%"),
+    ]
+    assert [(tick.at, tick.text) for tick in (chart.x_ticks[0], chart.x_ticks[-1])] == [
+        (LEFT, "0"),
+        (right, "200"),
+    ]
+    assert not chart.is_thinned
+
+
+def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones() -> None:
+    samples = [Sample(0, 0.5, (0.4, 0.6)), Sample(10, 0.5, None), Sample(20, 0.5, (0.0, 1.0))]
+    chart = draw("title", "steps", [Series("one", samples, 0)], y_range=(0, 1))
+    corners = coordinates(chart.lines[0].band)
+    ys = [HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP) for share in (0.6, 1.0, 0.0, 0.4)]
+    assert [y for _, y in corners] == pytest.approx(ys, abs=0.06)
+    assert [x for x, _ in corners] == [LEFT, WIDTH - RIGHT, WIDTH - RIGHT, LEFT]
+    assert "(0.4 to 0.6)" in chart.lines[0].dots[0].text
+    assert draw("title", "steps", [series(1, 2)]).lines[0].band == ""
+
+
+def test_everything_lies_within_the_plot() -> None:
+    random = np.random.default_rng(1)
+    noisy = [Sample(float(x), y, (y - 1, y + 1)) for x, y in enumerate(random.normal(0, 1e5, 5000).tolist())]
+    for curve in (noisy, noisy[:30], noisy[:1], [Sample(0, 0.0)]):
+        chart = draw("title", "steps", [Series("one", curve, 0), series(3.0)])
+        for line in chart.lines:
+            for x, y in coordinates(line.path + line.band):
+                assert LEFT <= x <= WIDTH - RIGHT
+                assert TOP <= y <= HEIGHT - BOTTOM
+
+
+def test_long_curves_are_thinned_to_means_and_extremes() -> None:
+    samples = [Sample(float(k), float(k % 7)) for k in range(7 * MOST_POINTS)]
+    thin = thinned(samples)
+    assert len(thin) == MOST_POINTS
+    assert {(sample.y, sample.bounds) for sample in thin} == {(3.0, (0.0, 6.0))}
+    assert [sample.x for sample in thin] == [7.0 * k + 3 for k in range(MOST_POINTS)]
+    assert thinned(samples[:MOST_POINTS]) == samples[:MOST_POINTS]
+    chart = draw("title", "steps", [Series("one", samples, 0)])
+    assert chart.is_thinned
+    assert chart.lines[0].dots == []
+    bounded = [sample._replace(bounds=(sample.y - 2, sample.y + 1)) for sample in samples]
+    assert thinned(bounded)[0].bounds == (-2.0, 7.0)
+
+
+def test_colors_come_again_dashed() -> None:
+    lines = draw("title", "steps", [series(1, 2, color=k) for k in (0, len(SERIES))]).lines
+    assert [(line.color, line.is_dashed) for line in lines] == [(0, False), (0, True)]

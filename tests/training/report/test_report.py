@@ -1,0 +1,367 @@
+"""The page about a run: complete, self-contained, and safe whatever names it shows."""
+
+from __future__ import annotations
+
+import html
+import json
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from training.config import RunConfig, dump_config
+from training.evaluations import FORMAT, VERSION, read_evaluations, sample_games
+from training.matches import play_matches
+from training.report.__main__ import main
+
+OPPONENTS = ("random", "greedy")
+VOID = {"meta", "br", "img", "link", "input", "hr", "source", "area", "base", "col", "embed", "wbr"}
+NAMESPACE = "http://www.w3.org/2000/svg"
+
+
+class Page(HTMLParser):
+    """What is on a page; raises if elements do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.source = text
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.classes: list[str] = []
+        self._open: list[str] = []
+        self._texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+        self.text = " ".join(" ".join(self._texts).split())
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.classes += (dict(attrs).get("class") or "").split()
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        if self._open[-1:] != ["style"]:
+            self._texts.append(data)
+
+
+def write_run(folder: Path, opponents=OPPONENTS, iterations=30, evaluations=2, **config) -> Path:
+    """A run's files, with matches between agents that play fast."""
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(dump_config(RunConfig(**config)))
+    lines = [
+        {
+            "steps": 100 * k,
+            "minutes": k / 2,
+            "losses/loss": 1 / k,
+            "games/score": -k,
+            "time/steps_per_second": 9,
+        }
+        for k in range(1, iterations + 1)
+    ]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "evaluations").mkdir()
+    for k in range(1, evaluations + 1):
+        steps = 100 * k * iterations // evaluations
+        write_evaluation(folder, steps, [play_matches("greedy", spec, 8, k, keep=2) for spec in opponents])
+    return folder
+
+
+def write_evaluation(folder: Path, steps: int, results) -> None:
+    contents = {"format": FORMAT, "version": VERSION, "steps": steps, "minutes": steps / 200}
+    contents |= {"machine": "a machine", "matches": [result.as_dict() for result in results]}
+    contents["sample_games"] = [sample for result in results for sample in sample_games(result)]
+    (folder / "evaluations" / f"step_{steps:010d}.json").write_text(json.dumps(contents))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """A run in the middle."""
+    folder = tmp_path_factory.mktemp("runs") / "walnut"
+    return write_run(folder, description="A run to look at.", total_steps=6000, seed=17)
+
+
+@pytest.fixture(scope="module")
+def page(run, tmp_path_factory) -> Page:
+    return report(tmp_path_factory.mktemp("pages"), run)
+
+
+def report(folder: Path, *runs: Path) -> Page:
+    out = folder / "page.html"
+    assert main([*map(str, runs), "--out", str(out)]) == 0
+    return Page(out.read_text(encoding="utf-8"))
+
+
+# --- what it shows ------------------------------------------------------------------------------------------
+
+
+def test_header(page) -> None:
+    for text in ("walnut", "A run to look at.", "ppo", "3,000 of 6,000", "not finished", "15.0 minutes"):
+        assert text in page.text
+    assert "a machine" in page.text
+    assert page.source.startswith("<!DOCTYPE html>")
+    assert page.source.count("<html") == 1
+
+
+def test_strength_is_that_of_the_last_evaluation(run, page) -> None:
+    last = read_evaluations(run)[-1]
+    assert [match["opponent"] for match in last["matches"]] == list(OPPONENTS)
+    for match in last["matches"]:
+        low, high = match["win_rate_interval"]
+        row = f"{match['opponent']} 3,000 8 {match['win_rate']:.1%} {low:.1%} to {high:.1%} "
+        assert row.replace(" ", "") in page.text.replace(" ", "")
+        assert f"{match['score_difference']:+.2f}" in page.text
+        for side in match["sides"].values():
+            assert f"{side['buttons_from_advancing']:.2f}" in page.text
+
+
+def test_charts(page) -> None:
+    for title in ("games won, over steps", "games won, over minutes", "score difference", "empty cells"):
+        assert f"<figcaption>{title}</figcaption>" in page.source
+    for title in ("loss", "score", "steps per second", "buttons spent"):
+        assert f"<figcaption>{title}</figcaption>" in page.source
+    assert page.classes.count("chart") == page.source.count('role="img"')
+    assert "greedy: 50% (" in page.source  # against itself it wins one game of every pair
+    assert "band" in page.classes
+
+
+def test_sample_games(run, page) -> None:
+    samples = read_evaluations(run)[-1]["sample_games"]
+    assert len(samples) == 4
+    for sample in samples:
+        assert html.escape(sample["notation"].strip()) in page.source
+        assert f"{sample['scores'][0]} to {sample['scores'][1]}" in page.text
+        for word in sample["notation"].split("\n")[1].split():
+            assert f">{word}<" in page.source
+    # One last position for each opponent, and three earlier ones of the first game.
+    assert page.source.count("<title>Patchwork</title>") == len(OPPONENTS) + 3
+    games = page.text.partition("Sample games")[2]
+    assert games.index("greedy against greedy") < games.index("greedy against random")
+
+
+def test_configuration_is_complete(run, page) -> None:
+    assert f"<pre>{html.escape((run / 'config.yaml').read_text())}</pre>" in page.source
+
+
+def test_nothing_has_to_be_loaded(page) -> None:
+    names = {name for name, _ in page.attributes}
+    assert not names & {"src", "href", "xlink:href", "srcset", "data", "action", "background", "poster"}
+    assert not set(page.tags) & {"script", "link", "img", "iframe", "object", "embed", "image", "use", "base"}
+    assert not [name for name in names if name.startswith("on")]
+    rest = page.source.replace(f'xmlns="{NAMESPACE}"', "")
+    for trace in ("http:", "https:", "url(", "@import", "//"):
+        assert trace not in rest
+
+
+def test_both_color_schemes_have_all_colors(page) -> None:
+    assert "prefers-color-scheme: dark" in page.source
+    assert page.source.count("--s0:") == page.source.count("--s7:") == 2
+
+
+# --- runs of all kinds --------------------------------------------------------------------------------------
+
+
+def test_finished_run(run, tmp_path) -> None:
+    done = shutil.copytree(run, tmp_path / "done")
+    config = (done / "config.yaml").read_text()
+    (done / "config.yaml").write_text(config.replace("total_steps: 6000", "total_steps: 3000"))
+    assert "not finished" in report(tmp_path, done).text
+    (done / "final").mkdir()
+    assert "state finished" in report(tmp_path, done).text
+
+
+def test_run_that_has_just_begun(tmp_path) -> None:
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    (folder / "config.yaml").write_text(dump_config(RunConfig()))
+    expected = ("There is no evaluation yet", "There are no learning curves yet", "There are no sample games")
+    for text in (None, "", '{"steps": 100, "minu'):  # the first line is being written
+        if text is not None:
+            (folder / "metrics.jsonl").write_text(text)
+        page = report(tmp_path, folder)
+        assert all(message in page.text for message in expected)
+        assert "0 of 1,000,000" in page.text
+
+
+def test_run_before_its_first_evaluation(tmp_path) -> None:
+    page = report(tmp_path, write_run(tmp_path / "run", evaluations=0, iterations=1))
+    assert "There is no evaluation yet" in page.text
+    assert "<figcaption>loss</figcaption>" in page.source
+    assert "games won" not in page.source
+
+
+def test_run_without_opponents_or_games(tmp_path) -> None:
+    folder = write_run(tmp_path / "run", opponents=(), iterations=2)
+    page = report(tmp_path, folder)
+    assert "There is no evaluation yet" in page.text
+    assert "There are no sample games yet" in page.text
+
+
+def test_numbers_that_are_none_are_left_out(tmp_path) -> None:
+    folder = write_run(tmp_path / "run", evaluations=0, iterations=3)
+    with (folder / "metrics.jsonl").open("a") as file:
+        for value in ("NaN", "Infinity"):
+            file.write(f'{{"steps": 400, "minutes": 2, "losses/loss": {value}, "losses/other": {value}}}\n')
+    page = report(tmp_path, folder)
+    assert "nan" not in page.source.lower()
+    assert "Infinity" not in page.source
+    assert "<figcaption>loss</figcaption>" in page.source
+    assert "<figcaption>other</figcaption>" not in page.source
+
+
+def test_configuration_of_another_version(tmp_path) -> None:
+    folder = write_run(tmp_path / "run", evaluations=0)
+    (folder / "config.yaml").write_text("unheard_of: 1\ntotal_steps: many\n")
+    page = report(tmp_path, folder)
+    assert "unheard_of: 1" in page.text
+    assert "not stated" in page.text
+
+
+def test_figures_that_an_earlier_version_did_not_know(run, tmp_path) -> None:
+    folder = shutil.copytree(run, tmp_path / "old")
+    path = min((folder / "evaluations").iterdir())
+    contents = json.loads(path.read_text())
+    for side in contents["matches"][0]["sides"].values():
+        del side["buttons_spent"]
+    path.write_text(json.dumps(contents))
+    assert "<figcaption>buttons spent</figcaption>" in report(tmp_path, folder).source
+    max((folder / "evaluations").iterdir()).write_text(json.dumps(contents))
+    assert report(tmp_path, folder).text.count("unknown") == 2
+
+
+def test_several_runs_are_laid_over_each_other(run, tmp_path) -> None:
+    other = write_run(tmp_path / "birch", opponents=("greedy",), iterations=10, evaluations=1)
+    page = report(tmp_path, run, other)
+    assert "<title>walnut, birch</title>" in page.source
+    for title in ("games won against random, over steps", "games won against greedy, over minutes", "loss"):
+        assert f"<figcaption>{title}</figcaption>" in page.source
+    for name in ("walnut", "birch"):
+        assert f"{name}: 50% (" in page.source
+        assert f'<td class="left">{name}</td>' in page.source
+    twin = shutil.copytree(run, tmp_path / "twin" / "walnut")
+    source = report(tmp_path, run, twin).source
+    assert f"<h1>{run}</h1>" in source
+    assert f"<h1>{twin}</h1>" in source
+
+
+def test_page_of_a_long_run_stays_small(run, tmp_path) -> None:
+    folder = shutil.copytree(run, tmp_path / "long")
+    names = [f"losses/loss_{k}" for k in range(12)] + [f"games/figure_{k}" for k in range(12)]
+    with (folder / "metrics.jsonl").open("a") as file:
+        for k in range(31, 6000):
+            line = {"steps": 100 * k, "minutes": k / 2} | dict.fromkeys(names, k * 7919 % 1000 / 7)
+            file.write(json.dumps(line) + "\n")
+    contents = json.loads(max((folder / "evaluations").iterdir()).read_text())
+    matches, samples = contents["matches"], contents["sample_games"]
+    contents["matches"] = [m | {"opponent": f"{m['opponent']}_{k}"} for m in matches for k in range(4)]
+    contents["sample_games"] = [s | {"opponent": f"{s['opponent']}_{k}"} for s in samples for k in range(4)]
+    for k in range(1, 300):
+        contents["steps"] = 2000 * k
+        (folder / "evaluations" / f"step_{2000 * k:010d}.json").write_text(json.dumps(contents))
+    page = report(tmp_path, folder)
+    assert len(page.source) < 3_000_000
+    assert "are thinned" in page.text
+
+
+# --- names that would like to be more -----------------------------------------------------------------------
+
+EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</script>&amp;{{ 7 * 7 }}"
+
+
+def test_hostile_names_stay_text(run, tmp_path) -> None:
+    evil_folder = tmp_path / EVIL.replace("/", "|")
+    shutil.copytree(run, evil_folder)
+    (evil_folder / "config.yaml").write_text(
+        json.dumps({"description": EVIL, "algorithm": EVIL, "seed": EVIL})
+    )
+    path = max((evil_folder / "evaluations").iterdir())
+    contents = json.loads(path.read_text())
+    contents["machine"] = EVIL
+    for match in contents["matches"]:
+        match["agent"] = match["opponent"] = EVIL
+    for sample in contents["sample_games"]:
+        sample["opponent"], sample["players"] = EVIL, [EVIL, EVIL]
+    path.write_text(json.dumps(contents))
+    with (evil_folder / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps({"steps": 3100, "minutes": 16, EVIL: 1.0, f"losses/{EVIL}": 2.0}) + "\n")
+    page = report(tmp_path, evil_folder)
+    assert not set(page.tags) & {"script", "img"}
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name == "src"]
+    assert page.tags.count("style") == 1
+    assert page.text.count("<script>alert(2)</script>&amp;{{ 7 * 7 }}") > 10
+    shown = Page(f"<p>{html.escape(EVIL)}</p>").text
+    assert shown in page.text
+
+
+# --- mistakes -----------------------------------------------------------------------------------------------
+
+
+def assert_fails(capsys, arguments: list[str], *messages: str) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("training.report: ")
+    assert captured.err.count("\n") == 1
+    assert all(message in captured.err for message in messages)
+
+
+def test_folder_that_is_no_run(tmp_path, capsys) -> None:
+    assert_fails(capsys, [str(tmp_path)], f"{tmp_path} is no run: it holds no config.yaml")
+    assert_fails(capsys, [str(tmp_path / "missing")], "is no run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("config.yaml", "a: [", "config.yaml is not valid YAML"),
+        ("config.yaml", "- a", "config.yaml is damaged"),
+        ("metrics.jsonl", '{"steps": 1, "minutes": 1}\n{"ste\n', "metrics.jsonl, line 2, is damaged"),
+        ("metrics.jsonl", "[]\n", "metrics.jsonl, line 1, is damaged"),
+        ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged: KeyError('minutes')"),
+        ("evaluations/step_0000003000.json", "{", "step_0000003000.json is damaged"),
+        (
+            "evaluations/step_0000003000.json",
+            json.dumps({"format": FORMAT, "version": VERSION, "steps": 1, "minutes": 2}),
+            "is damaged: it holds no machine, matches, sample_games",
+        ),
+    ],
+)
+def test_damaged_files_are_named_and_an_older_page_stays(run, tmp_path, capsys, name, text, message) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
+    (folder / name).write_text(text)
+    (folder / "report.html").write_text("older")
+    assert_fails(capsys, [str(folder)], str(folder / name.partition("/")[0]), message)
+    assert (folder / "report.html").read_text() == "older"
+
+
+def test_damaged_game(run, tmp_path, capsys) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
+    path = folder / "evaluations" / "step_0000003000.json"
+    path.write_text(path.read_text().replace("patchwork/1", "checkers/1"))
+    assert_fails(capsys, [str(folder)], "starts with 'patchwork/1', not with 'checkers/1'")
+    assert not (folder / "report.html").exists()
+
+
+def test_where_the_page_goes(run, tmp_path, capsys) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
+    assert main([str(folder)]) == 0
+    assert f"{folder / 'report.html'}: " in capsys.readouterr().out
+    assert_fails(capsys, [str(folder), "--out", str(tmp_path)], "is a folder")
+    assert_fails(capsys, [str(folder), "--out", str(tmp_path / "no" / "page.html")], "no")
+    for arguments in ([], [str(folder), str(folder)], [str(folder), "--nonsense"]):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 2
+        capsys.readouterr()

@@ -1,0 +1,66 @@
+"""Writes a page about a run, whether it has ended or not: one HTML file that needs nothing else.
+
+python -m training.report runs/ppo
+python -m training.report runs/ppo runs/ppo-2 --out comparison.html
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from training.files import write_text
+from training.report.page import render_page
+from training.report.run_data import RunData, read_run
+
+_FILE = "report.html"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns the exit code."""
+    options = _parse(arguments)
+    try:
+        runs = _read(options.runs)
+        out = options.out or options.runs[0] / _FILE
+        if out.is_dir():
+            raise IsADirectoryError(f"{out} is a folder; --out takes the path of a file")
+        write_text(out, render_page(runs))
+    except (ValueError, OSError) as error:
+        print(f"training.report: {error}", file=sys.stderr)
+        return 2
+    print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _read(folders: list[Path]) -> list[RunData]:
+    """The runs; those of one name go by their paths."""
+    runs = [read_run(folder) for folder in folders]
+    names = [run.name for run in runs]
+    return [
+        replace(run, name=str(folder)) if names.count(run.name) > 1 else run
+        for run, folder in zip(runs, folders, strict=True)
+    ]
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.report",
+        description="Writes a self-contained HTML page about a run, or about several side by side.",
+    )
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a run")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=f"the page; default RUN_DIR/{_FILE}, required for several runs",
+    )
+    options = parser.parse_args(arguments)
+    if len(options.runs) > 1 and options.out is None:
+        parser.error("several runs need --out FILE")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Sample games for the page: the last position, some earlier ones, and all moves."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.render import svg
+from training.pictures import milestones, position_after
+
+_EARLIER = 3
+
+
+class Turn(NamedTuple):
+    """A move of the list."""
+
+    player: int
+    word: str
+
+
+class ShownGame(NamedTuple):
+    """A sample game, ready to be shown.
+
+    Attributes:
+        opponent: Of the match that it is from.
+        players: Names by seat.
+        scores: By seat.
+        winner: Seat.
+        final: The last position, SVG; None to show the moves alone.
+        earlier: Earlier positions, with the number of turns before each.
+        turns: All moves.
+        notation: The game as text.
+    """
+
+    opponent: str
+    players: tuple[str, str]
+    scores: tuple[int, int]
+    winner: int
+    final: Markup | None
+    earlier: list[tuple[int, Markup]]
+    turns: list[Turn]
+    notation: str
+
+
+def shown_game(sample: dict[str, Any], *, has_pictures: bool, has_earlier: bool) -> ShownGame:
+    """A sample game of an evaluation's file.
+
+    Args:
+        sample: One of its ``sample_games``.
+        has_pictures: Whether to draw the last position.
+        has_earlier: Whether to draw earlier positions too.
+
+    Raises:
+        ValueError: Its notation is damaged.
+    """
+    game = Game.from_notation(sample["notation"])
+    names = (sample["players"][0], sample["players"][1])
+    positions = milestones(game, _EARLIER) if has_earlier else []
+    return ShownGame(
+        sample["opponent"],
+        names,
+        game.scores(),
+        sample["winner"],
+        Markup(svg(game, names)) if has_pictures else None,
+        [(len(position.history), Markup(svg(position, names))) for position in positions],
+        _turns(game),
+        sample["notation"],
+    )
+
+
+def _turns(game: Game) -> list[Turn]:
+    position, turns = position_after(game, 0), []
+    for action in game.history:
+        turns.append(Turn(position.current_player, position.move_text(action)))
+        position.play(action)
+    return turns

@@ -1,0 +1,104 @@
+"""The page as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from training.palette import SERIES, SERIES_ON_DARK
+from training.report import charts
+from training.report.games import ShownGame, shown_game
+from training.report.run_data import RunData
+from training.report.sections import Figures, sections, words
+
+_TEMPLATE = "page.html.jinja"
+_MOST_PICTURES = 4
+"""Last positions that are drawn, over all runs; each takes about 120 kB."""
+
+
+class Match(NamedTuple):
+    """The last match against an opponent."""
+
+    run: str
+    steps: int
+    figures: Figures
+
+
+class Games(NamedTuple):
+    """Sample games of the last evaluation of a run."""
+
+    run: str
+    steps: int
+    games: list[ShownGame]
+
+
+def render_page(runs: Sequence[RunData]) -> str:
+    """The whole page.
+
+    Args:
+        runs: At least one; several are laid over each other.
+
+    Raises:
+        ValueError: A sample game is damaged.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["words"] = words
+    matches = _last_matches(runs)
+    drawn = sections(runs)
+    return environment.get_template(_TEMPLATE).render(
+        title=", ".join(run.name for run in runs),
+        runs=runs,
+        matches=matches,
+        figures=list(dict.fromkeys(name for match in matches for name in match.figures["sides"]["agent"])),
+        sections=drawn,
+        is_thinned=any(chart.is_thinned for section in drawn for chart in section.charts),
+        sample_games=_sample_games(runs),
+        colors=list(zip(SERIES, SERIES_ON_DARK, strict=True)),
+        chart=charts,
+    )
+
+
+def _last_matches(runs: Sequence[RunData]) -> list[Match]:
+    """Of all runs against the first opponent, then against the next one."""
+    opponents = dict.fromkeys(opponent for run in runs for opponent in run.opponents)
+    lasts = [(run, run.matches(opponent)[-1:]) for opponent in opponents for run in runs]
+    return [
+        Match(run.name, evaluation["steps"], figures) for run, last in lasts for evaluation, figures in last
+    ]
+
+
+def _sample_games(runs: Sequence[RunData]) -> list[Games]:
+    """The games of the last evaluations, those against the hardest opponents first.
+
+    The first game against each opponent is drawn, as far as there is room; earlier positions are drawn of the
+    very first game alone.
+    """
+    shown, pictures = [], 0
+    for run in runs:
+        games: list[ShownGame] = []
+        for sample in _by_difficulty(run):
+            is_first = all(sample["opponent"] != game.opponent for game in games)
+            has_pictures = is_first and pictures < _MOST_PICTURES
+            games.append(shown_game(sample, has_pictures=has_pictures, has_earlier=pictures == 0))
+            pictures += has_pictures
+        if games:
+            shown.append(Games(run.name, run.evaluations[-1]["steps"], games))
+    return shown
+
+
+def _by_difficulty(run: RunData) -> list[dict[str, Any]]:
+    """The last evaluation's sample games, those against the hardest opponent first."""
+    if not run.evaluations:
+        return []
+    last = run.evaluations[-1]
+    rates = {match["opponent"]: match["win_rate"] for match in last["matches"]}
+    return sorted(last["sample_games"], key=lambda sample: rates[sample["opponent"]])

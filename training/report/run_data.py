@@ -1,0 +1,132 @@
+"""What a run has written so far, read back from its folder."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from training.checkpoints import CONFIG_FILE
+from training.curves import METRICS_FILE
+from training.evaluations import read_evaluations
+
+
+class Point(NamedTuple):
+    """A value at some point of a run, with lower and upper bounds if it has any."""
+
+    steps: int
+    minutes: float
+    value: float
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A run as its folder shows it, whether it has ended, goes on or has just begun.
+
+    Attributes:
+        name: Of the folder.
+        config_text: The configuration as it was written.
+        config: The same, read; of any version.
+        metrics: Lines of the learning curves.
+        evaluations: By their steps; see :mod:`training.evaluations`.
+        has_final: Whether the policy of an end of the run was written.
+    """
+
+    name: str
+    config_text: str
+    config: dict[str, Any]
+    metrics: list[dict[str, Any]]
+    evaluations: list[dict[str, Any]]
+    has_final: bool
+
+    @property
+    def steps(self) -> int:
+        """Turns played so far."""
+        return max((line["steps"] for line in (*self.metrics, *self.evaluations)), default=0)
+
+    @property
+    def total_steps(self) -> int | None:
+        """What the configuration asks for; None if it does not say."""
+        total = self.config.get("total_steps")
+        return total if isinstance(total, int) else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run has its steps, and not just those of an earlier end."""
+        return self.has_final and self.total_steps is not None and self.steps >= self.total_steps
+
+    @property
+    def minutes(self) -> float:
+        """Time spent on playing and learning, without evaluations."""
+        return max((line["minutes"] for line in (*self.metrics, *self.evaluations)), default=0.0)
+
+    @property
+    def machines(self) -> list[str]:
+        """Where evaluations took place."""
+        return list(dict.fromkeys(evaluation["machine"] for evaluation in self.evaluations))
+
+    @property
+    def opponents(self) -> list[str]:
+        """All opponents of evaluations, in the order of the last one."""
+        matches = [match for evaluation in reversed(self.evaluations) for match in evaluation["matches"]]
+        return list(dict.fromkeys(match["opponent"] for match in matches))
+
+    def metric_names(self) -> list[str]:
+        """The names of all metrics in the order of their appearance."""
+        names = dict.fromkeys(name for line in self.metrics for name in line)
+        return [name for name in names if name not in ("steps", "minutes")]
+
+    def curve(self, name: str) -> list[Point]:
+        """A metric over the run; values that are no finite numbers are left out."""
+        lines = [line for line in self.metrics if math.isfinite(line.get(name, math.nan))]
+        return [Point(line["steps"], line["minutes"], line[name]) for line in lines]
+
+    def matches(self, opponent: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """The evaluations with a match against an opponent, each with this match."""
+        return [
+            (evaluation, match)
+            for evaluation in self.evaluations
+            for match in evaluation["matches"]
+            if match["opponent"] == opponent
+        ]
+
+
+def read_run(folder: Path) -> RunData:
+    """Reads the folder of a run.
+
+    Raises:
+        FileNotFoundError: It is no run.
+        ValueError: A file is damaged; the message names it.
+    """
+    path = folder / CONFIG_FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
+    text = path.read_text(encoding="utf-8")
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(config, dict):
+        raise ValueError(f"{path} is damaged: a configuration is a mapping of keys to values")
+    metrics, evaluations = _read_metrics(folder / METRICS_FILE), read_evaluations(folder)
+    return RunData(folder.resolve().name, text, config, metrics, evaluations, (folder / "final").is_dir())
+
+
+def _read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The lines of the curves, but for one that is still being written; none if there is no file."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # behind the last line break is half a line
+    metrics = []
+    for number, line in enumerate(lines, 1):
+        try:
+            metrics.append(json.loads(line))
+            metrics[-1]["steps"], metrics[-1]["minutes"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}, line {number}, is damaged: {error!r}") from None
+    return metrics

@@ -1,0 +1,147 @@
+"""The charts of the page: which metrics of which run, and under which heading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from training.report import charts
+from training.report.charts import Chart, Sample, Series
+from training.report.run_data import Point, RunData
+
+_SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
+_EVALUATIONS = ("evaluation", "evaluation_games")
+"""Groups of metrics that the files of the evaluations hold too."""
+_LEAGUE = re.compile(r"league/|games/.*past_self")
+_GROUPS = {
+    "games": (
+        "Self-play",
+        "Games that ended in an iteration. Scores, empty cells, income and buttons are those of a player at "
+        "the end; buttons spent, from income and from advancing are sums over a game.",
+    ),
+    "league": ("League", "Games against past selves."),
+    "losses": ("Losses", "What the learner reports of each iteration."),
+    "time": ("Speed", "Playing and learning; evaluations are not counted."),
+}
+"""Titles and explanations of groups of metrics; others go by their own name."""
+
+Figures = dict[str, Any]
+"""A match as a file of an evaluation holds it."""
+
+
+class Section(NamedTuple):
+    """Charts under a heading."""
+
+    title: str
+    text: str
+    charts: list[Chart]
+
+
+def sections(runs: Sequence[RunData]) -> list[Section]:
+    """All sections that there is anything to show in.
+
+    Args:
+        runs: One, with a curve for every opponent in each chart; or several, with a curve for every run.
+    """
+    found = [_win_rates(runs), _evaluation_games(runs)]
+    groups: dict[str, list[str]] = {group: [] for group in _GROUPS}
+    for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
+        group = "league" if _LEAGUE.match(name) else name.partition("/")[0]
+        if group not in _EVALUATIONS:
+            groups.setdefault(group, []).append(name)
+    for group, names in groups.items():
+        title, text = _GROUPS.get(group, (words(group), ""))
+        drawn = [chart for name in names if (chart := _of_metric(name, runs)) is not None]
+        found.append(Section(title, text, drawn))
+    return [section for section in found if section.charts]
+
+
+def words(name: str) -> str:
+    """The name of a metric as it is read."""
+    return name.rpartition("/")[2].replace("_", " ")
+
+
+def _of_metric(name: str, runs: Sequence[RunData]) -> Chart | None:
+    curves = [(run.name, run.curve(name)) for run in runs]
+    series = _series(curves, "steps")
+    return charts.draw(words(name), "steps", series, is_share=bool(_SHARE.search(name))) if series else None
+
+
+def _win_rates(runs: Sequence[RunData]) -> Section:
+    drawn = []
+    for axis in ("steps", "minutes"):
+        for name, curves in _against_opponents(runs, _win_rate):
+            title = f"games won{name}, over {axis}"
+            drawn.append(charts.draw(title, axis, _series(curves, axis), is_share=True, y_range=(0, 1)))
+    text = "Paired games, every circle from both seats; bands are 95% intervals."
+    return Section("Win rates", text, drawn)
+
+
+def _evaluation_games(runs: Sequence[RunData]) -> Section:
+    """What the games of the evaluations looked like."""
+    drawn = []
+    for name, curves in _against_opponents(runs, _score_difference):
+        drawn.append(charts.draw(f"score difference{name}", "steps", _series(curves, "steps")))
+    matches = [match for evaluation in runs[0].evaluations for match in evaluation["matches"]]
+    figures = dict.fromkeys(name for match in matches for name in match["sides"]["agent"])
+    for figure in figures if len(runs) == 1 else ():  # of several runs it would be too many
+        for _, curves in _against_opponents(runs, partial(_mean, figure)):
+            series, is_share = _series(curves, "steps"), bool(_SHARE.search(figure))
+            drawn.append(charts.draw(words(figure), "steps", series, is_share=is_share))
+    text = (
+        "The policy's own figures, per game against each opponent. Empty cells, income and buttons are those "
+        "at the end; buttons spent, from income and from advancing are sums over a game. The band of the "
+        "score difference is its 95% interval."
+    )
+    return Section("Games of the evaluations", text, drawn)
+
+
+_Value = tuple[float, tuple[float, float] | None]
+_Curve = tuple[str, list[Point]]
+
+
+def _against_opponents(
+    runs: Sequence[RunData], value: Callable[[Figures], _Value | None]
+) -> list[tuple[str, list[_Curve]]]:
+    """Charts of a figure of matches: what their titles say of the opponent, and their curves."""
+    opponents = list(dict.fromkeys(opponent for run in runs for opponent in run.opponents))
+    if len(runs) == 1:
+        curves = [(opponent, _points(runs[0], opponent, value)) for opponent in opponents]
+        return [("", curves)] if curves else []
+    return [
+        (f" against {opponent}", [(run.name, _points(run, opponent, value)) for run in runs])
+        for opponent in opponents
+    ]
+
+
+def _points(run: RunData, opponent: str, value: Callable[[Figures], _Value | None]) -> list[Point]:
+    return [
+        Point(evaluation["steps"], evaluation["minutes"], *found)
+        for evaluation, match in run.matches(opponent)
+        if (found := value(match)) is not None
+    ]
+
+
+def _win_rate(match: Figures) -> _Value:
+    return match["win_rate"], tuple(match["win_rate_interval"])
+
+
+def _score_difference(match: Figures) -> _Value:
+    interval = match["score_difference_interval"]
+    return match["score_difference"], None if interval is None else tuple(interval)
+
+
+def _mean(figure: str, match: Figures) -> _Value | None:
+    mean = match["sides"]["agent"].get(figure)  # earlier versions knew fewer figures
+    return None if mean is None else (mean, None)
+
+
+def _series(curves: Sequence[_Curve], axis: str) -> list[Series]:
+    """The curves that have points, each in the color of its place."""
+    return [
+        Series(label, [Sample(getattr(point, axis), point.value, point.bounds) for point in points], color)
+        for color, (label, points) in enumerate(curves)
+        if points
+    ]
