@@ -179,7 +179,8 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is for the game {description.get('game')!r}, not for {GAME!r}")
     if not isinstance(description.get("info"), dict):
         raise ValueError(f"{path} is damaged: its info is {description.get('info')!r}, not an object")
-    description.setdefault("policy", NETWORK)
+    if not isinstance(description.setdefault("policy", NETWORK), str):
+        raise ValueError(f"{path} is damaged: its policy is {description['policy']!r}, not a kind's name")
     return description
 
 

@@ -47,7 +47,7 @@ class MlpConfig:
         for units in self.net_arch:
             if not isinstance(units, int) or isinstance(units, bool) or units < 1:
                 raise ValueError(f"net_arch has a layer of {units!r} units; it must be an integer from 1 on")
-        if self.activation not in ACTIVATIONS:
+        if self.activation not in tuple(ACTIVATIONS):  # also if it is no text
             allowed = ", ".join(map(repr, ACTIVATIONS))
             raise ValueError(f"activation is {self.activation!r}; allowed are {allowed}")
 

@@ -19,6 +19,7 @@ from patchwork_env.agents import ragged
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from training.crew import Crew
 from training.maskable_ppo.threads import in_parallel
+from training.trainer import DivergenceError
 
 Masks = npt.NDArray[Any] | Tensor
 
@@ -92,11 +93,19 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
     def evaluate_actions(
         self, obs: Tensor, actions: Tensor, action_masks: Masks | None = None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Values ``(n, 1)``, log-probabilities ``(n,)`` of the actions, and entropies ``(n,)``."""
+        """Values ``(n, 1)``, log-probabilities ``(n,)`` of the actions, and entropies ``(n,)``.
+
+        Raises:
+            DivergenceError: They are not finite, and neither would be the loss.
+        """
         if action_masks is None:
             return super().evaluate_actions(obs, actions, action_masks)
         samples = (obs, actions, self._as_bool(action_masks))
         results = in_parallel(self._crew, self._evaluate, list(self.parameters()), samples)
+        if not all(torch.isfinite(result.sum()) for result in results):
+            names = ("values", "log-probabilities", "entropies")
+            sums = ", ".join(f"{n} {r.mean().item():.4g}" for n, r in zip(names, results, strict=True))
+            raise DivergenceError(f"training diverged: means over a minibatch are {sums}")
         return cast(tuple[Tensor, Tensor, Tensor], results)
 
     def _evaluate(self, obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -18,7 +18,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork, write_policy
 from patchwork_env.patchwork.components import NUM_PLAYERS
-from training.config import RunConfig
+from training.config import ConfigError, RunConfig
 from training.crew import Crew
 from training.league import Pool
 from training.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
@@ -73,7 +73,7 @@ class MaskablePpoTrainer(Trainer):
         self._states = RandomStates(config.seed)
         self._clock = _Clock()
         self.pool: Pool[MlpNetwork] = Pool(config.league)
-        self._fixed = [agents.load(spec) for spec in settings.fixed_opponents]
+        self._fixed = [_load_fixed(spec) for spec in settings.fixed_opponents]
         self.env = PatchworkVecEnv(
             settings.num_envs,
             seed=config.seed,
@@ -175,14 +175,15 @@ class MaskablePpoTrainer(Trainer):
         """What MaskablePPO notes of its losses.
 
         Raises:
-            DivergenceError: One of them is not finite.
+            DivergenceError: One of them or a weight is not finite.
         """
         noted = self.model.logger.name_to_value
         losses = {f"losses/{name}": float(noted[f"train/{theirs}"]) for theirs, name in _LOSSES.items()}
         losses["losses/entropy"] *= -1
-        if not math.isfinite(sum(losses.values())):
+        weights = sum(float(parameter.detach().sum()) for parameter in self.model.policy.parameters())
+        if not math.isfinite(sum(losses.values()) + weights):
             values = ", ".join(f"{name} {value:.4g}" for name, value in losses.items())
-            raise DivergenceError(f"training diverged: {values}")
+            raise DivergenceError(f"training diverged: the sum of the weights is {weights:.4g} ({values})")
         return losses
 
     # --- playing and saving -------------------------------------------------------------------------------
@@ -254,6 +255,13 @@ class MaskablePpoTrainer(Trainer):
     def _games(self) -> dict[str, npt.NDArray[Any]]:
         """The games in progress, as far as environment and model know them."""
         return self.env.save() | {"episode_starts": np.asarray(self.model._last_episode_starts)}
+
+
+def _load_fixed(spec: str) -> Agent:
+    try:
+        return agents.load(spec)
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"maskable_ppo.fixed_opponents: {error}") from None
 
 
 class _Clock(BaseCallback):

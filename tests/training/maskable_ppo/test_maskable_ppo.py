@@ -1,0 +1,292 @@
+"""Training by MaskablePPO with the real command: files, resuming to the bit, and what can be taken away."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+from patchwork_env import agents
+from patchwork_env.agents.mlp import load_policy
+from patchwork_env.patchwork import Game
+from tests.training.test_train import checkpoints_of, environment, metrics_of, tensors_of
+from training import train
+from training.config import ConfigError, load_config
+from training.maskable_ppo.trainer import MaskablePpoTrainer
+from training.trainer import DivergenceError, make_trainer
+
+TINY = """
+description: tiny
+algorithm: maskable_ppo
+total_steps: 1900
+checkpoint_every: 2
+threads: 2
+seed: 5
+maskable_ppo:
+  {num_envs: 16, n_steps: 16, batch_size: 64, n_epochs: 2, net_arch: [24],
+   learning_rate: {start: 3e-3, end: 1e-3}, fixed_fraction: 0.25, fixed_opponents: [greedy]}
+league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 2}
+evaluation: {every: 4, games: 2, final_games: 4, opponents: [random]}
+"""
+STEPS_PER_ITERATION = 16 * 16
+STEPS = 8 * STEPS_PER_ITERATION
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, config):
+    """The folder of a run of the real command, far from the project."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    process = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "training.train", "--config", str(config)],
+        cwd=folder, env=environment(), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    return folder / "runs" / "tiny"
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """A copy of the finished run."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def global_random_numbers():
+    state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
+    return state["pos"], state["key"].tolist(), torch.get_rng_state().tolist()
+
+
+def small_trainer(config, *overrides):
+    return make_trainer(load_config(config, list(overrides)))
+
+
+# --- a whole run --------------------------------------------------------------------------------------------
+
+
+def test_files_of_a_run(finished):
+    policy, trainer = {"checkpoint.json", "weights.safetensors"}, {"trainer.json", "trainer.safetensors"}
+    assert {path.name for path in (finished / "final").iterdir()} == policy | {"model.zip"}
+    for folder in checkpoints_of(finished)[-2:]:
+        assert {path.name for path in folder.iterdir()} == policy | trainer
+    description = json.loads((finished / "final" / "checkpoint.json").read_text())
+    assert description["policy"] == "maskable_ppo"
+    assert description["network"] == {"net_arch": [24], "activation": "relu"}
+    assert description["info"]["algorithm"] == "maskable_ppo"
+    assert description["info"]["steps"] == STEPS
+
+
+def test_metrics(finished):
+    lines = [line for line in metrics_of(finished) if "losses/loss" in line]
+    assert [line["steps"] for line in lines] == list(
+        range(STEPS_PER_ITERATION, STEPS + 1, STEPS_PER_ITERATION)
+    )
+    for line in lines:
+        for name in ("policy_loss", "value_loss", "entropy", "kl", "clip_fraction", "explained_variance"):
+            assert f"losses/{name}" in line
+        assert line["losses/entropy"] > 0
+        assert 0 < line["time/share_of_time_collecting"] < 1
+    for name in ("score", "decisions_per_game", "win_rate_against_greedy", "win_rate_against_past_self"):
+        assert any(f"games/{name}" in line for line in lines)
+    assert lines[-1]["league/snapshots"] == 2
+    assert any("evaluation/win_rate_against_random" in line for line in metrics_of(finished))
+
+
+def test_resumed_run_equals_an_uninterrupted_one(finished, run):
+    shutil.rmtree(checkpoints_of(run)[-1])
+    shutil.rmtree(run / "final")
+    assert train.main(["--resume", str(run)]) == 0
+    last = [checkpoints_of(folder)[-1] for folder in (run, finished)]
+    assert tensors_of(last[0]) == tensors_of(last[1])
+    assert tensors_of(run / "final") == tensors_of(finished / "final")
+    states = [json.loads((folder / "trainer.json").read_text()) for folder in last]
+    for state in states:
+        assert state.pop("seconds") > 0
+    assert states[0] == states[1]
+    figures = [[line.get("losses/loss") for line in metrics_of(folder)] for folder in (run, finished)]
+    assert figures[0] == figures[1]
+
+
+def test_checkpoints_hold_no_code(finished):
+    names = {path.name for path in finished.rglob("*")}
+    assert {name for name in names if name.endswith((".pt", ".pth", ".pkl", ".zip"))} == {"model.zip"}
+    assert list(finished.rglob("model.zip")) == [finished / "final" / "model.zip"]
+
+
+# --- what can be taken away ---------------------------------------------------------------------------------
+
+
+def test_stock_maskable_ppo_plays_and_learns_on(finished):
+    """As a user of Stable-Baselines3 does it, with the environment that ``gymnasium.make`` gives."""
+    model = MaskablePPO.load(finished / "final" / "model.zip")
+    assert type(model.policy) is MaskableActorCriticPolicy
+    assert model.num_timesteps == STEPS
+    env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy")
+    assert (model.observation_space, model.action_space) == (env.observation_space, env.action_space)
+    agent, decisions = agents.load(finished / "final"), 0
+    for seed in range(2):
+        observation, info = env.reset(seed=seed)
+        terminated = False
+        while not terminated:
+            action, _ = model.predict(observation, action_masks=info["action_mask"], deterministic=True)
+            assert action == agent.act(env.unwrapped.game)
+            observation, _, terminated, _, info = env.step(action)
+            decisions += 1
+    assert decisions > 20
+    before = {name: weights.clone() for name, weights in model.policy.state_dict().items()}
+    model = MaskablePPO.load(finished / "final" / "model.zip", env=env, n_steps=64)
+    for name, weights in model.policy.state_dict().items():
+        assert (weights == before[name]).all()
+    model.learn(64, reset_num_timesteps=False)
+    assert model.num_timesteps == STEPS + 64
+    assert any((weights != before[name]).any() for name, weights in model.policy.state_dict().items())
+
+
+def test_model_has_the_optimizer_and_the_parameters_of_the_run(finished):
+    model = MaskablePPO.load(finished / "final" / "model.zip", device="cpu")
+    saved = load_file(checkpoints_of(finished)[-1] / "trainer.safetensors")
+    names = [name for name, _ in model.policy.named_parameters()]
+    for number, entry in model.policy.optimizer.state_dict()["state"].items():
+        for key, value in entry.items():
+            assert (value == saved[f"optimizer.{names[number]}.{key}"]).all()
+    assert (model.batch_size, model.n_epochs, model.gamma, model.gae_lambda) == (64, 2, 1.0, 0.95)
+    assert model.lr_schedule(1.0) == pytest.approx(1e-3)
+
+
+def test_agents_of_all_checkpoints_play(finished):
+    for folder in (*checkpoints_of(finished), finished / "final"):
+        network, _ = load_policy(folder)
+        assert sum(p.numel() for p in network.parameters()) > 50_000
+        game = Game(seed=1)
+        while not game.is_over:
+            game.play(agents.load(f"{folder}:sample=true", seed=3).act(game))
+
+
+# --- the trainer --------------------------------------------------------------------------------------------
+
+
+def test_nothing_depends_on_who_else_draws_random_numbers(config):
+    first, second = small_trainer(config), small_trainer(config)
+    for number in range(4):
+        torch.manual_seed(number)
+        np.random.seed(number)  # noqa: NPY002 - what Stable-Baselines3 uses
+        first.iterate()
+        torch.rand(7)
+        before = global_random_numbers()
+        second.iterate()
+        second.portable_model()
+        assert global_random_numbers() == before
+    (values, tensors), (other_values, other_tensors) = first.state(), second.state()
+    assert values == other_values
+    assert tensors.keys() == other_tensors.keys()
+    assert all((tensors[name] == other_tensors[name]).all() for name in tensors)
+
+
+def test_a_seed_makes_another_run(config):
+    first, second = small_trainer(config), small_trainer(config, "seed=6")
+    assert (first.env.states != second.env.states).all()
+    first.iterate(), second.iterate()
+    assert (first.network.action_net.weight != second.network.action_net.weight).any()
+
+
+def test_state_of_a_fresh_trainer(config):
+    """What a signal before the first iteration saves."""
+    first, second = small_trainer(config), small_trainer(config)
+    second.iterate()
+    second.restore(first.state())
+    second.steps = second.iteration = 0
+    first.iterate(), second.iterate()
+    assert (first.network.action_net.weight == second.network.action_net.weight).all()
+
+
+def test_opponents(config):
+    """Fixed ones have the last games, past selves those before, the present self the others."""
+    trainer = small_trainer(config)
+    assert isinstance(trainer, MaskablePpoTrainer)
+    assert trainer.env.opponent_numbers.tolist() == [0] * 12 + [1] * 4
+    for _ in range(4):
+        trainer.iterate()
+    trainer._choose_opponents()
+    names = [opponent.name for opponent in trainer.env.opponents]
+    assert names == ["present self", "past self", "past self", "greedy"]
+    assert trainer.env.opponent_numbers.tolist() == [0] * 4 + [1, 1, 2, 2] * 2 + [3] * 4
+    assert trainer.env.opponents[0].network.action_net is trainer.model.policy.action_net
+    snapshot = trainer.env.opponents[1].network.action_net
+    assert (snapshot.weight != trainer.model.policy.action_net.weight).any()
+
+
+def test_schedules(config):
+    trainer = small_trainer(config, "maskable_ppo.ent_coef={start: 0.5, end: 0.1}", "total_steps=512")
+    trainer.iterate()
+    assert trainer.model.ent_coef == 0.5
+    assert trainer.model.policy.optimizer.param_groups[0]["lr"] == 3e-3
+    trainer.iterate()
+    assert trainer.model.ent_coef == pytest.approx(0.3)
+    assert trainer.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(2e-3)
+
+
+def test_values_learn_how_games_end(config):
+    overrides = ["reward.margin=1", "maskable_ppo.n_steps=64", "maskable_ppo.n_epochs=4", "total_steps=20000"]
+    trainer = small_trainer(config, *overrides, "maskable_ppo.net_arch=[64]", "maskable_ppo.batch_size=128")
+    explained = [trainer.iterate()["losses/explained_variance"] for _ in range(8)]
+    assert explained[-1] > max(0.2, explained[0])
+
+
+# --- mistakes -----------------------------------------------------------------------------------------------
+
+
+def test_divergence_is_told(config):
+    trainer = small_trainer(config, "maskable_ppo.learning_rate={start: 1e30, end: 1e30}")
+    with pytest.raises(DivergenceError, match="training diverged"):
+        list(iter(trainer.iterate, None))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("maskable_ppo.batch_size=63", "num_envs * n_steps is 256; it must be a multiple of batch_size, 63"),
+        ("maskable_ppo.batch_size=1", "greater than or equal to 2"),
+        ("maskable_ppo.fixed_opponents=[]", "one of them asks for the other"),
+        ("maskable_ppo.fixed_fraction=0", "one of them asks for the other"),
+        ("maskable_ppo.fixed_fraction=0.75", "more than all games"),
+        ("maskable_ppo.activation_fn=gelu", "'relu' or 'tanh'"),
+        ("maskable_ppo.net_arch=[0]", "greater than or equal to 1"),
+        ("maskable_ppo.n_epoch=3", "did you mean 'maskable_ppo.n_epochs'"),
+        ("ppo.epochs=3", "of no use to the algorithm 'maskable_ppo'"),
+    ],
+)
+def test_wrong_configurations(config, override, message):
+    with pytest.raises(ConfigError) as caught:
+        load_config(config, [override])
+    assert message in str(caught.value)
+    assert override.partition("=")[0] in str(caught.value)
+
+
+def test_unknown_fixed_opponents(config, tmp_path, capsys):
+    arguments = ["--config", str(config), "--run-dir", str(tmp_path / "run")]
+    assert train.main([*arguments, "--set", "maskable_ppo.fixed_opponents=[gredy]"]) == 2
+    assert "maskable_ppo.fixed_opponents: there is no agent 'gredy'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("override", ["maskable_ppo.net_arch=[25]", "maskable_ppo.num_envs=32"])
+def test_resuming_with_another_configuration_is_refused(run, capsys, override):
+    before = sorted(path.read_bytes() for path in run.rglob("*") if path.is_file())
+    assert train.main(["--resume", str(run), "--set", override]) == 2
+    assert "is damaged or of another configuration" in capsys.readouterr().err
+    assert sorted(path.read_bytes() for path in run.rglob("*") if path.is_file()) == before

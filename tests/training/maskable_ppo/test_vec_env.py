@@ -1,0 +1,317 @@
+"""The batch as a VecEnv of Stable-Baselines3: the games of single ``Game`` objects, SB3's conventions."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor
+
+from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
+from patchwork_env.patchwork import Game, IllegalActionError, engine
+from patchwork_env.patchwork.gym_env import OpponentError
+from patchwork_env.patchwork.options import check_variant
+from patchwork_env.patchwork.state import NOBODY, empty_states
+from training.config import Reward
+from training.maskable_ppo.vec_env import PatchworkVecEnv
+
+REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
+
+
+class Recorder(Agent):
+    """Plays the last legal action and keeps the games it saw."""
+
+    name = "recorder"
+
+    def __init__(self):
+        self.games = []
+
+    def act(self, game):
+        self.games.append(game.clone())
+        return int(game.legal_actions()[-1])
+
+
+def random_actions(env, rng):
+    return np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+
+
+def play(env, steps, seed=0):
+    """Random play; yields what each step returned."""
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        yield env.step(random_actions(env, rng))
+
+
+# --- against single games -----------------------------------------------------------------------------------
+
+
+def advance(game):
+    return int(game.legal_actions()[0])
+
+
+class SingleGame:
+    """One game of the batch, played by the rules of ``Game`` and what the environment says of itself."""
+
+    def __init__(self, game, seat, opponent, stream, special_patches):
+        self.game, self.seat, self.opponent, self.stream = game, seat, opponent, stream
+        self.variant = check_variant(special_patches)
+        self.decisions = 0
+
+    def step(self, action):
+        """The end of a game that the step brought, as (last position, reward, decisions), or None."""
+        self.game.play(action)
+        self.decisions += 1
+        end = None
+        while True:
+            if self.game.is_over:
+                end = (self.game, self.reward(), self.decisions)
+                self.begin()
+            legal = self.game.legal_actions()
+            if len(legal) == 1:
+                self.game.play(legal[0])
+            elif self.game.current_player != self.seat:
+                self.game.play(self.opponent(self.game))
+            else:
+                return end
+
+    def reward(self):
+        own, other = self.game.scores()[self.seat], self.game.scores()[1 - self.seat]
+        outcome = 0.5 if self.game.winner() == self.seat else -0.5
+        return outcome + 2.0 * np.clip((own - other) / 20, -1, 1)
+
+    def begin(self):
+        states = empty_states(1)
+        engine.restart(states, 0, self.stream, self.variant, NOBODY)
+        self.game, self.decisions = Game.from_state(states), 0
+
+
+@pytest.mark.parametrize("special_patches", ["revised", "2014"])
+def test_it_plays_the_games_that_single_ones_are(special_patches):
+    opponents = ["greedy", advance]
+    env = PatchworkVecEnv(6, opponents, seed=3, reward=REWARD, special_patches=special_patches)
+    env.reset()
+    streams, players = env.save()["streams"], [GreedyAgent().act, advance]
+    singles = [
+        SingleGame(game, seat, players[i // 2 % 2], streams[i : i + 1], special_patches)
+        for i, (game, seat) in enumerate(zip(env.games(), env.get_attr("seat"), strict=True))
+    ]
+    rng, results = np.random.default_rng(0), []
+    for _ in range(70):
+        actions = random_actions(env, rng)
+        observations, rewards, ends, infos = env.step(actions)
+        for i, single in enumerate(singles):
+            end = single.step(int(actions[i]))
+            assert env.games()[i] == single.game
+            assert single.game.current_player == single.seat
+            assert (observations[i] == single.game.observation(single.seat)).all()
+            assert (env.action_masks()[i] == single.game.action_mask()).all()
+            assert ends[i] == (end is not None)
+            if end is None:
+                assert (rewards[i], infos[i]) == (0, {})
+                continue
+            last, reward, decisions = end
+            assert rewards[i] == pytest.approx(reward)
+            assert (infos[i]["terminal_observation"] == last.observation(single.seat)).all()
+            assert infos[i]["episode"]["r"] == pytest.approx(reward)
+            assert infos[i]["episode"]["l"] == decisions
+            assert infos[i]["is_success"] == (last.winner() == single.seat)
+            assert infos[i]["scores"].tolist() == [last.scores()[single.seat], last.scores()[1 - single.seat]]
+            results.append((single.seat, infos[i]["is_success"]))
+    assert set(results) == {(0, False), (0, True), (1, False), (1, True)}
+    assert len(results) >= 12
+
+
+def test_every_decision_is_the_learners_and_has_a_choice():
+    env = PatchworkVecEnv(8, "random", seed=1)
+    env.reset()
+    for _ in play(env, 60):
+        assert env.states["current_player"].tolist() == [0, 1] * 4
+        assert (env.action_masks().sum(1) > 1).all()
+    assert {len(game.circle) for game in env.games()} != {33}
+
+
+def test_opponents_have_their_games():
+    """Two neighbors have one opponent, which has one seat and the other."""
+    recorders = [Recorder(), Recorder()]
+    env = PatchworkVecEnv(8, recorders, seed=1)
+    env.reset()
+    assert env.opponent_numbers.tolist() == [0, 0, 1, 1] * 2
+    steps = list(play(env, 40))
+    infos = [info for _, _, _, infos in steps for info in infos if info]
+    assert {info["opponent"] for info in infos} == {0, 1}
+    for recorder in recorders:
+        assert {game.current_player for game in recorder.games} == {0, 1}
+        assert all(len(game.legal_actions()) > 1 for game in recorder.games)
+    env.set_opponents(recorders, np.ones(8, int))
+    seen = len(recorders[0].games)
+    list(play(env, 5))
+    assert len(recorders[0].games) == seen
+
+
+def test_finished_games():
+    env = PatchworkVecEnv(6, ["random", "greedy"], seed=2)
+    env.reset()
+    assert len(env.take_finished().states) == 0
+    steps = list(play(env, 60))
+    infos = [(i, info) for _, _, _, infos in steps for i, info in enumerate(infos) if info]
+    finished = env.take_finished()
+    order = np.argsort(finished.opponents, kind="stable")
+    assert len(finished.states) == len(infos) > 5
+    assert sorted(finished.lengths) == sorted(info["episode"]["l"] for _, info in infos)
+    assert finished.won.sum() == sum(info["is_success"] for _, info in infos)
+    assert finished.opponents[order].tolist() == sorted(info["opponent"] for _, info in infos)
+    for i in range(len(finished.states)):
+        game = Game.from_state(finished.states, i)
+        assert game.is_over
+        assert (game.winner() == finished.seats[i]) == finished.won[i]
+    assert len(env.take_finished().states) == 0
+
+
+# --- the conventions of Stable-Baselines3 -------------------------------------------------------------------
+
+
+def test_spaces_are_those_of_the_gymnasium_environment():
+    env, single = PatchworkVecEnv(2), gymnasium.make("patchwork_env:Patchwork-v0")
+    assert isinstance(env, VecEnv)
+    assert env.observation_space == single.observation_space
+    assert env.action_space == single.action_space
+    observations = env.reset()
+    assert observations.shape == (2, *env.observation_space.shape)
+    assert all(observation in env.observation_space for observation in observations)
+
+
+def test_arrays_of_a_step_stay_as_they_are():
+    env = PatchworkVecEnv(4, seed=1)
+    returned, copies = [env.reset()], []
+    copies.append(returned[0].copy())
+    for observations, rewards, ends, _ in play(env, 40):
+        for array in (observations, rewards, ends):
+            returned.append(array)
+            copies.append(array.copy())
+    for array, copy in zip(returned, copies, strict=True):
+        assert (array == copy).all()
+    assert returned[-2].dtype == np.float32
+    assert returned[-1].dtype == np.bool_
+
+
+def test_wrappers_and_helpers():
+    with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
+        env = VecMonitor(VecCheckNan(PatchworkVecEnv(3, seed=1), raise_exception=True))
+    env.reset()
+    assert is_masking_supported(env)
+    masks = get_action_masks(env)
+    assert masks.shape == (3, 2026)
+    assert (masks == env.unwrapped.action_masks()).all()
+    assert (env.env_method("action_masks", indices=[2])[0] == masks[2]).all()
+    assert (env.env_method("action_masks", indices=1)[0] == masks[1]).all()
+    assert env.get_attr("seat", indices=1) == [1]
+    assert env.get_attr("render_mode") == [None] * 3
+    assert env.env_is_wrapped(Monitor) == [True] * 3
+    assert not env.has_attr("game")
+    with pytest.raises(AttributeError, match="no method 'render'"):
+        env.env_method("render")
+    with pytest.raises(AttributeError, match="'seat' that could be set"):
+        env.set_attr("seat", 1)
+    episodes = 0
+    for _ in range(60):
+        actions = env.unwrapped.action_masks().argmax(1)
+        _, rewards, ends, infos = env.step(actions)
+        for reward, ended, info in zip(rewards, ends, infos, strict=True):
+            assert ("episode" in info) == ended
+            if ended:
+                episodes += 1
+                assert info["episode"]["r"] == reward  # VecMonitor's own sum
+    assert episodes > 3
+    env.close()
+
+
+def test_stock_maskable_ppo_learns_on_it():
+    env = PatchworkVecEnv(4, ["random", "greedy"], seed=1)
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, seed=3, device="cpu")
+    model.learn(256)
+    assert len(model.ep_info_buffer) > 4
+    mean, _ = evaluate_policy(model, PatchworkVecEnv(2, seed=1), n_eval_episodes=4)
+    assert -1 <= mean <= 1
+
+
+def test_seeds():
+    def play_on(env):
+        return np.concatenate([step[0] for step in play(env, 30)])
+
+    first, second = PatchworkVecEnv(3, seed=4), PatchworkVecEnv(3, seed=4)
+    assert (first.reset() == second.reset()).all()
+    assert (play_on(first) == play_on(second)).all()
+    assert (first.reset() == second.reset()).all()
+    third = PatchworkVecEnv(3, seed=5)
+    assert (third.reset() != PatchworkVecEnv(3, seed=4).reset()).any()
+    for env in (first, third):
+        env.seed(9)
+    assert (first.reset() == third.reset()).all()
+    assert (play_on(first) == play_on(third)).all()
+    assert (first.reset() != PatchworkVecEnv(3, seed=4).reset()).any()
+
+
+def test_the_number_of_games_does_not_matter():
+    few, many = PatchworkVecEnv(2, "greedy", seed=4), PatchworkVecEnv(9, "greedy", seed=4)
+    assert (few.reset() == many.reset()[:2]).all()
+    for _ in range(50):
+        actions = many.action_masks().argmax(1)
+        results = few.step(actions[:2]), many.step(actions)
+        for own, other in zip(results[0][:3], results[1][:3], strict=True):
+            assert (own == other[:2]).all()
+
+
+def test_saved_games_go_on_alike():
+    env, other = PatchworkVecEnv(5, "greedy", seed=1), PatchworkVecEnv(5, "greedy", seed=2)
+    env.reset()
+    list(play(env, 25))
+    saved = env.save()
+    first = list(play(env, 40, seed=8))
+    assert (other.restore(saved) == env.restore(saved)).all()
+    again = list(play(other, 40, seed=8))
+    for one, two in zip(first, again, strict=True):
+        assert all((a == b).all() for a, b in zip(one[:3], two[:3], strict=True))
+        assert [i.get("episode", {}).get("l") for i in one[3]] == [
+            i.get("episode", {}).get("l") for i in two[3]
+        ]
+    with pytest.raises(ValueError, match="this environment needs"):
+        PatchworkVecEnv(4).restore(saved)
+
+
+# --- mistakes -----------------------------------------------------------------------------------------------
+
+
+def test_illegal_actions_change_nothing():
+    env = PatchworkVecEnv(3, "greedy", seed=1)
+    env.reset()
+    before, actions = env.games(), env.action_masks().argmax(1)
+    for action in (2025, -1, 2026):
+        actions[1] = action
+        with pytest.raises(IllegalActionError, match=f"action {action} of game 1 is not legal"):
+            env.step(actions)
+        assert env.games() == before
+
+
+def test_illegal_actions_of_opponents():
+    env = PatchworkVecEnv(4, [lambda game: -3], seed=1)
+    with pytest.raises(OpponentError, match=r"opponent '<lambda>': action -3 is not legal in game \d"):
+        env.reset()
+
+
+def test_wrong_options():
+    with pytest.raises(ValueError, match="num_envs is 0"):
+        PatchworkVecEnv(0)
+    with pytest.raises(ValueError, match="no agent 'gredy'"):
+        PatchworkVecEnv(2, ["gredy"])
+    with pytest.raises(ValueError, match="number of opponents is 0"):
+        PatchworkVecEnv(2, [])
+    with pytest.raises(ValueError, match="special_patches is '2015'"):
+        PatchworkVecEnv(2, special_patches="2015")
+    env = PatchworkVecEnv(2)
+    for numbers in (np.array([0, 1]), np.array([-1, 0]), np.array([0])):
+        with pytest.raises(ValueError, match="must be 2 integers from 0 to 0"):
+            env.set_opponents([RandomAgent()], numbers)
