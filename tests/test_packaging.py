@@ -53,7 +53,10 @@ print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
 EXTRAS = {"torch", "onnx", "onnxruntime", "safetensors", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
 NEED_AN_EXTRA = {
     f"patchwork_env.agents.{name}"
-    for name in ("checkpoint", "learned", "network", "onnx_agent", "onnx_export")
+    for name in (
+        *("checkpoint", "dense", "evaluation", "learned", "mlp", "network", "planning"),
+        *("onnx_agent", "onnx_export"),
+    )
 }
 
 

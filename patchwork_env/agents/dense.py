@@ -1,0 +1,68 @@
+"""The policy in the form that other libraries expect: from masks, for all 2026 actions. Needs torch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork
+from patchwork_env.agents.ragged import TIE
+from patchwork_env.patchwork.actions import FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
+from patchwork_env.patchwork.components import NUM_OFFERED
+
+_IMPOSSIBLE = -1e9
+
+
+class DensePolicy(nn.Module):
+    """The same policy and value as the network's, from masks and for all 2026 actions instead of from lists.
+
+    Args:
+        network: Whose weights it uses.
+    """
+
+    def __init__(self, network: PatchworkNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Evaluates a batch.
+
+        Args:
+            observation: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
+            action_mask: ``(n, NUM_ACTIONS)`` of any type, other than 0 for the legal actions, at least one in
+                every row.
+
+        Returns:
+            The most probable placements of the most probable kinds of move, int64 ``(n,)``; log-probabilities
+            of all actions, ``(n, NUM_ACTIONS)``, minus infinity for those that are not legal; and the
+            expected returns of the players to move, ``(n,)``.
+        """
+        legal = action_mask != 0
+        kind_logits, scores, values = self.network.scores(observation)
+        groups = _by_kind(torch.cat([torch.zeros_like(scores[:, :1]), scores], 1))
+        masks = _by_kind(legal)
+        possible = torch.stack([mask.any(1) for mask in masks], 1)
+        kinds = kind_logits.masked_fill(~possible, _IMPOSSIBLE).log_softmax(1)
+        placements = [
+            group.masked_fill(~mask, _IMPOSSIBLE).log_softmax(1)
+            for group, mask in zip(groups, masks, strict=True)
+        ]
+        joint = torch.cat([kinds[:, k : k + 1] + placements[k] for k in range(NUM_KINDS)], 1)
+        log_probabilities = joint.masked_fill(~legal, -torch.inf)
+        return _choose(kinds, placements), log_probabilities, values
+
+
+def _by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:
+    """What ``(n, 2026)`` says of the actions of each kind: advance, the three slots, special patch."""
+    slot = (FIRST_SPECIAL - FIRST_BUY) // NUM_OFFERED
+    return torch.split(of_actions, [FIRST_BUY, *[slot] * NUM_OFFERED, NUM_ACTIONS - FIRST_SPECIAL], 1)
+
+
+def _choose(kinds: Tensor, placements: list[Tensor]) -> Tensor:
+    """The action as :func:`~patchwork_env.agents.ragged.most_probable` chooses it, int64 ``(n,)``."""
+    begin, best = 0, []
+    for scores in placements:
+        is_best = scores >= scores.amax(1, keepdim=True) - TIE
+        best.append(begin + is_best.float().argmax(1))  # the first one
+        begin += scores.shape[1]
+    return torch.stack(best, 1).gather(1, kinds.argmax(1, keepdim=True)).squeeze(1)
