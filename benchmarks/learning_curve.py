@@ -9,14 +9,24 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from machine import describe
 
+from training.palette import SERIES
+from training.run_files import METRICS_FILE, interval_metrics
+
 PREFIX = "evaluation/win_rate_against_"
-METRICS_FILE = "metrics.jsonl"
-Point = tuple[float, int, float]
-"""Minutes, steps, win rate."""
+
+
+class Point(NamedTuple):
+    """An evaluation: the win rate with the bounds of its 95% interval, if the run noted them."""
+
+    minutes: float
+    steps: int
+    rate: float
+    low: float
+    high: float
 
 
 def evaluations(run: Path) -> dict[str, list[Point]]:
@@ -26,8 +36,10 @@ def evaluations(run: Path) -> dict[str, list[Point]]:
         metrics = json.loads(line)
         for name, value in metrics.items():
             if name.startswith(PREFIX):
-                point = metrics["minutes"], metrics["steps"], value
-                curves.setdefault(name.removeprefix(PREFIX), []).append(point)
+                opponent = name.removeprefix(PREFIX)
+                low, high = (metrics.get(metric, value) for metric in interval_metrics(opponent)[1:])
+                point = Point(metrics["minutes"], metrics["steps"], value, low, high)
+                curves.setdefault(opponent, []).append(point)
     return curves
 
 
@@ -36,28 +48,27 @@ def show(run: Path, curves: dict[str, list[Point]]) -> None:
     opponents = list(curves)
     print(f"\n{run}\n{'minutes':>8} {'steps':>12} " + " ".join(f"{opponent:>10}" for opponent in opponents))
     for rows in zip(*curves.values(), strict=False):
-        minutes, steps, _ = rows[0]
-        print(f"{minutes:8.1f} {steps:12,} " + " ".join(f"{rate:10.1%}" for _, _, rate in rows))
+        minutes, steps = rows[0].minutes, rows[0].steps
+        print(f"{minutes:8.1f} {steps:12,} " + " ".join(f"{row.rate:10.1%}" for row in rows))
 
 
 def draw(curves_of_runs: dict[Path, dict[str, list[Point]]], path: Path) -> None:
-    """Draws all curves into one picture."""
+    """Draws all curves, with bands for their intervals, into one picture."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7.2, 4), layout="constrained")
+    axes.set_prop_cycle(color=SERIES)
     for run, curves in curves_of_runs.items():
         for opponent, points in curves.items():
-            minutes, _, rates = zip(*points, strict=True)
-            axes.plot(
-                minutes,
-                [100 * rate for rate in rates],
-                marker="o",
-                ms=3,
-                label=f"{run.name} against {opponent}",
+            minutes = [point.minutes for point in points]
+            rates, lows, highs = (
+                [100 * getattr(point, name) for point in points] for name in ("rate", "low", "high")
             )
+            (line,) = axes.plot(minutes, rates, marker="o", ms=3, label=f"{run.name} against {opponent}")
+            axes.fill_between(minutes, lows, highs, color=line.get_color(), alpha=0.16, lw=0)
     axes.set(xlabel="minutes of training", ylabel="games won, %", ylim=(0, 101))
     axes.set_xlim(left=0)
     axes.grid(alpha=0.3)

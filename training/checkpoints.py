@@ -26,10 +26,10 @@ from patchwork_env import agents
 from patchwork_env.agents.checkpoint import write_folder, write_tensors
 from training.config import RunConfig, dump_config
 from training.files import StorageError, storing_in, write_text
+from training.run_files import CONFIG_FILE, FINAL
 from training.trainer import Trainer, TrainerState
 
-CONFIG_FILE = "config.yaml"
-_CHECKPOINTS, _FINAL = "checkpoints", "final"
+_CHECKPOINTS = "checkpoints"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
 _KEPT = 2
 
@@ -134,7 +134,7 @@ def save_final(run: Path, trainer: Trainer) -> Path:
     Raises:
         StorageError: It cannot be written; the earlier one stays.
     """
-    folder = run / _FINAL
+    folder = run / FINAL
     with storing_in(folder):
         write_folder(folder, trainer.write_final, replace=True)
     return folder

@@ -10,9 +10,8 @@ from typing import Any
 from patchwork_env.patchwork.render import Frame
 from training.events import EventFile, charts_with_bounds, picture, scalar, text
 from training.files import GrowingFile, storing_in, write_text
+from training.run_files import METRICS_FILE
 from training.trainer import Trainer
-
-METRICS_FILE = "metrics.jsonl"
 
 
 class Curves:

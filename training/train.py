@@ -17,12 +17,13 @@ from pathlib import Path
 import torch
 
 from patchwork_env import agents
-from training.checkpoints import CONFIG_FILE, begin_run, load_checkpoint, new_run_folder
+from training.checkpoints import begin_run, load_checkpoint, new_run_folder
 from training.config import ConfigError, RunConfig, differences, dump_config, list_configs, load_config
 from training.files import remove_partial, storing_in, write_text
 from training.lock import sole_user
 from training.memory import keep_freed_memory
 from training.run import Run
+from training.run_files import CONFIG_FILE
 from training.trainer import DivergenceError, Trainer, make_trainer
 
 

@@ -16,10 +16,11 @@ from patchwork_env.patchwork.render import MissingExtraError, rgb_array
 from training import evaluations as evaluations_module
 from training.config import RunConfig
 from training.curves import Curves
-from training.evaluations import Evaluations, interval_metrics, metrics, read_evaluations
+from training.evaluations import Evaluations, metrics
 from training.matches import play_matches
 from training.pictures import milestones, picture, position_after
 from training.results import AGENT, Result
+from training.run_files import evaluation_files, interval_metrics, read_evaluation
 from training.trainer import Trainer
 
 OPPONENTS = ("random", "greedy")
@@ -52,6 +53,10 @@ def results() -> list[Result]:
     return [play_matches("random", opponent, 8, keep=2) for opponent in OPPONENTS]
 
 
+def evaluations_of(run):
+    return [read_evaluation(path) for path in evaluation_files(run)]
+
+
 def events_of(folder: Path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -75,7 +80,7 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, tra
     add(tmp_path, trainer, results)
     path = tmp_path / "evaluations" / "step_0000000100.json"
     contents = json.loads(path.read_text())
-    assert [contents] == read_evaluations(tmp_path)
+    assert [contents] == evaluations_of(tmp_path)
     assert (contents["steps"], contents["iteration"], contents["minutes"]) == (100, 1, 1.5)
     assert (contents["game"], contents["algorithm"]) == ("patchwork", "ppo")
     assert "core" in contents["machine"]
@@ -143,12 +148,12 @@ def test_without_pillow_there_is_text_and_one_remark(tmp_path, trainer, results,
     tags = events_of(tmp_path).Tags()
     assert tags["images"] == []
     assert "sample_game/text_summary" in tags["tensors"]
-    assert len(read_evaluations(tmp_path)) == 2
+    assert len(evaluations_of(tmp_path)) == 2
 
 
 def test_results_without_games_have_figures_alone(tmp_path, trainer) -> None:
     add(tmp_path, trainer, [play_matches("random", "random", 2)])
-    assert read_evaluations(tmp_path)[0]["sample_games"] == []
+    assert evaluations_of(tmp_path)[0]["sample_games"] == []
     assert events_of(tmp_path).Tags()["images"] == []
 
 
@@ -156,11 +161,11 @@ def test_resuming_drops_what_came_later(tmp_path, trainer, results) -> None:
     add(tmp_path, trainer, results, results, results)
     trainer.steps = 200
     resumed = add(tmp_path, trainer)
-    assert [evaluation["steps"] for evaluation in read_evaluations(tmp_path)] == [100, 200]
+    assert [evaluation["steps"] for evaluation in evaluations_of(tmp_path)] == [100, 200]
     assert [resumed.has(steps) for steps in (100, 200, 300)] == [True, True, False]
     trainer.steps = 0
     add(tmp_path, trainer)
-    assert read_evaluations(tmp_path) == []
+    assert evaluations_of(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -168,12 +173,12 @@ def test_resuming_drops_what_came_later(tmp_path, trainer, results) -> None:
     [("{", "is damaged"), ("[]", "is damaged"), ('{"format": "x", "version": 1}', "is 'x', version 1; this")],
 )
 def test_files_that_are_none_are_named(tmp_path, text: str, message: str) -> None:
-    assert read_evaluations(tmp_path) == []
+    assert evaluations_of(tmp_path) == []
     path = tmp_path / "evaluations" / "step_0000000001.json"
     path.parent.mkdir()
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as caught:
-        read_evaluations(tmp_path)
+        evaluations_of(tmp_path)
     assert str(path) in str(caught.value)
 
 

@@ -19,8 +19,8 @@ from patchwork_env.agents.checkpoint import load_policy
 from training import run as run_module
 from training import train
 from training.config import load_config
-from training.evaluations import read_evaluations
 from training.matches import play_matches
+from training.run_files import evaluation_files, read_evaluation
 
 ROOT = Path(__file__).parents[2]
 TINY = """
@@ -82,6 +82,10 @@ def contents(folder):
 
 def metrics_of(run):
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def evaluations_of(run):
+    return [read_evaluation(path) for path in evaluation_files(run)]
 
 
 def checkpoints_of(run):
@@ -249,7 +253,7 @@ def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, run, caps
     lines = [[timeless(line) for line in metrics_of(folder)] for folder in (run, finished[1])]
     assert lines[0] == lines[1]  # and no line twice
     evaluations = [
-        [timeless(evaluation) for evaluation in read_evaluations(folder)] for folder in (run, finished[1])
+        [timeless(evaluation) for evaluation in evaluations_of(folder)] for folder in (run, finished[1])
     ]
     assert evaluations[0] == evaluations[1]
     states = [

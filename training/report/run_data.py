@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from training.checkpoints import CONFIG_FILE
-from training.curves import METRICS_FILE
-from training.evaluations import read_evaluations
+from training.run_files import CONFIG_FILE, FINAL, METRICS_FILE, evaluation_files, read_evaluation
 
 
 class Point(NamedTuple):
@@ -33,7 +31,7 @@ class RunData:
         config_text: The configuration as it was written.
         config: The same, read; of any version.
         metrics: Lines of the learning curves.
-        evaluations: By their steps; see :mod:`training.evaluations`.
+        evaluations: By their steps; see :mod:`training.run_files`.
         has_final: Whether the policy of an end of the run was written.
     """
 
@@ -113,8 +111,9 @@ def read_run(folder: Path) -> RunData:
         raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(config, dict):
         raise ValueError(f"{path} is damaged: a configuration is a mapping of keys to values")
-    metrics, evaluations = _read_metrics(folder / METRICS_FILE), read_evaluations(folder)
-    return RunData(folder.resolve().name, text, config, metrics, evaluations, (folder / "final").is_dir())
+    metrics = _read_metrics(folder / METRICS_FILE)
+    evaluations = [read_evaluation(path) for path in evaluation_files(folder)]
+    return RunData(folder.resolve().name, text, config, metrics, evaluations, (folder / FINAL).is_dir())
 
 
 def _read_metrics(path: Path) -> list[dict[str, Any]]:

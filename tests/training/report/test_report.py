@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from training.config import RunConfig, dump_config
-from training.evaluations import FORMAT, VERSION, read_evaluations, sample_games
+from training.evaluations import sample_games
 from training.matches import play_matches
 from training.report.__main__ import main
+from training.run_files import EVALUATION_FORMAT as FORMAT
+from training.run_files import EVALUATION_VERSION as VERSION
+from training.run_files import evaluation_files, read_evaluation
 
 OPPONENTS = ("random", "greedy")
 VOID = {"meta", "br", "img", "link", "input", "hr", "source", "area", "base", "col", "embed", "wbr"}
@@ -85,6 +88,10 @@ def write_evaluation(folder: Path, steps: int, results) -> None:
     (folder / "evaluations" / f"step_{steps:010d}.json").write_text(json.dumps(contents))
 
 
+def evaluations_of(run):
+    return [read_evaluation(path) for path in evaluation_files(run)]
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Path:
     """A run in the middle."""
@@ -115,7 +122,7 @@ def test_header(page) -> None:
 
 
 def test_strength_is_that_of_the_last_evaluation(run, page) -> None:
-    last = read_evaluations(run)[-1]
+    last = evaluations_of(run)[-1]
     assert [match["opponent"] for match in last["matches"]] == list(OPPONENTS)
     for match in last["matches"]:
         low, high = match["win_rate_interval"]
@@ -137,7 +144,7 @@ def test_charts(page) -> None:
 
 
 def test_sample_games(run, page) -> None:
-    samples = read_evaluations(run)[-1]["sample_games"]
+    samples = evaluations_of(run)[-1]["sample_games"]
     assert len(samples) == 4
     for sample in samples:
         assert html.escape(sample["notation"].strip()) in page.source

@@ -1,0 +1,63 @@
+"""What lies in the folder of a run, by name; readable without anything that trains.
+
+    RUN/evaluations/step_0000655360.json
+
+Each of these files holds ``format``, ``version``, ``game``, ``algorithm``, ``steps``, ``iteration``,
+``minutes``, ``machine``, ``matches``, the ``as_dict`` of the :class:`~training.results.Result` of every
+opponent, and ``sample_games``: for each of them ``opponent``, ``players``, the names by seat, ``scores``,
+``winner``, which is a seat, and ``notation``; see :mod:`patchwork_env.patchwork.notation`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+CONFIG_FILE = "config.yaml"
+METRICS_FILE = "metrics.jsonl"
+EVALUATIONS = "evaluations"
+FINAL = "final"
+
+EVALUATION_FORMAT = "patchwork-env evaluation of a run"
+EVALUATION_VERSION = 1
+_NEEDED = ("steps", "minutes", "machine", "matches", "sample_games")
+
+
+def evaluation_file(folder: Path, steps: int) -> Path:
+    """Where a run keeps the evaluation after so many steps; sorted by name is sorted by steps."""
+    return folder / EVALUATIONS / f"step_{steps:010d}.json"
+
+
+def evaluation_files(folder: Path) -> list[Path]:
+    """The evaluations of a run by their steps; none if there are none yet."""
+    return sorted((folder / EVALUATIONS).glob("step_*.json"))
+
+
+def read_evaluation(path: Path) -> dict[str, Any]:
+    """An evaluation as it was written.
+
+    Raises:
+        ValueError: The file is damaged or of another version; the message names it.
+    """
+    try:
+        contents = json.loads(path.read_text(encoding="utf-8"))
+        found = contents["format"], contents["version"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged: {error!r}") from None
+    if found != (EVALUATION_FORMAT, EVALUATION_VERSION):
+        raise ValueError(
+            f"{path} is {found[0]!r}, version {found[1]!r}; "
+            f"this needs {EVALUATION_FORMAT!r}, version {EVALUATION_VERSION}"
+        )
+    missing = [key for key in _NEEDED if key not in contents]
+    if missing:
+        raise ValueError(f"{path} is damaged: it holds no {', '.join(missing)}")
+    return contents
+
+
+def interval_metrics(opponent: str) -> tuple[str, str, str]:
+    """The names of the metrics of a win rate and of the bounds of its 95% interval."""
+    names = ("win_rate", "win_rate_low", "win_rate_high")
+    rate, low, high = (f"evaluation/{name}_against_{opponent}" for name in names)
+    return rate, low, high
