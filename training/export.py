@@ -1,6 +1,7 @@
 """Writes the policy of a checkpoint as an ONNX file, which plays through onnxruntime, without PyTorch.
 
 python -m training.export runs/quick/final --out policy.onnx
+python -m training.export ppo --out ppo.onnx
 python -m training.evaluate policy.onnx --against greedy
 """
 
@@ -10,8 +11,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from patchwork_env import agents
 from patchwork_env.agents import ONNX_SUFFIX
-from patchwork_env.agents.checkpoint import load_policy
 from training.files import write_bytes
 
 
@@ -27,32 +28,37 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def export_policy(checkpoint: Path, out: Path) -> int:
+def export_policy(spec: str, out: Path) -> int:
     """Writes an ONNX file, a complete one or none, and replaces one that exists.
 
     :mod:`patchwork_env.agents.onnx_agent` describes the model in it.
 
     Args:
-        checkpoint: Folder of a checkpoint.
+        spec: Path of a checkpoint folder, or the name of a policy that comes with the package.
         out: The file; its name ends with ``.onnx``.
 
     Returns:
         The size of the file in bytes.
 
     Raises:
-        ValueError: ``out`` has another ending, or the checkpoint is damaged or of another game or version.
+        ValueError: ``out`` has another ending, or the spec names no policy that can be exported.
         FileNotFoundError: There is no checkpoint, or no folder for the file.
         ModuleNotFoundError: A library of the extra ``export`` is not installed.
     """
     _check_out(out)
-    network, info = load_policy(checkpoint)
+    agent, path = agents.load(spec), agents.path_of(spec)
     try:
-        from patchwork_env.agents.onnx_export import policy_to_onnx  # a second to import
+        from patchwork_env.agents.checkpoint import read_description
+        from patchwork_env.agents.learned import LearnedAgent
+        from patchwork_env.agents.mlp import MlpAgent
+        from patchwork_env.agents.onnx_export import policy_to_onnx
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"exports need {error.name}: pip install 'patchwork-env[export]'", name=error.name
         ) from None
-    contents = policy_to_onnx(network, info)
+    if path is None or not isinstance(agent, LearnedAgent | MlpAgent) or agent.sample:
+        raise ValueError(f"{spec!r} cannot be exported; give the checkpoint of a policy, without options")
+    contents = policy_to_onnx(agent.network, read_description(path)["info"])
     write_bytes(out, contents)
     return len(contents)
 
@@ -73,7 +79,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m training.export",
         description="Writes the policy of a checkpoint as an ONNX file, which plays without PyTorch.",
     )
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="folder of a checkpoint")
+    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="folder of a checkpoint, or a name")
     parser.add_argument(
         "--out", type=Path, metavar="PATH", default=Path("policy.onnx"), help="(default: %(default)s)"
     )

@@ -1,10 +1,11 @@
-"""The policy in the form that other libraries expect: from masks, for all 2026 actions. Needs torch."""
+"""Policies in the form that other libraries expect: from masks, for all 2026 actions. Needs torch."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.agents.mlp import MlpNetwork
 from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork
 from patchwork_env.agents.ragged import TIE
 from patchwork_env.patchwork.actions import FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
@@ -50,6 +51,23 @@ class DensePolicy(nn.Module):
         joint = torch.cat([kinds[:, k : k + 1] + placements[k] for k in range(NUM_KINDS)], 1)
         log_probabilities = joint.masked_fill(~legal, -torch.inf)
         return _choose(kinds, placements), log_probabilities, values
+
+
+class DenseMlp(nn.Module):
+    """The same for a multilayer perceptron; its first output are the most probable actions.
+
+    Args:
+        network: Whose weights it uses.
+    """
+
+    def __init__(self, network: MlpNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See :meth:`DensePolicy.forward`."""
+        logits = self.network.logits(observation).masked_fill(action_mask == 0, -torch.inf)
+        return logits.argmax(1), logits.log_softmax(1), self.network.values(observation)
 
 
 def _by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:

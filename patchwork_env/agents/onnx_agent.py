@@ -13,7 +13,7 @@ input                                          content
 =====================  ======================  ===============================================================
 output                                         content
 =====================  ======================  ===============================================================
-``action``             int64 ``(n,)``          the most probable placement of the most probable kind of move
+``action``             int64 ``(n,)``          what the agent plays: see ``choice`` in the metadata
 ``log_probabilities``  float32 ``(n, 2026)``   of all actions; minus infinity for those that are not legal
 ``value``              float32 ``(n,)``        the expected return of the player to move
 =====================  ======================  ===============================================================
@@ -50,8 +50,7 @@ class OnnxAgent(BatchAgent):
     Args:
         model: The contents of the file.
         name: What tables and messages call the agent.
-        sample: Whether to draw from the policy, instead of taking the most probable placement of the most
-            probable kind of move.
+        sample: Whether to draw from the policy, instead of playing the model's ``action``.
         seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
         threads: That onnxruntime computes with, at least 1.
 

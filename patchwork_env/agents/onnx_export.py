@@ -16,7 +16,8 @@ from typing import Any
 import onnx
 import torch
 
-from patchwork_env.agents.dense import DensePolicy
+from patchwork_env.agents.dense import DenseMlp, DensePolicy
+from patchwork_env.agents.mlp import MlpNetwork
 from patchwork_env.agents.network import PatchworkNetwork
 from patchwork_env.agents.onnx_agent import FORMAT, GAME, INPUTS, OUTPUTS, VERSION
 from patchwork_env.patchwork.actions import NUM_ACTIONS
@@ -24,22 +25,22 @@ from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 
 OPSET = 20
 """onnxruntime reads it from version 1.17 on."""
-_CHOICE = "action is the most probable placement of the most probable kind of move"
 
 
-def policy_to_onnx(network: PatchworkNetwork, info: dict[str, Any] | None = None) -> bytes:
+def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] | None = None) -> bytes:
     """The contents of an ONNX file that holds a policy.
 
     Args:
         network: The policy; it is left as it is.
         info: What to remember of its making; JSON.
     """
-    policy = DensePolicy(copy.deepcopy(network).cpu()).eval()
+    twin = copy.deepcopy(network).cpu()
+    policy = DensePolicy(twin) if isinstance(twin, PatchworkNetwork) else DenseMlp(twin)
     examples = torch.zeros(2, OBSERVATION_SIZE), torch.ones(2, NUM_ACTIONS, dtype=torch.int8)
     n = torch.export.Dim("n")
     with _quiet():
         program = torch.onnx.export(
-            policy,
+            policy.eval(),
             examples,
             dynamo=True,
             opset_version=OPSET,
@@ -50,11 +51,18 @@ def policy_to_onnx(network: PatchworkNetwork, info: dict[str, Any] | None = None
         )
     assert program is not None  # as it is with dynamo=True
     model = program.model_proto
-    description = {"format": FORMAT, "version": str(VERSION), "game": GAME, "choice": _CHOICE}
+    description = {"format": FORMAT, "version": str(VERSION), "game": GAME, "choice": _choice(network)}
     onnx.helper.set_model_props(model, {**description, "info": json.dumps(info or {})})
     onnx.checker.check_model(model, full_check=True)
     contents: bytes = model.SerializeToString()
     return contents
+
+
+def _choice(network: PatchworkNetwork | MlpNetwork) -> str:
+    """What the output ``action`` is."""
+    if isinstance(network, PatchworkNetwork):
+        return "the most probable placement of the most probable kind of move"
+    return "the most probable action"
 
 
 @contextmanager

@@ -4,33 +4,75 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
+import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint import save_policy
+from patchwork_env.agents import mlp
+from patchwork_env.agents.checkpoint import save_policy, write_folder
+from patchwork_env.agents.dense import DenseMlp
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.patchwork import Game
+from tests.agents.positions import many_states
 from training import export
 from training.matches import play_matches
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run") / "final"
-    save_policy(folder, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)), {"steps": 7})
-    return folder
+def checkpoints(tmp_path_factory):
+    """One for each kind of policy."""
+    base = tmp_path_factory.mktemp("run")
+    torch.manual_seed(2)
+    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4))
+    save_policy(base / "network", network, {"steps": 7})
+    perceptron = mlp.MlpNetwork(mlp.MlpConfig(net_arch=(8,)))
+    write_folder(base / "maskable_ppo", lambda folder: mlp.write_policy(folder, perceptron, {"steps": 7}))
+    return base
 
 
-def test_the_file_plays_like_the_checkpoint(checkpoint, tmp_path, capsys):
-    out = tmp_path / "policy.onnx"
+@pytest.mark.parametrize(
+    ("kind", "choice"), [("network", "most probable placement"), ("maskable_ppo", "the most probable action")]
+)
+def test_the_file_plays_like_the_checkpoint(checkpoints, tmp_path, capsys, kind, choice):
+    checkpoint, out = checkpoints / kind, tmp_path / "policy.onnx"
     out.write_text("an older one")
     assert export.main([str(checkpoint), "--out", str(out)]) == 0
     assert str(out) in capsys.readouterr().out
-    assert agents.load(out).name == "policy.onnx"
     assert [path.name for path in tmp_path.iterdir()] == ["policy.onnx"]
-    for opponent in (str(checkpoint), str(out)):
-        games = play_matches(str(out), opponent, 20).games
-        # Both sides play the same: the two games of a pair are one and the same, from the other seat.
-        assert (games.scores[0::2] == games.scores[1::2, ::-1]).all()
+    exported, original = agents.load(out), agents.load(checkpoint)
+    assert exported.name == "policy.onnx"
+    properties = exported.session.get_modelmeta().custom_metadata_map
+    assert properties["info"] == '{"steps": 7}'
+    assert choice in properties["choice"]
+    states = many_states()
+    assert exported.act_batch(states).tolist() == original.act_batch(states).tolist()
+    # Where both sides play the same, the two games of a pair are one and the same, from the other seat.
+    games = play_matches(str(out), str(checkpoint), 20).games
+    assert (games.scores[0::2] == games.scores[1::2, ::-1]).all()
+
+
+def test_probabilities_and_values_of_a_perceptron():
+    torch.manual_seed(4)
+    network, states = mlp.MlpNetwork(mlp.MlpConfig(net_arch=(16,), activation="tanh")), many_states()
+    legal, expected = mlp.MlpAgent(network).policy(states)
+    observations, masks = np.empty((len(states), 307), np.float32), np.empty((len(states), 2026), np.int8)
+    for i in range(len(states)):
+        game = Game.from_state(states, i)
+        observations[i], masks[i] = game.observation(), game.action_mask()
+    with torch.inference_mode():
+        observations, masks = torch.from_numpy(observations), torch.from_numpy(masks)
+        _, dense, values = DenseMlp(network)(observations, masks)
+        np.testing.assert_allclose(values, network.values(observations))
+    np.testing.assert_allclose(dense[legal.rows, legal.actions], expected, atol=1e-4)
+    assert torch.isneginf(dense).sum(1).tolist() == (2026 - legal.counts).tolist()
+
+
+@pytest.mark.parametrize("spec", ["greedy", "ppo-quick:sample=true", "ppo-quick:simulations=4"])
+def test_what_is_no_policy_alone_is_an_error_that_names_it(tmp_path, capsys, spec):
+    assert export.main([spec, "--out", str(tmp_path / "policy.onnx")]) == 2
+    assert f"'{spec}' cannot be exported; give the checkpoint of a policy" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -49,12 +91,12 @@ def test_a_wrong_name_is_an_error_before_anything_is_done(tmp_path, capsys, out,
 
 def test_no_checkpoint_is_an_error_that_names_it(tmp_path, capsys):
     assert export.main([str(tmp_path), "--out", str(tmp_path / "policy.onnx")]) == 2
-    assert f"{tmp_path} is no checkpoint" in capsys.readouterr().err
+    assert f"the folder '{tmp_path}' is no checkpoint" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_onnx_an_error_says_what_to_install(checkpoint, tmp_path, capsys, monkeypatch):
+def test_without_onnx_an_error_says_what_to_install(checkpoints, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     monkeypatch.delitem(sys.modules, "patchwork_env.agents.onnx_export", raising=False)
-    assert export.main([str(checkpoint), "--out", str(tmp_path / "policy.onnx")]) == 2
+    assert export.main([str(checkpoints / "network"), "--out", str(tmp_path / "policy.onnx")]) == 2
     assert "exports need onnx: pip install 'patchwork-env[export]'" in capsys.readouterr().err
