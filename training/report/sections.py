@@ -87,9 +87,9 @@ def _evaluation_games(runs: Sequence[RunData]) -> Section:
     matches = [match for evaluation in runs[0].evaluations for match in evaluation["matches"]]
     figures = dict.fromkeys(name for match in matches for name in match["sides"]["agent"])
     for figure in figures if len(runs) == 1 else ():  # of several runs it would be too many
-        for _, curves in _against_opponents(runs, partial(_mean, figure)):
+        for name, curves in _against_opponents(runs, partial(_mean, figure)):
             series, is_share = _series(curves, "steps"), bool(_SHARE.search(figure))
-            drawn.append(charts.draw(words(figure), "steps", series, is_share=is_share))
+            drawn.append(charts.draw(words(figure) + name, "steps", series, is_share=is_share))
     text = (
         "The policy's own figures, per game against each opponent. Empty cells, income and buttons are those "
         "at the end; buttons spent, from income and from advancing are sums over a game. The band of the "
@@ -109,7 +109,8 @@ def _against_opponents(
     opponents = list(dict.fromkeys(opponent for run in runs for opponent in run.opponents))
     if len(runs) == 1:
         curves = [(opponent, _points(runs[0], opponent, value)) for opponent in opponents]
-        return [("", curves)] if curves else []
+        names = f" against {opponents[0]}" if len(opponents) == 1 else ""  # there will be no legend
+        return [(names, curves)] if curves else []
     return [
         (f" against {opponent}", [(run.name, _points(run, opponent, value)) for run in runs])
         for opponent in opponents

@@ -208,6 +208,13 @@ def test_run_before_its_first_evaluation(tmp_path) -> None:
     assert "games won" not in page.source
 
 
+def test_charts_of_a_single_opponent_name_it(tmp_path) -> None:
+    page = report(tmp_path, write_run(tmp_path / "run", opponents=("random",), iterations=4))
+    for title in ("games won against random, over steps", "empty cells against random"):
+        assert f"<figcaption>{title}</figcaption>" in page.source
+    assert "legend" not in page.classes
+
+
 def test_run_without_opponents_or_games(tmp_path) -> None:
     folder = write_run(tmp_path / "run", opponents=(), iterations=2)
     page = report(tmp_path, folder)
