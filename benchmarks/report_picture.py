@@ -51,7 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Takes a picture of the beginning of a run's report.")
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="the folder of a run")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the picture, PNG")
-    parser.add_argument("--height", type=int, default=1130, help="in pixels (default: 1130)")
+    parser.add_argument("--height", type=int, default=1190, help="in pixels (default: 1190)")
     parser.add_argument("--browser", metavar="PATH", help=f"default: one of {', '.join(BROWSERS)}")
     options = parser.parse_args()
     browser = options.browser or next(filter(None, map(shutil.which, BROWSERS)), None)
