@@ -196,6 +196,14 @@ def test_same_seed_same_run(finished, config, tmp_path):
     assert tensors_of(checkpoints_of(run)[-1]) == tensors_of(checkpoints_of(finished[1])[-1])
 
 
+def test_evaluations_change_nothing(finished, config, tmp_path):
+    run = tmp_path / "unwatched"
+    arguments = ["--set", "evaluation.opponents=[]"]
+    assert train.main(["--config", str(config), "--run-dir", str(run), *arguments]) == 0
+    assert tensors_of(checkpoints_of(run)[-1]) == tensors_of(checkpoints_of(finished[1])[-1])
+    assert evaluations_of(run) == []
+
+
 def test_other_seed_other_run(finished, config, tmp_path):
     run = tmp_path / "other"
     arguments = ["--set", "seed=6", "total_steps=128", "--set", "evaluation.opponents=[]"]
