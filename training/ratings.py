@@ -65,18 +65,21 @@ class Ratings:
     Attributes:
         values: ``(n,)``, Elo points.
         intervals: The 95% interval of each; both ends of the anchor's are its rating.
+        ahead: ``(n, n)``, the share of the bootstrap's draws in which the row is above the column: how sure
+            it is that the row is the stronger player.
         expected: ``(n, n)``, the share of games that the ratings let the row win against the column.
     """
 
     values: Floats
     intervals: tuple[Bounds, ...]
+    ahead: Floats
     expected: Floats
 
 
-_MEAN_ZERO = Anchor()
+MEAN_AT_ZERO = Anchor()
 
 
-def rate(wins: Floats, anchor: Anchor = _MEAN_ZERO, *, seed: int = 0) -> Ratings:
+def rate(wins: Floats, anchor: Anchor = MEAN_AT_ZERO, *, seed: int = 0) -> Ratings:
     """Rates players from the games that they played with one another, and says how sure that is.
 
     Args:
@@ -98,7 +101,8 @@ def rate(wins: Floats, anchor: Anchor = _MEAN_ZERO, *, seed: int = 0) -> Ratings
         (None if open_low[i] else float(low[i]), None if open_high[i] else float(high[i]))
         for i in range(len(values))
     )
-    return Ratings(values, intervals, expected_wins(values[:, None] - values))
+    ahead = (draws[:, :, None] > draws[:, None]).mean(0)
+    return Ratings(values, intervals, ahead, expected_wins(values[:, None] - values))
 
 
 def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0) -> tuple[float, Bounds]:

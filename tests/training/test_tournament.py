@@ -1,0 +1,317 @@
+"""Tournaments from the command to the files: pairs, resuming, ladders, plots, bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from patchwork_env.agents.checkpoint import save_policy
+from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from training import ratings, tournament
+from training.ladder import Rung, rungs
+from training.matches import play_matches
+from training.results import AGENT, FIGURES, OPPONENT
+
+ROOT = Path(__file__).parents[2]
+MODULE = """
+import os, time
+SLOW = float(os.environ.get("SLOW", "0"))
+
+def lowest(game):
+    return game.legal_actions()[0]
+
+def highest(game):
+    time.sleep(SLOW)
+    return game.legal_actions()[-1]
+
+def illegal(game):
+    return 5000
+"""
+
+
+@pytest.fixture(autouse=True)
+def _fewer_draws(monkeypatch) -> None:
+    monkeypatch.setattr(ratings, "DRAWS", 200)
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch) -> str:
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    (folder / "players_of_others.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(folder)
+    return "players_of_others"
+
+
+def run(*arguments: object, code: int = 0) -> None:
+    assert tournament.main([str(argument) for argument in arguments]) == code
+
+
+def results(folder: Path) -> dict:
+    """What does not depend on the time and the machine."""
+    contents = json.loads((folder / "results.json").read_text())
+    del contents["seconds_per_move"], contents["made_with"]
+    return contents
+
+
+def test_everybody_plays_everybody_as_in_a_match_of_their_own(tmp_path, module, capsys) -> None:
+    agents = ("random", "greedy", f"{module}:lowest")
+    settings = ["--games", 140, "--seed", 3, "--special-patches", "2014", "--workers", 1]
+    run(*agents, *settings, "--out", tmp_path / "t")
+    contents = results(tmp_path / "t")
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    assert [(m["agent"], m["opponent"]) for m in contents["matches"]] == [
+        (agents[i], agents[j]) for i, j in pairs
+    ]
+    for match in contents["matches"]:
+        players = [tournament.load_player(match[side]) for side in ("agent", "opponent")]
+        alone = play_matches(*players, 140, 3, special_patches="2014").as_dict()
+        assert {key: match[key] for key in alone} == alone
+    printed = capsys.readouterr().out
+    assert printed.startswith("3 agents, 140 games of each pairing: 70 circles from both seats")
+    assert contents["ranking"][0]["agent"] == "greedy"
+    assert contents["anchor"] == {"agent": "random", "rating": 0.0}
+
+
+def test_the_files(tmp_path) -> None:
+    folder = tmp_path / "t"
+    run("random", "greedy", "--games", 20, "--workers", 1, "--anchor-rating", 1000, "--out", folder)
+    contents = json.loads((folder / "results.json").read_text())
+    assert contents["agents"][1] == {"name": "greedy", "spec": "greedy", "weights": None}
+    greedy, random = contents["ranking"]
+    assert (random["rating"], random["interval"]) == (1000, [1000, 1000])
+    assert greedy["interval"][0] < greedy["rating"]
+    match = play_matches("random", "greedy", 20)
+    assert contents["matches"][0]["expected_win_rate"] == pytest.approx(
+        1 / (1 + 10 ** ((greedy["rating"] - 1000) / 400))
+    )
+    assert {name: random[name] for name in FIGURES} == pytest.approx(match.means(AGENT))
+    assert {name: greedy[name] for name in FIGURES} == pytest.approx(match.means(OPPONENT))
+    assert set(contents["seconds_per_move"]) == {"random", "greedy"}
+    assert {"patchwork_env", "python", "machine"} == set(contents["made_with"])
+    rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
+    assert len(rows) == 20
+    assert [int(row["score_of_agent"]) for row in rows] == match.games.scores[:, AGENT].tolist()
+    assert [int(row["agent_wins"]) for row in rows] == match.games.agent_wins.tolist()
+    assert [int(row["circle"]) for row in rows] == np.repeat(np.arange(10), 2).tolist()
+    for picture in ("ratings", "win_matrix", "distributions"):
+        assert (folder / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
+    assert not (folder / "ladder.png").exists()
+
+
+def test_processes_change_nothing(tmp_path, module) -> None:
+    for workers in (1, 2):
+        run(
+            *("random", f"{module}:highest", "--games", 140, "--workers", workers),
+            *("--out", tmp_path / str(workers)),
+        )
+    assert results(tmp_path / "1") == results(tmp_path / "2")
+
+
+@pytest.mark.parametrize(("end", "workers"), [(signal.SIGKILL, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2)])
+def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, workers: int) -> None:
+    arguments = ["random", f"{module}:lowest", f"{module}:highest", "--games", "140", "--workers", "1"]
+    run(*arguments, "--out", tmp_path / "whole")
+    folder = tmp_path / "stopped"
+    command = [
+        sys.executable,
+        "-m",
+        "training.tournament",
+        *arguments[:-1],
+        str(workers),
+        "--out",
+        str(folder),
+    ]
+    path = os.pathsep.join([str(tmp_path / "modules"), str(ROOT)])
+    slow = os.environ | {"PYTHONPATH": path, "SLOW": "0.01"}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=slow, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        while not list(folder.glob("blocks/*.json")):
+            assert program.poll() is None, program.stderr
+            time.sleep(0.05)
+        program.send_signal(end)
+        printed, errors = program.communicate(timeout=20)
+    played = {path: path.stat().st_mtime_ns for path in folder.glob("blocks/*.json")}
+    assert 0 < len(played) < 6
+    if end == signal.SIGKILL:
+        assert program.returncode == -end
+    else:
+        assert program.returncode == 128 + end, errors
+        assert f"stopped by {end.name}: " in printed
+        assert f"go on with --resume --out {folder}" in printed
+        assert "Traceback" not in errors
+    assert not (folder / "results.json").exists()
+    run(*(["--resume"] if workers == 1 else arguments), "--out", folder, "--workers", "1")
+    assert {path: path.stat().st_mtime_ns for path in played} == played
+    assert results(folder) == results(tmp_path / "whole")
+    assert (folder / "games.csv").read_text() == (tmp_path / "whole" / "games.csv").read_text()
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    """A small tournament that has ended; to be copied."""
+    folder = tmp_path_factory.mktemp("small") / "t"
+    run("random", "greedy", "--games", 4, "--workers", 1, "--out", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("random greedy --games 6", "games there: 4, here: 6"),
+        ("random greedy --games 4 --seed 1", "seed there: 0, here: 1"),
+        ("random greedy --games 4 --special-patches 2014", "special_patches there: 'revised', here: '2014'"),
+        ("random ppo --games 4", "agents there: random greedy, here: random ppo"),
+    ],
+)
+def test_other_settings_are_an_error_that_names_them(small, arguments, message, capsys) -> None:
+    before = (small / "results.json").read_bytes()
+    run(*arguments.split(), "--workers", 1, "--out", small, code=2)
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert (small / "results.json").read_bytes() == before
+
+
+def checkpoint(folder: Path, steps: int, seed: int = 0) -> None:
+    import torch
+
+    torch.manual_seed(seed)
+    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4))
+    save_policy(folder, network, {"steps": steps})
+
+
+def test_changed_weights_are_other_settings(tmp_path, capsys) -> None:
+    checkpoint(tmp_path / "policy", 0, seed=1)
+    arguments = ["random", tmp_path / "policy", "--games", 4, "--workers", 1, "--out", tmp_path / "t"]
+    run(*arguments)
+    shutil.rmtree(tmp_path / "policy")
+    checkpoint(tmp_path / "policy", 0, seed=2)
+    run(*arguments, code=2)
+    assert "weights there: None " in capsys.readouterr().err
+
+
+def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, capsys) -> None:
+    for name, contents in (("blocks/000_against_001_000000.json", "{}"), ("tournament.json", "[]")):
+        folder = tmp_path / Path(name).stem
+        shutil.copytree(small, folder)
+        (folder / name).write_text(contents)
+        run("random", "greedy", "--games", 4, "--workers", 1, "--out", folder, code=2)
+        assert f"{name} is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("random", "a tournament needs at least two agents; given: random"),
+        ("random greedy random", "agents take part once; given more than once: random"),
+        ("random gredy", "there is no agent 'gredy'"),
+        ("random none/here", "there is no checkpoint at 'none/here'"),
+        ("random players_of_others:none", "has no 'none'"),
+        ("random greedy --games 21", "games is 21; it must be even"),
+        ("random greedy --seed -1", "seed is -1"),
+        ("random greedy --workers 0", "workers is 0"),
+        ("random greedy --anchor ppo", "the anchor 'ppo' does not take part; allowed are random, greedy"),
+        ("--resume", "holds no tournament"),
+        ("--ladder none/here", "holds 0 checkpoints"),
+        ("--ladder none/here --count 1", "count is 1; a ladder has at least 2 rungs"),
+    ],
+)
+def test_mistakes_end_with_one_line_before_anything_is_written(
+    tmp_path, module, arguments, message, capsys
+) -> None:
+    run(*arguments.split(), "--out", tmp_path / "t", code=2)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("training.tournament: ")
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("arguments", ["random greedy", "random --resume --out t", "--games many --out t"])
+def test_arguments_that_cannot_be_read_end_with_the_usage(arguments, capsys) -> None:
+    with pytest.raises(SystemExit) as end:
+        tournament.main(arguments.split())
+    assert end.value.code == 2
+    assert "usage: python -m training.tournament" in capsys.readouterr().err
+
+
+def test_an_illegal_action_ends_the_tournament_with_a_line(tmp_path, module, capsys) -> None:
+    run("random", f"{module}:illegal", "--games", 4, "--workers", 1, "--out", tmp_path / "t", code=2)
+    assert f"agent '{module}:illegal' chose action 5000" in capsys.readouterr().err
+
+
+# --- ladders ----------------------------------------------------------------------------------------------
+
+
+def run_folder(folder: Path, steps: list[int], final: int | None = None) -> Path:
+    """A run with checkpoints after so many steps."""
+    for number in steps:
+        checkpoint(folder / "checkpoints" / f"step_{number:010d}", number, seed=number)
+    if final is not None:
+        checkpoint(folder / "final", final)
+    lines = [{"steps": number, "minutes": number / 100, "games/score": 0.5} for number in steps if number]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"steps": 9')
+    return folder
+
+
+def test_rungs_are_spread_evenly_and_hold_both_ends(tmp_path) -> None:
+    folder = run_folder(tmp_path / "run", [0, 100, 200, 300, 400, 500, 600], final=600)
+    chosen = rungs(folder, 4)
+    assert [rung.steps for rung in chosen] == [0, 200, 400, 600]
+    assert [rung.minutes for rung in chosen] == [0, 2, 4, 6]
+    assert chosen[0].spec == str(folder / "checkpoints" / "step_0000000000")
+    assert chosen[-1].spec == str(folder / "final")
+    assert [rung.steps for rung in rungs(folder, 2)] == [0, 600]
+    assert len(rungs(folder, 100)) == 7
+
+
+def test_a_run_without_final_policy_or_metrics_has_a_ladder_too(tmp_path) -> None:
+    folder = run_folder(tmp_path / "run", [100, 200])
+    (folder / "metrics.jsonl").unlink()
+    assert [rung[1:] for rung in rungs(folder, 8)] == [(100, None), (200, None)]
+
+
+def test_a_checkpoint_that_does_not_tell_its_steps_is_an_error(tmp_path) -> None:
+    folder = run_folder(tmp_path / "run", [100, 200], final=200)
+    (folder / "final" / "checkpoint.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"final/checkpoint\.json does not tell its steps"):
+        rungs(folder, 8)
+
+
+def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path, capsys) -> None:
+    folder = run_folder(tmp_path / "run", [0, 100, 200], final=300)
+    run("--ladder", folder, "--count", 3, "greedy", "--games", 4, "--workers", 1, "--anchor", "greedy")
+    out = folder / "ladder"
+    contents = results(out)
+    names = [entry["name"] for entry in contents["agents"]]
+    assert names == ["step_0000000000", "step_0000000200", "final", "greedy"]
+    assert contents["anchor"]["agent"] == "greedy"
+    by_name = {entry["agent"]: entry for entry in contents["ranking"]}
+    assert contents["ladder"] == [
+        {
+            "agent": name,
+            "steps": steps,
+            "minutes": minutes,
+            "rating": by_name[name]["rating"],
+            "interval": by_name[name]["interval"],
+        }
+        for name, steps, minutes in zip(names, [0, 200, 300], [0, 2, None], strict=False)
+    ]
+    assert (out / "ladder.png").read_bytes().startswith(b"\x89PNG")
+    checkpoint(folder / "checkpoints" / "step_0000000400", 400)
+    run("--resume", "--ladder", folder, "--workers", 1, "--anchor", "greedy")
+    assert results(out) == contents
+    assert Rung(str(folder / "final"), 300, None) == tournament.read_settings(out).rungs[-1]

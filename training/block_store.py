@@ -1,0 +1,159 @@
+"""The folder of a tournament: its settings, and the games that have been played so far, block by block.
+
+    DIR/tournament.json                    the settings
+    DIR/blocks/000_against_001_000064.json  games of the first two agents, from circle 64 on
+
+Every file is complete or absent, so that a tournament goes on where it was stopped, however that happened.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from patchwork_env import __version__
+from training.files import remove_partial, storing_in, write_text
+from training.ladder import Rung
+from training.matches import BLOCK_SIZE, Task
+from training.paired_games import Played
+from training.results import Games
+
+SETTINGS_FILE = "tournament.json"
+FORMAT = "patchwork-env tournament"
+VERSION = 1
+_BLOCKS = "blocks"
+
+
+class OtherSettingsError(ValueError):
+    """The folder holds a tournament of other settings."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the games of a tournament.
+
+    Attributes:
+        agents: As the command names them.
+        weights: SHA-256 of the weights of each, None for those without.
+        games: Of every pairing.
+        seed: Of the circles and of the agents' random numbers.
+        special_patches: Print of the time track.
+        rungs: The first agents, if they are the rungs of a ladder.
+        block_size: Pairs of games that are played at once.
+        package: Version of the package.
+    """
+
+    agents: tuple[str, ...]
+    weights: tuple[str | None, ...]
+    games: int
+    seed: int
+    special_patches: str
+    rungs: tuple[Rung, ...] = ()
+    block_size: int = BLOCK_SIZE
+    package: str = __version__
+
+
+class BlockStore:
+    """The folder of a tournament; it is created if it does not exist.
+
+    Args:
+        folder: Its parents are created too.
+        settings: Of the tournament.
+
+    Raises:
+        OtherSettingsError: The folder holds a tournament of other settings; the message names them.
+        ValueError: The folder's settings are damaged.
+        StorageError: The folder cannot be written.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._blocks = folder / _BLOCKS
+        path = folder / SETTINGS_FILE
+        if path.exists():
+            _check_same(read_settings(folder), settings, folder)
+        with storing_in(folder):
+            self._blocks.mkdir(parents=True, exist_ok=True)
+            remove_partial(folder)
+            if not path.exists():
+                contents = {"format": FORMAT, "version": VERSION, "game": "patchwork", **asdict(settings)}
+                write_text(path, json.dumps(contents, indent=1) + "\n")
+
+    def has(self, task: Task) -> bool:
+        """Whether the games of a task have been played."""
+        return self._path(task).exists()
+
+    def write(self, task: Task, played: Played) -> None:
+        """Keeps the games of a task."""
+        columns = {field.name: getattr(played.games, field.name).tolist() for field in fields(Games)}
+        text = json.dumps({"seconds": played.seconds, "games": columns}, separators=(",", ":"))
+        with storing_in(self._blocks):
+            write_text(self._path(task), text + "\n")
+
+    def read(self, task: Task) -> Played:
+        """The games of a task that have been played.
+
+        Raises:
+            ValueError: The file is damaged; the message names it.
+        """
+        path = self._path(task)
+        try:
+            contents = json.loads(path.read_text(encoding="utf-8"))
+            games = Games(**{name: np.array(column) for name, column in contents["games"].items()})
+            seconds = float(contents["seconds"][0]), float(contents["seconds"][1])
+            lengths = {len(getattr(games, field.name)) for field in fields(Games)}
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error!r}): delete it to have its games played again"
+            ) from None
+        if lengths != {2 * (task.block.end - task.block.begin)}:
+            raise ValueError(
+                f"{path} is damaged (it holds {lengths} games): delete it to have them played again"
+            )
+        return Played(games, seconds)
+
+    def _path(self, task: Task) -> Path:
+        return self._blocks / f"{task.agent:03d}_against_{task.opponent:03d}_{task.block.begin:06d}.json"
+
+
+def read_settings(folder: Path) -> Settings:
+    """The settings of the tournament in a folder.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: They are damaged, or of another version.
+    """
+    path = folder / SETTINGS_FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} holds no tournament: there is no {SETTINGS_FILE}")
+    try:
+        contents: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found = contents.pop("format"), contents.pop("version"), contents.pop("game")
+        agents, weights = tuple(contents.pop("agents")), tuple(contents.pop("weights"))
+        steps = tuple(Rung(*rung) for rung in contents.pop("rungs"))
+        settings = Settings(agents, weights, rungs=steps, **contents)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged: {error!r}") from None
+    if found != (FORMAT, VERSION, "patchwork"):
+        raise ValueError(f"{path} is {found}; this needs {(FORMAT, VERSION, 'patchwork')}")
+    return settings
+
+
+def _check_same(there: Settings, here: Settings, folder: Path) -> None:
+    differences = [
+        f"{field.name} there: {_shown(getattr(there, field.name))}, here: {_shown(getattr(here, field.name))}"
+        for field in fields(Settings)
+        if getattr(there, field.name) != getattr(here, field.name)
+    ]
+    if differences:
+        raise OtherSettingsError(
+            f"{folder} holds a tournament of other settings ({'; '.join(differences)}); "
+            "name another folder, or give the settings that it has"
+        )
+
+
+def _shown(value: Any) -> str:
+    return " ".join(str(entry)[:60] for entry in value) if isinstance(value, tuple) else repr(value)

@@ -1,0 +1,82 @@
+"""The rungs of a ladder: checkpoints of a run that are measured against each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from patchwork_env.agents import CHECKPOINT_FILE
+
+_CHECKPOINTS, _FINAL, _METRICS = "checkpoints/step_*", "final", "metrics.jsonl"
+FEWEST = 2
+
+
+class Rung(NamedTuple):
+    """A checkpoint of a run.
+
+    Attributes:
+        spec: Its path.
+        steps: Of training before it.
+        minutes: The same; None if the run's metrics do not tell.
+    """
+
+    spec: str
+    steps: int
+    minutes: float | None
+
+
+def rungs(run: Path, count: int) -> list[Rung]:
+    """Checkpoints of a run at even distances in the order of their steps, with the first and the last one.
+
+    Args:
+        run: Its folder.
+        count: How many; all if the run has no more.
+
+    Raises:
+        FileNotFoundError: There is no such run, or it has fewer than two checkpoints.
+        ValueError: ``count`` is less than 2, or a file of the run is damaged.
+    """
+    if count < FEWEST:
+        raise ValueError(f"count is {count}; a ladder has at least {FEWEST} rungs")
+    folders = _checkpoints(run)
+    if len(folders) < FEWEST:
+        raise FileNotFoundError(
+            f"{run} holds {len(folders)} checkpoints ({_CHECKPOINTS} and {_FINAL}); a ladder needs {FEWEST}"
+        )
+    chosen = np.unique(np.linspace(0, len(folders) - 1, min(count, len(folders))).round().astype(int))
+    steps = sorted(folders)
+    minutes = _minutes(run)
+    return [Rung(str(folders[steps[k]]), steps[k], minutes.get(steps[k])) for k in chosen]
+
+
+def _checkpoints(run: Path) -> dict[int, Path]:
+    """The folders by their steps; the final policy stands for the checkpoint that it repeats."""
+    folders = {int(path.name.removeprefix("step_")): path for path in sorted(run.glob(_CHECKPOINTS))}
+    final = run / _FINAL
+    if (final / CHECKPOINT_FILE).is_file():
+        folders[_steps_of(final)] = final
+    return folders
+
+
+def _steps_of(checkpoint: Path) -> int:
+    path = checkpoint / CHECKPOINT_FILE
+    try:
+        return int(json.loads(path.read_text(encoding="utf-8"))["info"]["steps"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} does not tell its steps: {error!r}") from None
+
+
+def _minutes(run: Path) -> dict[int, float]:
+    """Minutes of training by steps, as far as the metrics tell."""
+    path, minutes = run / _METRICS, {0: 0.0}
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                metrics = json.loads(line)
+            except ValueError:
+                continue  # the last line of a run that goes on
+            minutes[metrics["steps"]] = metrics["minutes"]
+    return minutes
