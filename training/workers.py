@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,7 @@ def do_jobs(
         workers: Their number, at least 1.
 
     Raises:
+        ValueError: ``shared`` does not allow pickling.
         WorkerError: A process was killed, or could not start.
     """
     if workers == 1 or len(jobs) < 2:
@@ -45,6 +47,7 @@ def do_jobs(
             for number, job in enumerate(jobs):
                 yield number, function(shared, job)
         return
+    _check_pickling(shared)
     with _processes(min(workers, len(jobs)), function, shared) as pool:
         numbers = {pool.submit(_do, job): number for number, job in enumerate(jobs)}
         try:
@@ -55,6 +58,16 @@ def do_jobs(
                 "a worker process ended before its work was done: it was killed, perhaps for lack of memory,"
                 ' or the program that uses workers is a script without `if __name__ == "__main__":`'
             ) from None
+
+
+def _check_pickling(shared: Any) -> None:
+    try:
+        pickle.dumps(shared)
+    except Exception as error:
+        raise ValueError(
+            f"{error}: what several workers share must allow pickling; take 1 worker, or functions and classes "
+            "that stand at the top of a module"
+        ) from None
 
 
 @contextmanager

@@ -75,6 +75,11 @@ def test_an_error_of_a_job_is_raised(workers: int) -> None:
         list(do_jobs(fail, 5, [1, 2, 3, 4], workers))
 
 
+def test_what_cannot_be_sent_to_processes_is_an_error_that_says_so() -> None:
+    with pytest.raises(ValueError, match=r"Can't pickle .*: what several workers share must allow pickling"):
+        list(do_jobs(add, lambda: 0, [1, 2], 2))
+
+
 def test_a_process_that_dies_is_an_error_that_says_so() -> None:
     with pytest.raises(WorkerError, match="ended before its work was done"):
         list(do_jobs(die, 0, [1, 2], 2))
