@@ -51,7 +51,7 @@ class Run:
         except StorageError as error:
             newest = newest_checkpoint(self.folder)
             raise StorageError(
-                f"{error}; {newest} is complete: when there is room, go on with --resume {self.folder}"
+                f"{error}; {newest} is complete: when that is mended, go on with --resume {self.folder}"
             ) from None
 
     def _train_until_stopped(self) -> int:

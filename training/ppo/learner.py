@@ -127,6 +127,7 @@ class _Coefficients(NamedTuple):
 class _Batch:
     """The learner's decisions of a rollout, one behind the other, with normalized advantages."""
 
+    @np.errstate(over="ignore", invalid="ignore")  # the loss says so if a network has diverged
     def __init__(self, rollout: Rollout, config: Ppo) -> None:
         decisions = rollout.decisions
         learning = decisions.learning
