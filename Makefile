@@ -20,11 +20,12 @@ OLD_GYMNASIUM := 1.2.2
 python := $(VENV)/bin/python
 ready := $(VENV)/ready
 old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
+tianshou := $(VENV)-tianshou
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-.PHONY: help environment train test coverage test-gymnasium-1.2 lint format bench clean distclean \
+.PHONY: help environment train test coverage test-gymnasium-1.2 test-tianshou lint format bench clean distclean \
 	clear-kernels
 
 help:  ## show this list
@@ -56,13 +57,24 @@ clear-kernels:
 test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environments with the oldest supported Gymnasium
 	$(old_gymnasium)/bin/python -m pytest tests/patchwork/test_gym_env.py tests/patchwork/test_gym_vector_env.py
 
-# An environment that holds one package of its own and finds all others in $(VENV).
-$(old_gymnasium)/ready: $(ready)
-	$(python) -m venv --clear $(old_gymnasium)
-	$(old_gymnasium)/bin/python -m pip install --quiet --no-deps gymnasium==$(OLD_GYMNASIUM)
+# An environment that holds some packages of its own and finds all others in $(VENV).
+define create_beside
+	$(python) -m venv --clear $(1)
+	$(1)/bin/python -m pip install --quiet --no-deps $(2)
 	@folder=$$($(python) -c "$(print_packages)"); \
-	echo "import site; site.addsitedir('$$folder')" > "$$($(old_gymnasium)/bin/python -c "$(print_packages)")/base.pth"
+	echo "import site; site.addsitedir('$$folder')" > "$$($(1)/bin/python -c "$(print_packages)")/base.pth"
 	@touch $@
+endef
+
+$(old_gymnasium)/ready: $(ready)
+	$(call create_beside,$(old_gymnasium),gymnasium==$(OLD_GYMNASIUM))
+
+test-tianshou: $(tianshou)/ready  ## run the tests of self-play with Tianshou
+	$(tianshou)/bin/python -c "import tianshou"
+	$(tianshou)/bin/python -m pytest tests/examples/test_tianshou.py
+
+$(tianshou)/ready: $(ready) requirements-tianshou.lock
+	$(call create_beside,$(tianshou),--requirement requirements-tianshou.lock)
 
 lint: $(ready)  ## check style and types
 	$(python) -m ruff check
@@ -81,4 +93,4 @@ clean:  ## delete caches and build results (environments and training runs stay)
 	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium)
+	rm -rf $(VENV) $(old_gymnasium) $(tianshou)

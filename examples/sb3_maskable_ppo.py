@@ -1,0 +1,58 @@
+"""Trains MaskablePPO of sb3-contrib on the Gymnasium environment, as its documentation does with any other.
+
+    pip install "patchwork-env[train]"
+    python examples/sb3_maskable_ppo.py --steps 100000 --out maskable_ppo.zip
+
+No ActionMasker is needed: the environment has the method ``action_masks()``, which MaskablePPO finds through
+all wrappers. ``predict`` has to be given the mask, or it chooses among all 2026 actions as if all were legal,
+and ``deterministic=True``, or it draws from the policy.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import gymnasium
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
+
+from patchwork_env.patchwork import Game
+from training.matches import play_matches
+
+ENVIRONMENT = "patchwork_env:Patchwork-v0"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Trains MaskablePPO of sb3-contrib on Patchwork.")
+    parser.add_argument("--steps", type=int, default=100_000, help="of the learner (default: %(default)s)")
+    parser.add_argument("--games", type=int, default=100, help="of each match (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("maskable_ppo.zip"), help="(default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="(default: %(default)s)")
+    arguments = parser.parse_args()
+
+    # "margin" rewards the score difference, which says more about a game than who won it.
+    env = gymnasium.make(ENVIRONMENT, opponent="random", rewards="margin")
+    model = MaskablePPO(
+        "MlpPolicy", env, n_steps=512, batch_size=128, ent_coef=0.01, seed=arguments.seed, verbose=1
+    )
+    model.learn(arguments.steps)
+    model.save(arguments.out)
+
+    model = MaskablePPO.load(arguments.out)
+    evaluation = Monitor(gymnasium.make(ENVIRONMENT, opponent="random"))
+    mean, deviation = evaluate_policy(model, evaluation, n_eval_episodes=arguments.games)
+    print(f"mean reward against random: {mean:.2f} +- {deviation:.2f} in {arguments.games} games")
+
+    def maskable_ppo(game: Game) -> int:
+        """The model as a player: any function from a game to an action is an agent."""
+        action, _ = model.predict(game.observation(), action_masks=game.action_mask(), deterministic=True)
+        return int(action)
+
+    for opponent in ("random", "greedy"):
+        print(play_matches(maskable_ppo, opponent, arguments.games).table())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Self-play with Tianshou's PPO on the PettingZoo environment: one policy for both players.
+
+    pip install "patchwork-env[train]" "tianshou>=2.0.1,<3"
+    python examples/tianshou_self_play.py --steps 200000
+
+Tianshou's own ``PettingZooEnv`` wraps the environment, and rightly: ``agent_id``, observation and mask are
+those of the player to move, also when one player moves several times in a row, and the reward is a vector
+with an entry for each player. Its ``MultiAgentOnPolicyAlgorithm`` does not fit on top of it. It hands each
+player the steps in which they moved, as if nothing happened in between, and so:
+
+* The final reward lies on the last step of the game, which belongs to whoever moved last. The other player,
+  who has lost or won just as well, never gets theirs.
+* The steps of that player do not hold the end of the game: advantages leak from one game into the one before.
+* The observation after a step is the opponent's where the opponent moves next: its value has the wrong sign.
+
+Here advantages are estimated from each decision to the next one of the same player, with all rewards in
+between: see :func:`advantages_of_players`. Only whole games are collected, so that all of them have a result.
+
+What is trained is the project's own network. It is saved as a checkpoint, which plays wherever an agent can
+stand: ``agents.load("runs/tianshou")``, ``python -m training.export runs/tianshou``, ...
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from tianshou.algorithm import PPO
+from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
+from tianshou.algorithm.optim import AdamOptimizerFactory
+from tianshou.data import Collector, VectorReplayBuffer, to_torch_as
+from tianshou.env import DummyVectorEnv, PettingZooEnv
+from tianshou.trainer import OnPolicyTrainerParams
+from torch import Tensor, nn
+
+from patchwork_env import patchwork_v0
+from patchwork_env.agents.checkpoint import save_policy
+from patchwork_env.agents.dense import DensePolicy
+from patchwork_env.agents.network import PatchworkNetwork
+from patchwork_env.patchwork.aec_env import AGENTS
+from training.matches import play_matches
+
+Floats = npt.NDArray[np.float64]
+
+NUM_ENVS, GAMES_PER_UPDATE = 16, 32
+STEPS_PER_EPOCH = 20_000
+LONGEST_GAME = 200
+"""Steps for which the buffer has room, per game; games have some 45."""
+
+
+class Actor(nn.Module):
+    """The policy of the project's own network in the form that Tianshou asks for."""
+
+    def __init__(self, dense: DensePolicy) -> None:
+        super().__init__()
+        self.dense = dense
+
+    def forward(self, obs: Any, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
+        """Log-probabilities ``(n, 2026)``, and the state, of which there is none."""
+        _, log_probabilities, _ = self.dense(torch.as_tensor(obs.obs), torch.as_tensor(obs.mask))
+        return log_probabilities, state
+
+
+class Critic(nn.Module):
+    """The value of the same network."""
+
+    def __init__(self, dense: DensePolicy) -> None:
+        super().__init__()
+        self.dense = dense
+
+    def forward(self, obs: Any) -> Tensor:
+        """What the players to move expect, ``(n,)``."""
+        values: Tensor = self.dense(torch.as_tensor(obs.obs), torch.as_tensor(obs.mask))[2]
+        return values
+
+
+class SelfPlayPPO(PPO):  # type: ignore[misc]
+    """PPO whose advantages follow each player's own decisions."""
+
+    def _add_returns_and_advantages(self, batch: Any, buffer: Any, indices: npt.NDArray[np.int64]) -> Any:
+        with torch.no_grad():
+            batch.v_s = self.critic(batch.obs)
+        movers = np.searchsorted(AGENTS, batch.obs.agent_id)
+        values = batch.v_s.double().numpy()
+        advantages = advantages_of_players(movers, batch.rew, batch.done, values, self.gamma, self.gae_lambda)
+        batch.adv = to_torch_as(advantages, batch.v_s)
+        batch.returns = to_torch_as(advantages + values, batch.v_s)
+        return batch
+
+
+def advantages_of_players(
+    movers: npt.NDArray[np.int64],
+    rewards: Floats,
+    dones: npt.NDArray[np.bool_],
+    values: Floats,
+    gamma: float,
+    gae_lambda: float,
+) -> Floats:
+    """Generalized advantage estimation from each decision to the next one of the same player.
+
+    Args:
+        movers: ``(n,)``, who made each decision; whole games, one behind the other.
+        rewards: ``(n, 2)``, of both players after each decision.
+        dones: ``(n,)``, where a game ended.
+        values: ``(n,)``, expected by who made the decision.
+        gamma: Discount per decision.
+        gae_lambda: Weight of longer estimates.
+
+    Raises:
+        ValueError: The last game is not whole.
+    """
+    if not dones[-1]:
+        raise ValueError("the last game has no end; collect whole games")
+    advantages = np.empty(len(values))
+    for t in reversed(range(len(values))):
+        if dones[t]:  # nothing follows, for either player
+            next_values, next_advantages, since = np.zeros(2), np.zeros(2), np.zeros(2)
+        player = movers[t]
+        since += rewards[t]
+        error = since[player] + gamma * next_values[player] - values[t]
+        advantages[t] = error + gamma * gae_lambda * next_advantages[player]
+        next_values[player], next_advantages[player], since[player] = values[t], advantages[t], 0
+    return advantages
+
+
+def make_env() -> PettingZooEnv:
+    """The environment for Tianshou; the reward "margin" is the score difference / 100."""
+    return PettingZooEnv(patchwork_v0.env(rewards="margin", first_player="random"))
+
+
+def make_algorithm(network: PatchworkNetwork) -> SelfPlayPPO:
+    """One policy and one critic for both players."""
+    dense = DensePolicy(network)
+    return SelfPlayPPO(
+        policy=DiscreteActorPolicy(actor=Actor(dense), action_space=make_env().action_space),
+        critic=Critic(dense),
+        optim=AdamOptimizerFactory(lr=5e-4),
+        gamma=1.0,
+        gae_lambda=0.95,
+        ent_coef=0.01,
+        max_grad_norm=0.5,
+    )
+
+
+def train(algorithm: SelfPlayPPO, steps: int, seed: int) -> None:
+    """Plays and learns until both players together have made so many steps."""
+    envs = DummyVectorEnv([make_env] * NUM_ENVS)
+    envs.seed(seed)
+    collector = Collector(algorithm, envs, VectorReplayBuffer(GAMES_PER_UPDATE * LONGEST_GAME, NUM_ENVS))
+    parameters = OnPolicyTrainerParams(
+        training_collector=collector,
+        max_epochs=-(-steps // STEPS_PER_EPOCH),
+        epoch_num_steps=min(steps, STEPS_PER_EPOCH),
+        collection_step_num_env_steps=None,
+        collection_step_num_episodes=GAMES_PER_UPDATE,
+        update_step_num_repetitions=4,
+        batch_size=256,
+        # The progress bar shows one number as "rew". A player's own is 0 on average, for both are one policy.
+        multi_agent_return_reduction=lambda returns: np.abs(returns[:, 0]),
+    )
+    algorithm.run_training(parameters)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Self-play on Patchwork with Tianshou's PPO.")
+    parser.add_argument("--steps", type=int, default=200_000, help="of both players (default: %(default)s)")
+    parser.add_argument(
+        "--games", type=int, default=100, help="of every match at the end (default: %(default)s)"
+    )
+    parser.add_argument("--out", type=Path, default=Path("runs/tianshou"), help="(default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="(default: %(default)s)")
+    arguments = parser.parse_args()
+    if arguments.out.exists():
+        parser.error(f"{arguments.out} exists already: name another folder with --out")
+    logging.getLogger("tianshou").setLevel(logging.ERROR)  # it remarks that rewards are vectors, each time
+    torch.manual_seed(arguments.seed)
+    torch.set_num_threads(1)  # for networks as small as these, more threads cost more than they bring
+    network = PatchworkNetwork()
+    train(make_algorithm(network), arguments.steps, arguments.seed)
+    save_policy(arguments.out, network, {"algorithm": "PPO of Tianshou", "steps": arguments.steps})
+    for opponent in ("random", "greedy"):
+        print(play_matches(str(arguments.out), opponent, arguments.games, seed=arguments.seed).table())
+
+
+if __name__ == "__main__":
+    main()
