@@ -104,8 +104,9 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
         results = in_parallel(self._crew, self._evaluate, list(self.parameters()), samples)
         if not all(torch.isfinite(result.sum()) for result in results):
             names = ("values", "log-probabilities", "entropies")
-            sums = ", ".join(f"{n} {r.mean().item():.4g}" for n, r in zip(names, results, strict=True))
-            raise DivergenceError(f"training diverged: means over a minibatch are {sums}")
+            means = {name: result.mean().item() for name, result in zip(names, results, strict=True)}
+            listed = ", ".join(f"{name} {mean:.4g}" for name, mean in means.items())
+            raise DivergenceError(f"training diverged: means over a minibatch are {listed}", means)
         return cast(tuple[Tensor, Tensor, Tensor], results)
 
     def _evaluate(self, obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -48,6 +48,8 @@ _LOSSES = {
     "explained_variance": "explained_variance",
 }
 """Names of figures: sb3-contrib's, and those of all algorithms here."""
+_ROLLOUT = ("observations", "actions", "action_masks", "values", "log_probs", "advantages", "returns")
+"""What MaskablePPO learns from: arrays of its buffer, decision by decision."""
 _ARGUMENTS = {
     *("batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range", "normalize_advantage"),
     *("vf_coef", "max_grad_norm", "target_kl"),
@@ -122,8 +124,11 @@ class MaskablePpoTrainer(Trainer):
         began = time.perf_counter()
         self._choose_opponents()
         self.model.ent_coef = self.config.maskable_ppo.ent_coef.at(self.progress)
-        with self._states.in_use():
-            self.model.learn(self.steps_per_iteration, self._clock, reset_num_timesteps=False)
+        try:
+            with self._states.in_use():
+                self.model.learn(self.steps_per_iteration, self._clock, reset_num_timesteps=False)
+        except DivergenceError as error:
+            raise DivergenceError(str(error), error.losses, self._rollout()) from None
         learned = time.perf_counter()
         losses = self._losses()
         finished = self.env.take_finished()
@@ -182,9 +187,14 @@ class MaskablePpoTrainer(Trainer):
         losses["losses/entropy"] *= -1
         weights = sum(float(parameter.detach().sum()) for parameter in self.model.policy.parameters())
         if not math.isfinite(sum(losses.values()) + weights):
-            values = ", ".join(f"{name} {value:.4g}" for name, value in losses.items())
-            raise DivergenceError(f"training diverged: the sum of the weights is {weights:.4g} ({values})")
+            listed = ", ".join(f"{name} {value:.4g}" for name, value in losses.items())
+            message = f"training diverged: the sum of the weights is {weights:.4g} ({listed})"
+            raise DivergenceError(message, losses, self._rollout())
         return losses
+
+    def _rollout(self) -> dict[str, npt.NDArray[Any]]:
+        """What MaskablePPO learns from, by name."""
+        return {name: getattr(self.model.rollout_buffer, name) for name in _ROLLOUT}
 
     # --- playing and saving -------------------------------------------------------------------------------
 

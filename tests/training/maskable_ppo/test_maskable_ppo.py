@@ -252,8 +252,13 @@ def test_values_learn_how_games_end(config):
 
 def test_divergence_is_told(config):
     trainer = small_trainer(config, "maskable_ppo.learning_rate={start: 1e30, end: 1e30}")
-    with pytest.raises(DivergenceError, match="training diverged"):
+    with pytest.raises(DivergenceError, match="training diverged") as caught:
         list(iter(trainer.iterate, None))
+    assert not np.isfinite(sum(caught.value.losses.values()))
+    batch = caught.value.batch
+    assert {len(array) for array in batch.values()} == {STEPS_PER_ITERATION}
+    chosen = batch["actions"].astype(int).reshape(-1, 1)
+    assert np.take_along_axis(batch["action_masks"].reshape(STEPS_PER_ITERATION, -1), chosen, 1).all()
 
 
 @pytest.mark.parametrize(
