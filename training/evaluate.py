@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from patchwork_env.agents import Agent
 from patchwork_env.patchwork.components import VARIANTS
-from training.files import write_text
+from training.files import check_file_path, write_text
 from training.matches import Result, play_matches
 from training.players import HELP, load_player
 
@@ -28,7 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit code."""
     options = _parse(arguments)
     try:
-        _check(options)
+        if options.json:
+            check_file_path(options.json, "--json")
         agent, *opponents = map(load_player, (options.agent, *options.against))
         results = []
         for opponent in opponents:
@@ -68,14 +69,6 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=1, help="processes; the results do not depend on them")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
     return parser.parse_args(arguments)
-
-
-def _check(options: argparse.Namespace) -> None:
-    """Finds what is wrong before the first game is played."""
-    if options.json and not options.json.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {options.json.parent} for {options.json.name}")
-    if options.json and options.json.is_dir():
-        raise IsADirectoryError(f"{options.json} is a folder; --json takes the path of a file")
 
 
 def _play(options: argparse.Namespace, agent: Agent, opponent: Agent) -> Result:

@@ -60,6 +60,23 @@ def remove_partial(folder: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
+def check_file_path(path: Path, option: str) -> None:
+    """Finds out before any work is done that a file cannot be written.
+
+    Args:
+        path: Of the file.
+        option: Of the command that named it.
+
+    Raises:
+        FileNotFoundError: Its folder does not exist.
+        IsADirectoryError: It is a folder itself.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; {option} takes the path of a file")
+
+
 def write_text(path: Path, text: str) -> None:
     """:func:`write_bytes` of a text, in UTF-8."""
     write_bytes(path, text.encode())

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import platform
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from patchwork_env import __version__
 from patchwork_env._team import usable_cores
 
-__all__ = ["describe_machine", "processor", "usable_cores"]
+__all__ = ["describe_machine", "made_with", "processor", "usable_cores"]
+
+_PACKAGES = ("numpy", "numba", "torch")
 
 
 def processor() -> str:
@@ -29,3 +34,12 @@ def describe_machine(device: str = "cpu") -> str:
 
         text += f", {torch.cuda.get_device_name(device)}"
     return text
+
+
+def made_with() -> dict[str, str]:
+    """What results were made with, for their files: the machine, and versions that could change them."""
+    versions = {"patchwork_env": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions | {"machine": describe_machine()}

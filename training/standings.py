@@ -120,7 +120,7 @@ class Standings:
                     "" if seconds is None else f"{1000 * seconds:.3g}",
                 ]
             )
-        return _aligned(rows)
+        return aligned(rows)
 
     def _ahead_of_next(self, agent: int) -> float | None:
         """How sure it is that an agent is stronger than the next one of the order; None for the last."""
@@ -134,7 +134,7 @@ class Standings:
         for i in self.order:
             cells = ("-" if i == j else f"{100 * self.win_rates[i, j]:.1f}" for j in self.order)
             rows.append([self.names[i], *cells])
-        return _aligned(rows)
+        return aligned(rows)
 
     def _notes(self) -> list[str]:
         zero = "the mean" if self.anchor.player is None else self.names[self.anchor.player]
@@ -207,7 +207,7 @@ def show_interval(interval: Bounds) -> str:
     return f"{low:.0f} to {high:.0f}"
 
 
-def _aligned(rows: list[list[str]]) -> list[str]:
+def aligned(rows: list[list[str]]) -> list[str]:
     """Lines whose first column is flush left and the others flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

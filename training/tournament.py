@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,14 +19,13 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from patchwork_env import __version__
 from patchwork_env.agents import Agent
 from patchwork_env.patchwork.components import VARIANTS
 from patchwork_env.patchwork.options import check_at_least_one, check_seed
 from training.block_store import FORMAT, VERSION, BlockStore, OtherSettingsError, Settings, read_settings
 from training.files import write_text
 from training.ladder import Rung, rungs
-from training.machine import describe_machine, usable_cores
+from training.machine import made_with, usable_cores
 from training.matches import Task, check_games, join, play_tasks, split
 from training.players import HELP, fingerprint, labels, load_player
 from training.ratings import Anchor
@@ -178,15 +176,6 @@ def as_json(entry: Entry, standings: Standings) -> dict[str, Any]:
         "ladder": _rungs_as_dicts(settings.rungs, standings),
         "seconds_per_move": {name: standings.seconds_per_move(i) for i, name in enumerate(standings.names)},
         "made_with": made_with(),
-    }
-
-
-def made_with() -> dict[str, str]:
-    """Versions and the machine, for results."""
-    return {
-        "patchwork_env": __version__,
-        "python": platform.python_version(),
-        "machine": describe_machine(),
     }
 
 

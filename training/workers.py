@@ -65,8 +65,8 @@ def _check_pickling(shared: Any) -> None:
         pickle.dumps(shared)
     except Exception as error:
         raise ValueError(
-            f"{error}: what several workers share must allow pickling; take 1 worker, or functions and classes "
-            "that stand at the top of a module"
+            f"{error}: what several workers share must allow pickling; "
+            "take 1 worker, or functions and classes that stand at the top of a module"
         ) from None
 
 

@@ -98,7 +98,7 @@ def test_the_files(tmp_path) -> None:
     assert {name: random[name] for name in FIGURES} == pytest.approx(match.means(AGENT))
     assert {name: greedy[name] for name in FIGURES} == pytest.approx(match.means(OPPONENT))
     assert set(contents["seconds_per_move"]) == {"random", "greedy"}
-    assert {"patchwork_env", "python", "machine"} == set(contents["made_with"])
+    assert {"patchwork_env", "python", "numpy", "numba", "torch", "machine"} == set(contents["made_with"])
     rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
     assert len(rows) == 20
     assert [int(row["score_of_agent"]) for row in rows] == match.games.scores[:, AGENT].tolist()
