@@ -201,7 +201,8 @@ class PatchworkNetwork(nn.Module):
 
     def keys_by_patch(self) -> Tensor:
         """The keys of all orientations, ``(34, 8 * channels)``; row 0 is no patch."""
-        return (self.keys.weight + self.key_of_shape(self.shapes)).view(NUM_PATCHES + 1, -1)
+        keys: Tensor = self.keys.weight + self.key_of_shape(self.shapes)
+        return keys.view(NUM_PATCHES + 1, -1)
 
     def window_matrix(self) -> tuple[Tensor, Tensor]:
         """The convolution of quilts with walls around them as one product, ``quilts @ matrix + walls``.
