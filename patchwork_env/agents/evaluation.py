@@ -1,8 +1,8 @@
 """A policy network prepared for many evaluations with the same weights, as a search or self-play makes them.
 
-What depends on the weights alone is computed once, the products that make the maps of placements run in bfloat16
-(half the time on a CPU with AVX-512 BF16), and the policy is made in compiled code from lists of legal actions.
-Values and the choice of the kind of move stay in float32.
+What depends on the weights alone is computed once, the products that make the maps of placements run in
+bfloat16 (half the time on a CPU with AVX-512 BF16), and the policy is made in compiled code from lists of legal
+actions. Values and the choice of the kind of move stay in float32.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 from patchwork_env.patchwork.state import States
 from patchwork_env.polyomino import NUM_ORIENTATIONS
 from patchwork_env.search import Evaluation
+
+Floats = npt.NDArray[np.float32]
 
 _SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
 _LAST_KIND = NUM_KINDS - 1
@@ -59,8 +61,8 @@ class NetworkEvaluator:
         log_probabilities = _policy(legal.counts, legal.actions, kind_logits, maps)
         return Evaluation(legal.counts, legal.actions, log_probabilities, heads[:, 0].copy())
 
-    def _scores(self, observations: Tensor) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Values and logits of the kinds ``(n, 1 + NUM_KINDS)``, and logits of the placements ``(n, 2025)``."""
+    def _scores(self, observations: Tensor) -> tuple[Floats, Floats]:
+        """Values and logits of the kinds ``(n, 1 + NUM_KINDS)``, logits of the placements ``(n, 2025)``."""
         network, rows = self._network, observations.shape[0]
         patches, quilts = network.patches_and_quilts(observations)
         features = self._trunk(network.trunk_input(observations, patches))
@@ -96,9 +98,9 @@ def _kind_of(action: int) -> int:
 def _policy(
     counts: npt.NDArray[np.int64],
     actions: npt.NDArray[np.int64],
-    kind_logits: npt.NDArray[np.float32],
-    maps: npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
+    kind_logits: Floats,
+    maps: Floats,
+) -> Floats:
     """Log-probabilities of the legal actions: of their kind, plus of the placement within it.
 
     Args:
@@ -114,29 +116,47 @@ def _policy(
     highest, sums = np.empty(NUM_KINDS, np.float32), np.empty(NUM_KINDS, np.float32)
     begin = 0
     for row in range(len(counts)):
-        end = begin + counts[row]
-        highest[:] = -np.inf
-        sums[:] = 0.0
-        for k in range(begin, end):
-            kind = _kind_of(actions[k])
-            result[k] = maps[row, max(actions[k] - FIRST_BUY, 0)]
-            highest[kind] = max(highest[kind], result[k])
-        for k in range(begin, end):
-            kind = _kind_of(actions[k])
-            sums[kind] += np.exp(result[k] - highest[kind])
-        total = np.float32(0.0)
-        best = np.float32(-np.inf)
-        for kind in range(NUM_KINDS):
-            if sums[kind] > 0:
-                best = max(best, kind_logits[row, kind])
-        for kind in range(NUM_KINDS):
-            if sums[kind] > 0:
-                total += np.exp(kind_logits[row, kind] - best)
-        for kind in range(NUM_KINDS):
-            if sums[kind] > 0:
-                # From here on: what is added to the logit of a placement.
-                sums[kind] = kind_logits[row, kind] - best - np.log(total) - highest[kind] - np.log(sums[kind])
-        for k in range(begin, end):
+        own = slice(begin, begin + counts[row])
+        _compare_placements(actions[own], maps[row], result[own], highest, sums)
+        _compare_kinds(kind_logits[row], highest, sums)
+        for k in range(begin, begin + counts[row]):
             result[k] += sums[_kind_of(actions[k])]
-        begin = end
+        begin += counts[row]
     return result
+
+
+@kernel
+def _compare_placements(
+    actions: npt.NDArray[np.int64],
+    logits_of_places: Floats,
+    logits: Floats,
+    highest: Floats,
+    sums: Floats,
+) -> None:
+    """Writes the logits of the actions, and of every kind the highest and the sum of exponentials below it."""
+    highest[:] = -np.inf
+    sums[:] = 0.0
+    for k in range(len(actions)):
+        kind = _kind_of(actions[k])
+        logits[k] = logits_of_places[max(actions[k] - FIRST_BUY, 0)]
+        highest[kind] = max(highest[kind], logits[k])
+    for k in range(len(actions)):
+        kind = _kind_of(actions[k])
+        sums[kind] += np.exp(logits[k] - highest[kind])
+
+
+@kernel
+def _compare_kinds(kind_logits: Floats, highest: Floats, sums: Floats) -> None:
+    """Turns ``sums`` into what is added to a placement's logit to make it a log-probability."""
+    best = np.float32(-np.inf)
+    for kind in range(NUM_KINDS):
+        if sums[kind] > 0:
+            best = max(best, kind_logits[kind])
+    total = np.float32(0.0)
+    for kind in range(NUM_KINDS):
+        if sums[kind] > 0:
+            total += np.exp(kind_logits[kind] - best)
+    for kind in range(NUM_KINDS):
+        if sums[kind] > 0:
+            of_kind = kind_logits[kind] - best - np.log(total)
+            sums[kind] = of_kind - highest[kind] - np.log(sums[kind])

@@ -65,7 +65,7 @@ def _anchors_after(box: tuple[int, int], symmetry: int) -> npt.NDArray[np.uint16
 CELLS_AFTER = _cell_table()
 """``CELLS_AFTER[symmetry, cell]``: where a cell goes."""
 _PLACEMENTS_AFTER = _placement_table()
-"""``[patch, symmetry, orientation, anchor]``: orientation and anchor of the moved patch, ``81 o + anchor``."""
+"""``[patch, symmetry, orientation, anchor]``: that of the moved patch, ``81 orientation + anchor``."""
 
 
 @kernel
