@@ -1,8 +1,8 @@
 """A policy network prepared for many evaluations with the same weights, as a search or self-play makes them.
 
 What depends on the weights alone is computed once, the products that make the maps of placements run in
-bfloat16 (half the time on a CPU with AVX-512 BF16), and the policy is made in compiled code from lists of legal
-actions. Values and the choice of the kind of move stay in float32.
+bfloat16 (half the time on a CPU with AVX-512 BF16), and the policy is made in compiled code from lists of
+legal actions. Values and the choice of the kind of move stay in float32.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _compare_placements(
     highest: Floats,
     sums: Floats,
 ) -> None:
-    """Writes the logits of the actions, and of every kind the highest and the sum of exponentials below it."""
+    """Writes the logits of the actions, and of every kind the highest and the sum of exponentials."""
     highest[:] = -np.inf
     sums[:] = 0.0
     for k in range(len(actions)):
