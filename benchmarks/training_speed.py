@@ -36,7 +36,8 @@ def seconds(function: Callable[[], object], rounds: int = 5) -> float:
 
 def rates(trainer: PpoTrainer, iterations: int) -> tuple[float, float]:
     """Steps per second overall, and the share of the time that collecting takes; medians over iterations."""
-    trainer.pool.add(trainer.network)
+    for _ in range(trainer.config.league.opponents):
+        trainer.pool.add(trainer.network)
     trainer.iterate()
     metrics = [trainer.iterate() for _ in range(iterations)]
     rate = statistics.median(m["time/steps_per_second"] for m in metrics)

@@ -75,6 +75,7 @@ class Evaluations:
         if any(result.kept for result in results):
             self._show_game(trainer.steps, min(results, key=lambda result: result.win_rate))
         # The file comes last: an evaluation that has it is not repeated.
+        self._curves.sync()
         path = evaluation_file(self.folder, trainer.steps)
         path.parent.mkdir(exist_ok=True)
         write_text(path, json.dumps(contents, indent=1) + "\n")

@@ -85,7 +85,7 @@ class Run:
     def _train(self) -> None:
         trainer = self.trainer
         with self._progress_bar() as bar:
-            self._evaluate_if_due(bar)  # a signal may have cut it short
+            self._evaluate_if_due(bar)
             while not trainer.is_done:
                 # What is saved after a signal is never half an update.
                 with signals_wait("stops when this iteration is done and saved; once more to stop at once"):
@@ -96,9 +96,9 @@ class Run:
                     short: f"{metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics
                 }
                 bar.set_postfix(shown)
-                self._evaluate_if_due(bar)
                 if self._is_checkpoint_due():
-                    self._save()
+                    self._save()  # an evaluation may take long; it is made up for if it is cut short
+                self._evaluate_if_due(bar)
         self._save()
         final = save_final(self.folder, trainer)
         self._report(final)
