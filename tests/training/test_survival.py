@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -15,7 +16,6 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -413,20 +413,29 @@ def test_a_divergence_is_kept(config, tmp_path, capsys):
     assert f"at step {steps}; {folder} holds the batch, losses and weights" in errors
     assert f"the newest checkpoint is {run / 'checkpoints' / checkpoints_of(run)[-1]}" in errors
 
-    description = json.loads((folder / "losses.json").read_text())
-    assert description["steps"] == steps
-    assert description["losses"]["loss"] == "nan"
-    assert description["message"] in errors
-    with np.load(folder / "batch.npz") as batch:
-        assert set(batch) == {"states", "actions", "log_probabilities", "advantages", "returns"}
-        states, actions = batch["states"], batch["actions"]
-        assert all(len(batch[name]) == len(states) > 1 for name in batch)
-    network, _ = load_policy(folder)
-    inputs, legal = encode(states)
-    assert (legal.actions[legal.position_of(actions)] == actions).all()
+    found = loaded_as_documented(folder)
+    assert found["losses"]["steps"] == steps
+    assert found["losses"]["losses"]["loss"] == "nan"
+    assert found["losses"]["message"] in errors
+    batch = dict(found["batch"])
+    assert set(batch) == {"states", "actions", "log_probabilities", "advantages", "returns"}
+    assert all(len(array) == len(batch["states"]) > 1 for array in batch.values())
+    inputs, legal = encode(batch["states"])
+    assert (legal.actions[legal.position_of(batch["actions"])] == batch["actions"]).all()
     with torch.inference_mode():
-        assert not torch.isfinite(network(inputs).values).all()
+        assert not torch.isfinite(found["network"](inputs).values).all()
     assert agents.load(str(folder)).name == folder.name
+
+
+def loaded_as_documented(folder):
+    """What the example in docs/training.md reads."""
+    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    code = next(code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "batch.npz" in code)
+    code, replaced = re.subn(r'Path\(".*?"\)', f"Path({str(folder)!r})", code)
+    assert replaced == 1
+    names: dict[str, object] = {}
+    exec(code, names)
+    return names
 
 
 def test_a_divergence_that_cannot_be_kept(config, tmp_path, capsys, monkeypatch):
