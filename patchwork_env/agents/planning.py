@@ -16,12 +16,19 @@ from patchwork_env.search import GumbelSearch
 DEFAULT_PAYOFFS = {"outcome": 1.0, "margin": 1.0, "margin_scale": 40.0}
 """Payoffs that a network is taken to have learned from if nothing else is known of it."""
 
+# Measured in matches of planning against the same policy without. Payoffs are far apart and the moves of a
+# position close to each other, so differences of values count for more than in the paper; and few simulations
+# are better spent on few actions.
+_C_SCALE = 3.0
+_SIMULATIONS_PER_ACTION = 4
+_MOST_CONSIDERED = 8
+
 
 class GumbelAgent(BatchAgent):
-    """Plays a policy network with search. The same state always gets the same action.
+    """Plays a policy network with search. Nothing is drawn: the same batch of states gets the same actions.
 
     Args:
-        network: Policy and values.
+        network: Policy and values, with the weights that it has now.
         name: What tables and messages call the agent.
         simulations: Per move, at least 2.
         dynamics: With the payoffs that the network's values are an estimate of; those of
@@ -46,7 +53,12 @@ class GumbelAgent(BatchAgent):
         self.dynamics = dynamics or PatchworkDynamics(**DEFAULT_PAYOFFS)
         self._evaluate = NetworkEvaluator(network)
         self._search = GumbelSearch(
-            self.dynamics, simulations, value_range=self.dynamics.value_range, gumbel_scale=0.0
+            self.dynamics,
+            simulations,
+            max(FEWEST_SIMULATIONS, min(simulations // _SIMULATIONS_PER_ACTION, _MOST_CONSIDERED)),
+            c_scale=_C_SCALE,
+            value_range=self.dynamics.value_range,
+            gumbel_scale=0.0,
         )
 
     def act_batch(self, states: States) -> Actions:
