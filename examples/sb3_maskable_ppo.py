@@ -35,7 +35,16 @@ def main() -> None:
     # "margin" rewards the score difference, which says more about a game than who won it.
     env = gymnasium.make(ENVIRONMENT, opponent="random", rewards="margin")
     model = MaskablePPO(
-        "MlpPolicy", env, n_steps=512, batch_size=128, ent_coef=0.01, seed=arguments.seed, verbose=1
+        "MlpPolicy",
+        env,
+        n_steps=1024,
+        batch_size=256,
+        n_epochs=4,
+        gamma=1.0,
+        ent_coef=0.01,
+        policy_kwargs={"net_arch": [256, 256]},
+        seed=arguments.seed,
+        verbose=1,
     )
     model.learn(arguments.steps)
     model.save(arguments.out)

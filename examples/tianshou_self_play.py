@@ -56,9 +56,9 @@ LONGEST_GAME = 200
 class Actor(nn.Module):
     """The policy of the project's own network in the form that Tianshou asks for."""
 
-    def __init__(self, dense: DensePolicy) -> None:
+    def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
-        self.dense = dense
+        self.dense = DensePolicy(network)
 
     def forward(self, obs: Any, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
         """Log-probabilities ``(n, 2026)``, and the state, of which there is none."""
@@ -69,14 +69,18 @@ class Actor(nn.Module):
 class Critic(nn.Module):
     """The value of the same network."""
 
-    def __init__(self, dense: DensePolicy) -> None:
+    def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
-        self.dense = dense
+        self.network = network
 
     def forward(self, obs: Any) -> Tensor:
         """What the players to move expect, ``(n,)``."""
-        values: Tensor = self.dense(torch.as_tensor(obs.obs), torch.as_tensor(obs.mask))[2]
-        return values
+        observations = torch.as_tensor(obs.obs)
+        patches, _ = self.network.patches_and_quilts(observations)
+        values: Tensor = self.network.value(
+            self.network.trunk(self.network.trunk_input(observations, patches))
+        )
+        return values.squeeze(1)
 
 
 class SelfPlayPPO(PPO):  # type: ignore[misc]
@@ -135,10 +139,9 @@ def make_env() -> PettingZooEnv:
 
 def make_algorithm(network: PatchworkNetwork) -> SelfPlayPPO:
     """One policy and one critic for both players."""
-    dense = DensePolicy(network)
     return SelfPlayPPO(
-        policy=DiscreteActorPolicy(actor=Actor(dense), action_space=make_env().action_space),
-        critic=Critic(dense),
+        policy=DiscreteActorPolicy(actor=Actor(network), action_space=make_env().action_space),
+        critic=Critic(network),
         optim=AdamOptimizerFactory(lr=5e-4),
         gamma=1.0,
         gae_lambda=0.95,

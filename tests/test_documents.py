@@ -12,7 +12,7 @@ import pytest
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES
 
 PROJECT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "docs/environments.md", "docs/evaluation.md"]
+DOCUMENTS = ["README.md", "docs/environments.md", "docs/evaluation.md", "docs/interoperability.md"]
 
 
 def examples() -> list[tuple[str, int, str]]:
@@ -28,9 +28,12 @@ def examples() -> list[tuple[str, int, str]]:
 @pytest.mark.parametrize(
     ("name", "line", "code"), [pytest.param(*e, id=f"{e[0]}:{e[1]}") for e in examples()]
 )
-def test_examples_run(name: str, line: int, code: str) -> None:
+def test_examples_run(
+    name: str, line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if "sb3_contrib" in code:
         pytest.importorskip("sb3_contrib")
+    monkeypatch.chdir(tmp_path)  # for what examples write
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile("\n" * line + code, str(PROJECT / name), "exec"), {"__name__": "example"})
 

@@ -35,7 +35,8 @@ def has_learned(model: MaskablePPO) -> bool:
 
 def fresh_model(n_steps: int) -> MaskablePPO:
     env = gymnasium.make("patchwork_env:Patchwork-v0")
-    return MaskablePPO("MlpPolicy", env, seed=0, n_steps=n_steps, batch_size=8)
+    layers = {"net_arch": [256, 256]}
+    return MaskablePPO("MlpPolicy", env, seed=0, n_steps=n_steps, batch_size=8, policy_kwargs=layers)
 
 
 def weights(model: MaskablePPO) -> dict[str, torch.Tensor]:
