@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
-BENCHMARKS ?= startup engine environments strength search training_speed
+BENCHMARKS ?= startup engine environments strength search training_speed inference
 OLD_GYMNASIUM := 1.2.2
 
 python := $(VENV)/bin/python
