@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,17 @@ def test_weights_that_are_not_those_of_the_version_are_an_error(monkeypatch) -> 
         ValueError, match="the weights of 'ppo' are not those of gauntlet v1: SHA-256 80b37aa1c"
     ):
         gauntlet("random")
+
+
+def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None:
+    text = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8")
+    protocol = text[text.index("## The gauntlet") :]
+    for member in read_pool().members:
+        assert re.search(rf"^\| `{member.agent}` \| .* \| {member.rating} \|$", protocol, re.MULTILINE)
+    assert "seed 20261121" in protocol
+    documented = set(re.findall(r"`(\w+)`", text))
+    data = gauntlet("random", games=2).as_dict()
+    assert set(data) | set(data["matches"][0]) <= documented
 
 
 # --- results ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -156,6 +157,13 @@ def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, worker
     assert {path: path.stat().st_mtime_ns for path in played} == played
     assert results(folder) == results(tmp_path / "whole")
     assert (folder / "games.csv").read_text() == (tmp_path / "whole" / "games.csv").read_text()
+
+
+def test_the_documents_name_all_that_the_results_hold(small) -> None:
+    text = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8")
+    contents = json.loads((small / "results.json").read_text())
+    keys = {*contents, *contents["agents"][0], *contents["ranking"][0], *contents["matches"][0]}
+    assert keys <= set(re.findall(r"`(\w+)`", text))
 
 
 @pytest.fixture(scope="module")
