@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from machine import describe, usable_cores
 
+from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.network import encode
 from patchwork_env.patchwork.state import States
 from training.config import load_config
@@ -53,14 +54,7 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     learning = decisions[: ppo.minibatch_size]
     per_rollout = len(decisions) / len(acting)
     per_update = ppo.epochs * len(decisions) / len(learning)
-    inputs_acting, inputs_learning = encode(acting)[0], encode(learning)[0]
-
-    def play() -> None:
-        trainer.env.step(trainer.env.random_actions)
-
-    def act() -> None:
-        with torch.inference_mode():
-            trainer.network(inputs_acting)
+    evaluator, inputs_learning = NetworkEvaluator(trainer.network, torch.float32), encode(learning)[0]
 
     def learn() -> None:
         output = trainer.network(inputs_learning)
@@ -69,8 +63,7 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     return {
         "playing the games": ppo.rollout_turns
         * seconds(lambda: trainer.env.step(trainer.env.random_actions)),
-        "inputs for acting": per_rollout * seconds(lambda: encode(acting)),
-        "network, acting": per_rollout * seconds(act),
+        "acting": per_rollout * seconds(lambda: evaluator(acting)),
         "inputs for learning": per_update * seconds(lambda: encode(_shuffled(learning))),
         "network, learning": per_update * seconds(learn),
         "optimizer": per_update * seconds(trainer.learner.optimizer.step),

@@ -51,7 +51,7 @@ class NetworkEvaluator:
             self._heads = _joined((network.value, network.kind, network.modulation))
 
     def __call__(self, states: States) -> Evaluation:
-        """Policy and values of states, none of which is over."""
+        """Policy and values of states, none of which is over; there may be none at all."""
         observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
         observation.write_observations(states, observations)
         legal = legal_lists(states)
@@ -64,15 +64,16 @@ class NetworkEvaluator:
     def _scores(self, observations: Tensor) -> tuple[Floats, Floats]:
         """Values and logits of the kinds ``(n, 1 + NUM_KINDS)``, logits of the placements ``(n, 2025)``."""
         network, rows = self._network, observations.shape[0]
+        channels = network.config.channels
         patches, quilts = network.patches_and_quilts(observations)
         features = self._trunk(network.trunk_input(observations, patches))
         heads = self._heads(features)
         cells = torch.addmm(self._walls, quilts.to(self._dtype), self._matrix).relu_()
         keys = self._keys.index_select(0, patches[:, :NUM_OFFERED].flatten())
-        keys = keys.view(rows, NUM_OFFERED * NUM_ORIENTATIONS, -1)
+        keys = keys.view(rows, NUM_OFFERED * NUM_ORIENTATIONS, channels)
         keys = torch.cat([keys, self._special_key.expand(rows, 1, -1)], 1)
         keys = keys * (1 + heads[:, None, 1 + NUM_KINDS :])
-        maps = torch.bmm(keys.to(self._dtype), cells.view(rows, -1, NUM_CELLS))
+        maps = torch.bmm(keys.to(self._dtype), cells.view(rows, channels, NUM_CELLS))
         return heads[:, : 1 + NUM_KINDS].cpu().numpy(), maps.float().flatten(1).cpu().numpy()
 
 

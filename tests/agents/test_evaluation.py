@@ -58,6 +58,11 @@ def test_probabilities_of_every_state_sum_to_one(network, states):
     np.testing.assert_allclose(sums, 1, atol=1e-4)
 
 
+def test_no_states(network, states):
+    evaluation = NetworkEvaluator(network)(states[:0])
+    assert [len(array) for array in evaluation] == [0, 0, 0, 0]
+
+
 def test_later_weights_do_not_matter(states):
     network = PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=4))
     evaluator = NetworkEvaluator(network)

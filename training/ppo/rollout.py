@@ -11,11 +11,13 @@ import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.agents.evaluation import NetworkEvaluator
+from patchwork_env.agents.network import PatchworkNetwork
 from patchwork_env.patchwork import turns as kernels
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.search import Evaluation
 from training.advantages import Decisions
 from training.config import Reward
 from training.crew import Crew
@@ -58,7 +60,7 @@ class Rollout:
 
 
 class Choice:
-    """What networks choose for a batch of states.
+    """What policies choose for a batch of states.
 
     Attributes:
         actions: int64 ``(n,)``, drawn from the policies.
@@ -66,8 +68,8 @@ class Choice:
         values: float32 ``(n,)``.
 
     Args:
-        networks: Whom to ask.
-        asked: int ``(n,)``, which network is asked about each state.
+        evaluators: Whom to ask.
+        asked: int ``(n,)``, which of them is asked about each state.
         states: ``(n,)`` records, none of which is over.
         random: Draws the actions.
         crew: Shares the work.
@@ -75,19 +77,19 @@ class Choice:
 
     def __init__(
         self,
-        networks: Sequence[PatchworkNetwork],
+        evaluators: Sequence[NetworkEvaluator],
         asked: npt.NDArray[np.integer[Any]],
         states: States,
         random: np.random.Generator,
         crew: Crew,
     ) -> None:
-        first, *others = (np.flatnonzero(asked == number) for number in range(len(networks)))
-        # The first network has most of the states: its share is divided, and the others' are dealt out.
-        parts = [(networks[0], rows) for rows in np.array_split(first, crew.size)]
-        parts += [part for part in zip(networks[1:], others, strict=True) if len(part[1])]
+        first, *others = (np.flatnonzero(asked == number) for number in range(len(evaluators)))
+        # The first one has most of the states: its share is divided, and the others' are dealt out.
+        parts = [(evaluators[0], rows) for rows in np.array_split(first, crew.size)]
+        parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
 
-        def work(share: Sequence[tuple[PatchworkNetwork, npt.NDArray[np.int64]]]) -> list[_Evaluation]:
-            return [_evaluate(network, states[rows]) for network, rows in share]
+        def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
+            return [evaluate(states[rows]) for evaluate, rows in share]
 
         shares = [parts[member :: crew.size] for member in range(crew.size)]
         rows = np.concatenate([rows for share in shares for _, rows in share])
@@ -99,17 +101,6 @@ class Choice:
         self.actions[rows] = actions[chosen]
         self.log_probabilities[rows] = log_probabilities[chosen]
         self.values[rows] = values
-
-
-_Evaluation = tuple[npt.NDArray[Any], ...]
-
-
-def _evaluate(network: PatchworkNetwork, states: States) -> _Evaluation:
-    """Numbers of legal actions, these actions, their log-probabilities, and values."""
-    inputs, legal = encode(states)
-    with torch.inference_mode():
-        output = network(inputs.to(network.device))
-    return legal.counts, legal.actions, output.log_probabilities.cpu().numpy(), output.values.cpu().numpy()
 
 
 class SelfPlay:
@@ -154,6 +145,7 @@ class SelfPlay:
             random: Draws the moves.
         """
         env, shape = self.env, (turns, self.env.num_envs)
+        evaluators = [NetworkEvaluator(network, torch.float32) for network in (learner, *past_selves)]
         opponents = self._opponents(len(past_selves))
         states = np.empty(shape, env.states.dtype)
         actions = np.zeros(shape, np.int64)
@@ -165,9 +157,7 @@ class SelfPlay:
             asked = np.where(env.current_players == self._learner_seats, 0, opponents)
             choosing = np.flatnonzero(env.counts > 1)
             actions[t] = env.random_actions  # right where there is no choice
-            choice = Choice(
-                (learner, *past_selves), asked[choosing], env.states[choosing], random, self._crew
-            )
+            choice = Choice(evaluators, asked[choosing], env.states[choosing], random, self._crew)
             actions[t, choosing] = choice.actions
             learning[t] = (env.counts > 1) & (asked == 0)
             mine = learning[t, choosing]
@@ -176,7 +166,7 @@ class SelfPlay:
             env.step(actions[t])
             winners[t], scores[t] = env.winners, env.final_scores
         rewards = rewards_of_players(self.reward, winners, scores)
-        outlook = self._look_ahead(learner, random)
+        outlook = self._look_ahead(evaluators[0], random)
         rewards[-1] += outlook.rewards
         decisions = Decisions(
             players, learning, values, rewards, winners >= 0, outlook.players, outlook.values
@@ -194,7 +184,7 @@ class SelfPlay:
         # Two neighbors have the same opponent, and the learner one seat and the other.
         return np.where(self._league_game >= 0, 1 + self._league_game // NUM_PLAYERS % count, 0)
 
-    def _look_ahead(self, learner: PatchworkNetwork, random: np.random.Generator) -> _Outlook:
+    def _look_ahead(self, evaluator: NetworkEvaluator, random: np.random.Generator) -> _Outlook:
         """What the games are worth behind the rollout.
 
         Values are trained where there is a choice, and only there they are read: turns without one are played
@@ -211,7 +201,7 @@ class SelfPlay:
         going_on = np.flatnonzero(winners < 0)
         values = np.zeros(len(states), np.float32)
         asked = np.zeros(len(going_on), np.int64)
-        values[going_on] = Choice((learner,), asked, states[going_on], random, self._crew).values
+        values[going_on] = Choice([evaluator], asked, states[going_on], random, self._crew).values
         return _Outlook(
             states["current_player"].copy(), values, rewards_of_players(self.reward, winners, scores)
         )
