@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from machine import describe
 
 from training.palette import SERIES
+from training.plots import new_figure, save
 from training.run_files import METRICS_FILE, interval_metrics
 
 PREFIX = "evaluation/win_rate_against_"
@@ -54,12 +55,8 @@ def show(run: Path, curves: dict[str, list[Point]]) -> None:
 
 def draw(curves_of_runs: dict[Path, dict[str, list[Point]]], path: Path) -> None:
     """Draws all curves, with bands for their intervals, into one picture."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7.2, 4), layout="constrained")
+    figure = new_figure(7.2, 4)
+    axes = figure.add_subplot()
     axes.set_prop_cycle(color=SERIES)
     for run, curves in curves_of_runs.items():
         for opponent, points in curves.items():
@@ -73,8 +70,7 @@ def draw(curves_of_runs: dict[Path, dict[str, list[Point]]], path: Path) -> None
     axes.set_xlim(left=0)
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right")
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    save(figure, path)
     print(f"\nwrote {path}")
 
 
