@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import gymnasium
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from patchwork_env.patchwork.gym_env import OpponentError
 from patchwork_env.patchwork.options import check_variant
 from patchwork_env.patchwork.state import NOBODY, empty_states
 from training.config import Reward
+from training.maskable_ppo import vec_env
 from training.maskable_ppo.vec_env import PatchworkVecEnv
 
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
@@ -236,6 +239,12 @@ def test_stock_maskable_ppo_learns_on_it():
     assert len(model.ep_info_buffer) > 4
     mean, _ = evaluate_policy(model, PatchworkVecEnv(2, seed=1), n_eval_episodes=4)
     assert -1 <= mean <= 1
+
+
+def test_the_example_of_the_description_runs():
+    results = doctest.testmod(vec_env)
+    assert results.attempted > 0
+    assert results.failed == 0
 
 
 def test_seeds():
