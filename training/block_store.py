@@ -19,7 +19,7 @@ from patchwork_env import __version__
 from training.files import remove_partial, storing_in, write_text
 from training.ladder import Rung
 from training.matches import BLOCK_SIZE, Task
-from training.paired_games import Played
+from training.paired_games import GAME, Played
 from training.results import Games
 
 SETTINGS_FILE = "tournament.json"
@@ -79,7 +79,7 @@ class BlockStore:
             self._blocks.mkdir(parents=True, exist_ok=True)
             remove_partial(folder)
             if not path.exists():
-                contents = {"format": FORMAT, "version": VERSION, "game": "patchwork", **asdict(settings)}
+                contents = {"format": FORMAT, "version": VERSION, "game": GAME, **asdict(settings)}
                 write_text(path, json.dumps(contents, indent=1) + "\n")
 
     def has(self, task: Task) -> bool:
@@ -137,8 +137,8 @@ def read_settings(folder: Path) -> Settings:
         settings = Settings(agents, weights, rungs=steps, **contents)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is damaged: {error!r}") from None
-    if found != (FORMAT, VERSION, "patchwork"):
-        raise ValueError(f"{path} is {found}; this needs {(FORMAT, VERSION, 'patchwork')}")
+    if found != (FORMAT, VERSION, GAME):
+        raise ValueError(f"{path} is {found}; this needs {(FORMAT, VERSION, GAME)}")
     return settings
 
 

@@ -18,6 +18,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.patchwork.components import VARIANTS
 from training.files import check_file_path, write_text
 from training.matches import Result, play_matches
+from training.paired_games import GAME
 from training.players import HELP, load_player
 
 FORMAT = "patchwork-env evaluation"
@@ -50,7 +51,7 @@ def as_json(results: list[Result]) -> dict[str, Any]:
     :class:`~training.results.Result`, in the order of the opponents.
     """
     matches = [result.as_dict() for result in results]
-    return {"format": FORMAT, "version": VERSION, "game": "patchwork", "matches": matches}
+    return {"format": FORMAT, "version": VERSION, "game": GAME, "matches": matches}
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:

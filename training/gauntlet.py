@@ -28,7 +28,7 @@ from training.block_store import BlockStore, Settings
 from training.files import check_file_path, write_text
 from training.machine import made_with, usable_cores
 from training.matches import Player, Task, check_games, join, play_tasks, split
-from training.paired_games import Played
+from training.paired_games import GAME, Played
 from training.players import HELP, fingerprint, load_player
 from training.ratings import Bounds, expected_wins, rate_against
 from training.results import AGENT, CONFIDENCE, Result
@@ -113,7 +113,7 @@ class GauntletResult:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "game": "patchwork",
+            "game": GAME,
             "agent": self.agent,
             "weights": self.weights,
             "complete": self.is_complete,

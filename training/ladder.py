@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from patchwork_env.agents import CHECKPOINT_FILE
+from training.run_files import FINAL, METRICS_FILE
 
-_CHECKPOINTS, _FINAL, _METRICS = "checkpoints/step_*", "final", "metrics.jsonl"
+_CHECKPOINTS = "checkpoints/step_*"
 FEWEST = 2
 
 
@@ -44,7 +45,7 @@ def rungs(run: Path, count: int) -> list[Rung]:
     folders = _checkpoints(run)
     if len(folders) < FEWEST:
         raise FileNotFoundError(
-            f"{run} holds {len(folders)} checkpoints ({_CHECKPOINTS} and {_FINAL}); a ladder needs {FEWEST}"
+            f"{run} holds {len(folders)} checkpoints ({_CHECKPOINTS} and {FINAL}); a ladder needs {FEWEST}"
         )
     chosen = np.unique(np.linspace(0, len(folders) - 1, min(count, len(folders))).round().astype(int))
     steps = sorted(folders)
@@ -55,7 +56,7 @@ def rungs(run: Path, count: int) -> list[Rung]:
 def _checkpoints(run: Path) -> dict[int, Path]:
     """The folders by their steps; the final policy stands for the checkpoint that it repeats."""
     folders = {int(path.name.removeprefix("step_")): path for path in sorted(run.glob(_CHECKPOINTS))}
-    final = run / _FINAL
+    final = run / FINAL
     if (final / CHECKPOINT_FILE).is_file():
         folders[_steps_of(final)] = final
     return folders
@@ -71,7 +72,7 @@ def _steps_of(checkpoint: Path) -> int:
 
 def _minutes(run: Path) -> dict[int, float]:
     """Minutes of training by steps, as far as the metrics tell."""
-    path, minutes = run / _METRICS, {0: 0.0}
+    path, minutes = run / METRICS_FILE, {0: 0.0}
     if path.is_file():
         for line in path.read_text(encoding="utf-8").splitlines():
             try:

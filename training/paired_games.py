@@ -20,6 +20,9 @@ from patchwork_env.patchwork.state import States, empty_states
 from training.results import AGENT, Games
 from training.statistics import FROM_ADVANCING, FROM_INCOME, SPENT, apply_counting
 
+GAME = "patchwork"
+"""What results call the game."""
+
 Sides = tuple[Agent, Agent]
 """The agent that is measured and its opponent."""
 Integers = npt.NDArray[np.int64]

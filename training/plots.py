@@ -12,6 +12,7 @@ import numpy.typing as npt
 from training.ladder import Rung
 from training.palette import SERIES
 from training.ratings import Bounds
+from training.results import SHOWN
 from training.standings import Standings
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 120
-DISTRIBUTIONS = {"score": "score", "empty_cells": "empty cells"}
-"""Figures whose distributions are drawn, and what their axes say."""
 
 _WIDTH = 7.2
 _ROW = 0.36
@@ -86,8 +85,8 @@ def distributions(standings: Standings, path: Path) -> None:
     """How often every agent ended with which score and how many empty cells, over all of its games."""
     order = standings.order
     figure = new_figure(_WIDTH + 1.8, _MARGIN + 1.3 * _ROW * len(order))
-    panels = figure.subplots(1, len(DISTRIBUTIONS), sharey=True)
-    for axes, (figure_name, title) in zip(panels, DISTRIBUTIONS.items(), strict=True):
+    panels = figure.subplots(1, len(SHOWN), sharey=True)
+    for axes, (figure_name, title) in zip(panels, SHOWN.items(), strict=True):
         for row, agent in enumerate(order[::-1]):
             _ridge(axes, standings.values(agent, figure_name), row)
         axes.set_xlabel(f"{title}; line: mean")

@@ -76,6 +76,8 @@ FIGURES = {
 }
 """Mean figures of a side, and the arrays of :class:`Games` that they come from."""
 _SHARES = ("bonus_tile",)
+SHOWN = {"score": "score", "empty_cells": "empty cells"}
+"""Figures that tables of many agents show and whose distributions are drawn, and their titles."""
 
 
 @dataclass(frozen=True)

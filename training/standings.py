@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from training.ratings import MEAN_AT_ZERO, Anchor, Bounds, Ratings, rate
-from training.results import AGENT, CONFIDENCE, FIGURES, OPPONENT, Result
+from training.results import AGENT, CONFIDENCE, FIGURES, OPPONENT, SHOWN, Result
 
 Pairing = tuple[int, int]
 """Indices of two agents, the lower one first."""
@@ -105,7 +105,7 @@ class Standings:
         )
 
     def _ranking(self) -> list[str]:
-        rows = [["agent", "rating", "95% interval", "ahead", "wins", "score", "empty cells", "ms/move"]]
+        rows = [["agent", "rating", "95% interval", "ahead", "wins", *SHOWN.values(), "ms/move"]]
         for i in self.order:
             means, seconds, ahead = self.means(i), self.seconds_per_move(i), self._ahead_of_next(i)
             rows.append(
@@ -115,8 +115,7 @@ class Standings:
                     show_interval(self.ratings.intervals[i]),
                     "" if ahead is None else f"{ahead:.1%}",
                     f"{self.win_rate(i):.1%}",
-                    f"{means['score']:.1f}",
-                    f"{means['empty_cells']:.1f}",
+                    *(f"{means[figure]:.1f}" for figure in SHOWN),
                     "" if seconds is None else f"{1000 * seconds:.3g}",
                 ]
             )

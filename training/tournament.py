@@ -27,6 +27,7 @@ from training.files import write_text
 from training.ladder import Rung, rungs
 from training.machine import made_with, usable_cores
 from training.matches import Task, check_games, join, play_tasks, split
+from training.paired_games import GAME
 from training.players import HELP, fingerprint, labels, load_player
 from training.ratings import Anchor
 from training.results import Result
@@ -167,7 +168,7 @@ def as_json(entry: Entry, standings: Standings) -> dict[str, Any]:
     return {
         "format": f"{FORMAT} results",
         "version": VERSION,
-        "game": "patchwork",
+        "game": GAME,
         "agents": [{"name": name, "spec": spec, "weights": weights} for name, spec, weights in listed],
         "games": settings.games,
         "seed": settings.seed,
