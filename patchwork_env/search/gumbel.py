@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.search import tree
+from patchwork_env.search import improvement, selection, tree
 from patchwork_env.search.halving import considered_visits_table
+from patchwork_env.search.qvalues import Scale
 
 States = npt.NDArray[np.void]
 """Records of games, shape ``(n,)``."""
@@ -121,7 +122,7 @@ class GumbelSearch:
         self.simulations = simulations
         self.max_considered = max_considered
         self.gumbel_scale = gumbel_scale
-        self._scale = tree.Scale(float(c_visit), float(c_scale), float(value_range or 0.0))
+        self._scale = Scale(float(c_visit), float(c_scale), float(value_range or 0.0))
         self._visits_by_actions = considered_visits_table(max_considered, simulations)
         self._forest: _Forest | None = None
 
@@ -153,7 +154,7 @@ class GumbelSearch:
         noise = np.zeros(len(actions))
         if random is not None and self.gumbel_scale > 0:
             noise = self.gumbel_scale * random.gumbel(size=len(actions))
-        tree.choose_candidates(forest.nodes, forest.edges, forest.sizes, noise, forest.candidates)
+        selection.choose_candidates(forest.nodes, forest.edges, forest.sizes, noise, forest.candidates)
         if forest.sizes.any():
             for simulation in range(self.simulations):
                 self._simulate(forest, simulation, evaluate)
@@ -171,7 +172,7 @@ class GumbelSearch:
 
     def _simulate(self, forest: _Forest, simulation: int, evaluate: Evaluate) -> None:
         """One simulation in every tree."""
-        added = tree.select_leaves(
+        added = selection.select_leaves(
             forest.nodes,
             forest.edges,
             forest.sizes,
@@ -222,7 +223,7 @@ class GumbelSearch:
             chosen=np.full(n, -1, np.int64),
             values=np.empty(n, np.float32),
         )
-        tree.summarize(
+        improvement.summarize(
             forest.nodes, forest.edges, forest.candidates, self._scale, finished,
             result.counts, result.policy, result.visits, result.chosen, result.values,
         )  # fmt: skip
@@ -247,8 +248,8 @@ class _Forest:
         self._all_nodes = np.zeros(n * capacity, tree.NODE)
         self._all_states = _as_blocks(np.empty(n * capacity, states.dtype))
         self._all_sizes = np.zeros(n, np.int64)
-        self._all_candidates = np.zeros((n, max_considered), tree.CANDIDATE)
-        self.leaves = tree.Leaves(*(np.zeros(n, np.int64) for _ in tree.Leaves._fields))
+        self._all_candidates = np.zeros((n, max_considered), selection.CANDIDATE)
+        self.leaves = selection.Leaves(*(np.zeros(n, np.int64) for _ in selection.Leaves._fields))
         room = self._EDGES_AT_FIRST * n * min(capacity, 64)
         self.edges = tree.Edges(np.empty(room, np.int32), np.empty(room, np.float32))
         self.begin(n)

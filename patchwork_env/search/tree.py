@@ -1,4 +1,4 @@
-"""The trees of a search and the kernels that grow them.
+"""The trees of a search, and how nodes are added to them.
 
 The trees of a batch lie in one array of nodes: tree ``t`` has the nodes ``t * capacity`` and following, its
 root first. A node knows its visited children as a linked list, and its legal actions as a range of two arrays
@@ -7,8 +7,7 @@ of all unvisited actions of a node the one with the highest prior is the next to
 stands for all of them in sums. Thus a visit of a node costs as much as it has visited children, however many
 actions are legal; the edges are looked through once for each child that it gets.
 
-Values are kept from the view of player 0; at a node, the Q-values are seen by the player to move there.
-Equations are those of "Policy improvement by planning with Gumbel" (Danihelka et al. 2022).
+Values are kept from the view of player 0.
 """
 
 from __future__ import annotations
@@ -38,21 +37,13 @@ NODE = np.dtype(
     ]
 )
 
-CANDIDATE = np.dtype(
-    [
-        ("score", "<f8"),  # Gumbel noise + log prior
-        ("edge", "<i8"),
-        ("child", "<i4"),  # node, or NOTHING
-        ("visits", "<i4"),
-    ]
-)
-
 NOTHING = -1
 UNKNOWN = -2
 
 LOWEST_LOG_PRIOR = np.float32(-700.0)
 """Priors are no smaller than its exponential: it is above 0, which spares exceptions."""
-_VISITED = np.float32(-np.inf)
+VISITED = np.float32(-np.inf)
+"""Log prior of edges whose child exists already."""
 
 Nodes = npt.NDArray[np.void]
 Integers = npt.NDArray[np.int64]
@@ -71,214 +62,23 @@ class Edges(NamedTuple):
     log_priors: Floats
 
 
-class Scale(NamedTuple):
-    """The constants of the transformation of Q-values, ``sigma`` of equation 8.
-
-    Attributes:
-        c_visit: Visits that are added to those of the most visited child.
-        c_scale: Factor.
-        value_range: The difference of Q-values that counts as 1; 0 for that between the highest and the
-            lowest completed Q-value of the node.
-    """
-
-    c_visit: float
-    c_scale: float
-    value_range: float
-
-
-class Leaves(NamedTuple):
-    """The nodes that a simulation added, at most one per tree.
-
-    Attributes:
-        nodes: int64 ``(n,)``.
-        parents: int64 ``(n,)``, their parents.
-        actions: int64 ``(n,)``, the actions that lead there.
-    """
-
-    nodes: Integers
-    parents: Integers
-    actions: Integers
-
-
-_SMALLEST_RANGE = 1e-8
-
-
-# --- Q-values ---------------------------------------------------------------------------------------------
-
-
-@kernel(inline=True)
-def _q_value(nodes: Nodes, node: int, child: int) -> float:
-    """The mean value of a visited child, for the player to move at its parent ``node``."""
-    return float(nodes[node]["sign"] * nodes[child]["value_sum"] / nodes[child]["visits"])
+@kernel
+def capacity_of(nodes: Nodes, trees: int) -> int:
+    """Nodes of each tree; of no trees, 0."""
+    return len(nodes) // max(trees, 1)
 
 
 @kernel
-def _survey(nodes: Nodes, node: int, scale: Scale) -> tuple[float, float, float, float]:
-    """What the transformed completed Q-values of a node depend on.
-
-    Returns:
-        The mixed value, which completes the Q-values of unvisited actions (equation 33); the factor of
-        ``sigma``; the highest completed Q-value; and the prior probability of all unvisited actions.
-    """
-    child = nodes[node]["first_child"]
-    children, visits, most_visits = 0, 0, 0
-    visited_prior, weighted_sum = 0.0, 0.0
-    lowest, highest = np.inf, -np.inf
-    while child != NOTHING:
-        q_value = _q_value(nodes, node, child)
-        visited_prior += nodes[child]["prior"]
-        weighted_sum += nodes[child]["prior"] * q_value
-        lowest, highest = min(lowest, q_value), max(highest, q_value)
-        visits += nodes[child]["visits"]
-        most_visits = max(most_visits, nodes[child]["visits"])
-        children += 1
-        child = nodes[child]["next_sibling"]
-    mixed = nodes[node]["sign"] * nodes[node]["value"]
-    if children:
-        mixed = (mixed + visits * weighted_sum / visited_prior) / (1 + visits)
-    unvisited_prior = 0.0
-    if children < nodes[node]["count"]:
-        unvisited_prior = max(1.0 - visited_prior, 0.0)
-        lowest, highest = min(lowest, mixed), max(highest, mixed)
-    value_range = scale.value_range if scale.value_range > 0 else max(highest - lowest, _SMALLEST_RANGE)
-    factor = (scale.c_visit + most_visits) * scale.c_scale / value_range
-    return mixed, factor, highest, unvisited_prior
-
-
-# --- selection --------------------------------------------------------------------------------------------
-
-
-@kernel
-def _select_child(nodes: Nodes, edges: Edges, node: int, scale: Scale) -> int:
-    """The child to visit next, or ``NOTHING`` for the best unvisited action: equation 14.
-
-    The choice is deterministic and makes the shares of visits approach the improved policy.
-    """
-    if nodes[node]["best_unvisited"] == UNKNOWN:
-        nodes[node]["best_unvisited"] = _best_unvisited(nodes, edges, node)
-    mixed, factor, highest, unvisited_prior = _survey(nodes, node, scale)
-    best, best_edge = NOTHING, nodes[node]["best_unvisited"]
-    total, best_score = 0.0, -np.inf
-    if best_edge != NOTHING:
-        weight = np.exp(factor * (mixed - highest))
-        prior = np.exp(np.float64(edges.log_priors[best_edge]))
-        total, best_score = max(unvisited_prior, prior) * weight, prior * weight
-    total += _weigh_children(nodes, node, factor, highest)
-    best_score /= total
-    child = nodes[node]["first_child"]
-    while child != NOTHING:
-        score = nodes[child]["weight"] / total - nodes[child]["visits"] / nodes[node]["visits"]
-        if score > best_score or (score == best_score and nodes[child]["edge"] < best_edge):
-            best, best_edge, best_score = child, nodes[child]["edge"], score
-        child = nodes[child]["next_sibling"]
-    return best
-
-
-@kernel
-def _weigh_children(nodes: Nodes, node: int, factor: float, highest: float) -> float:
-    """Writes the weights of the children in the improved policy; returns their sum."""
-    total = 0.0
-    child = nodes[node]["first_child"]
-    while child != NOTHING:
-        weight = nodes[child]["prior"] * np.exp(factor * (_q_value(nodes, node, child) - highest))
-        nodes[child]["weight"] = weight
-        total += weight
-        child = nodes[child]["next_sibling"]
-    return total
-
-
-@kernel
-def _best_unvisited(nodes: Nodes, edges: Edges, node: int) -> int:
-    """The edge with the highest prior that is not marked as visited, or ``NOTHING``."""
-    best, best_prior = NOTHING, _VISITED
-    for edge in range(nodes[node]["begin"], nodes[node]["begin"] + nodes[node]["count"]):
-        if edges.log_priors[edge] > best_prior:
-            best, best_prior = edge, edges.log_priors[edge]
-    return best
-
-
-@kernel
-def _select_candidate(nodes: Nodes, root: int, candidates: Nodes, visits: int, scale: Scale) -> int:
-    """The best of the candidates that have been visited ``visits`` times: Sequential Halving."""
-    mixed, factor, _, _ = _survey(nodes, root, scale)
-    best, best_score = NOTHING, -np.inf
-    for k in range(len(candidates)):
-        if candidates[k]["edge"] != NOTHING and candidates[k]["visits"] == visits:
-            child = candidates[k]["child"]
-            q_value = mixed if child == NOTHING else _q_value(nodes, root, child)
-            score = candidates[k]["score"] + factor * q_value
-            if score > best_score:
-                best, best_score = k, score
-    return best
-
-
-@kernel
-def select_leaves(
-    nodes: Nodes,
-    edges: Edges,
-    sizes: Integers,
-    candidates: Nodes,
-    visits_by_actions: npt.NDArray[np.int32],
-    simulation: int,
-    scale: Scale,
-    leaves: Leaves,
-) -> int:
-    """Walks down every tree and adds the node where it leaves it; ends of games are counted at once.
-
-    Args:
-        nodes: ``(trees * capacity,)``.
-        edges: Their legal actions.
-        sizes: ``(trees,)``, nodes of each tree; 0 for trees that are not searched.
-        candidates: ``(trees, m)``, actions of the roots that are considered.
-        visits_by_actions: ``(m, simulations)``, see :mod:`~patchwork_env.search.halving`.
-        simulation: Which one it is, from 0.
-        scale: Of Q-values.
-        leaves: Receives the new nodes.
-
-    Returns:
-        The number of new nodes.
-    """
-    capacity = len(nodes) // len(sizes)
-    added = 0
-    for tree in range(len(sizes)):
-        if sizes[tree] == 0:
-            continue
-        root = tree * capacity
-        actions = min(len(candidates[tree]), nodes[root]["count"])
-        visits = visits_by_actions[actions - 1, simulation]
-        k = _select_candidate(nodes, root, candidates[tree], visits, scale)
-        candidates[tree][k]["visits"] += 1
-        node, child, edge = root, candidates[tree][k]["child"], candidates[tree][k]["edge"]
-        while child != NOTHING and nodes[child]["count"] > 0:
-            node, child = child, _select_child(nodes, edges, child, scale)
-            edge = nodes[node]["best_unvisited"]
-        if child != NOTHING:
-            _back_up(nodes, child, nodes[child]["value"])
-            continue
-        child = root + sizes[tree]
-        sizes[tree] += 1
-        _add_child(nodes, edges, node, child, edge)
-        if node == root:
-            candidates[tree][k]["child"] = child
-        leaves.nodes[added], leaves.parents[added] = child, node
-        leaves.actions[added] = edges.actions[edge]
-        added += 1
-    return added
-
-
-@kernel
-def _add_child(nodes: Nodes, edges: Edges, node: int, child: int, edge: int) -> None:
+def add_child(nodes: Nodes, edges: Edges, node: int, child: int, edge: int) -> None:
+    """Links a new node to its parent ``node``; :func:`expand` fills it."""
     nodes[child]["parent"] = node
     nodes[child]["edge"] = edge
     nodes[child]["prior"] = np.exp(np.float64(edges.log_priors[edge]))
     nodes[child]["next_sibling"] = nodes[node]["first_child"]
     nodes[node]["first_child"] = child
     if nodes[node]["parent"] != NOTHING:
-        edges.log_priors[edge] = _VISITED
+        edges.log_priors[edge] = VISITED
         nodes[node]["best_unvisited"] = UNKNOWN
-
-
-# --- expansion --------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -317,7 +117,7 @@ def add_edges(
 @kernel
 def set_up_roots(nodes: Nodes, sizes: Integers, finished: npt.NDArray[np.bool_]) -> None:
     """Starts a tree of a root for every game that is not finished."""
-    capacity = len(nodes) // len(sizes)
+    capacity = capacity_of(nodes, len(sizes))
     for tree in range(len(sizes)):
         nodes[tree * capacity]["parent"] = NOTHING
         sizes[tree] = 0 if finished[tree] else 1
@@ -364,129 +164,13 @@ def expand(
             nodes[node]["count"] = counts[running]
             begin += counts[running]
             running += 1
-        _back_up(nodes, node, nodes[node]["value"])
+        back_up(nodes, node, nodes[node]["value"])
 
 
 @kernel
-def _back_up(nodes: Nodes, node: int, value: float) -> None:
+def back_up(nodes: Nodes, node: int, value: float) -> None:
     """Adds a value, from player 0's view, to a node and to all nodes above it."""
     while node != NOTHING:
         nodes[node]["value_sum"] += value
         nodes[node]["visits"] += 1
         node = nodes[node]["parent"]
-
-
-# --- the roots --------------------------------------------------------------------------------------------
-
-
-@kernel
-def choose_candidates(
-    nodes: Nodes, edges: Edges, sizes: Integers, noise: npt.NDArray[np.float64], candidates: Nodes
-) -> None:
-    """Picks the actions with the highest sums of noise and log prior in every tree, best first.
-
-    A tree whose root has a single action has it as its candidate and is not searched.
-
-    Args:
-        nodes: Of which only the roots exist.
-        edges: The legal actions of the roots, tree by tree.
-        sizes: ``(trees,)``, set to 0 for trees that are not searched.
-        noise: For all edges.
-        candidates: ``(trees, m)``, receives the actions; places left over have no edge.
-    """
-    capacity = len(nodes) // len(sizes)
-    for tree in range(len(sizes)):
-        chosen = candidates[tree]
-        for k in range(len(chosen)):
-            chosen[k]["edge"], chosen[k]["child"], chosen[k]["visits"] = NOTHING, NOTHING, 0
-            chosen[k]["score"] = -np.inf
-        if sizes[tree] == 0:
-            continue
-        root = tree * capacity
-        for edge in range(nodes[root]["begin"], nodes[root]["begin"] + nodes[root]["count"]):
-            _insert(chosen, edge, noise[edge] + edges.log_priors[edge])
-        if nodes[root]["count"] == 1:
-            sizes[tree] = 0
-
-
-@kernel
-def _insert(candidates: Nodes, edge: int, score: float) -> None:
-    """Keeps the candidates in descending order of their scores and drops the last one."""
-    k = len(candidates) - 1
-    if candidates[k]["edge"] != NOTHING and score <= candidates[k]["score"]:
-        return
-    while k > 0 and score > candidates[k - 1]["score"]:
-        candidates[k]["edge"], candidates[k]["score"] = candidates[k - 1]["edge"], candidates[k - 1]["score"]
-        k -= 1
-    candidates[k]["edge"], candidates[k]["score"] = edge, score
-
-
-@kernel
-def summarize(
-    nodes: Nodes,
-    edges: Edges,
-    candidates: Nodes,
-    scale: Scale,
-    finished: npt.NDArray[np.bool_],
-    counts: Integers,
-    policy: Floats,
-    visits: npt.NDArray[np.int32],
-    chosen: Integers,
-    values: Floats,
-) -> None:
-    """Writes what the search of every root has come to; of finished games, the values alone.
-
-    Args:
-        nodes: The nodes of all trees.
-        edges: Their legal actions.
-        candidates: ``(trees, m)``.
-        scale: Of Q-values.
-        finished: ``(trees,)``.
-        counts: ``(trees,)``, receives the numbers of legal actions.
-        policy: For all legal actions of the roots, receives the improved policy (equation 11).
-        visits: Likewise, receives the visits.
-        chosen: ``(trees,)``, receives the actions that Sequential Halving chose.
-        values: ``(trees,)``, receives the value of the improved policy, for the player to move.
-    """
-    capacity = len(nodes) // len(finished)
-    for tree in range(len(finished)):
-        root = tree * capacity
-        if finished[tree]:
-            values[tree] = nodes[root]["sign"] * nodes[root]["value"]
-            continue
-        begin, counts[tree] = nodes[root]["begin"], nodes[root]["count"]
-        own = slice(begin, begin + counts[tree])
-        values[tree] = _improve_policy(nodes, edges, root, scale, policy[own], visits[own])
-        most = candidates[tree][0]["visits"]
-        for k in range(len(candidates[tree])):
-            most = max(most, candidates[tree][k]["visits"])
-        best = _select_candidate(nodes, root, candidates[tree], most, scale)
-        chosen[tree] = edges.actions[candidates[tree][best]["edge"]]
-
-
-@kernel
-def _improve_policy(
-    nodes: Nodes, edges: Edges, root: int, scale: Scale, policy: Floats, visits: npt.NDArray[np.int32]
-) -> float:
-    """Writes improved policy and visits of a root; returns the policy's mean of completed Q-values."""
-    mixed, factor, highest, _ = _survey(nodes, root, scale)
-    begin = nodes[root]["begin"]
-    unvisited_weight = np.exp(factor * (mixed - highest))
-    total, weighted_sum = 0.0, 0.0
-    weights = np.empty(len(policy))
-    for k in range(len(policy)):
-        weights[k] = np.exp(np.float64(edges.log_priors[begin + k])) * unvisited_weight
-        visits[k] = 0
-    _weigh_children(nodes, root, factor, highest)
-    child = nodes[root]["first_child"]
-    while child != NOTHING:
-        k = nodes[child]["edge"] - begin
-        weights[k], visits[k] = nodes[child]["weight"], nodes[child]["visits"]
-        # The mean is that of the mixed value, corrected for the actions that have a value of their own.
-        weighted_sum += weights[k] * (_q_value(nodes, root, child) - mixed)
-        child = nodes[child]["next_sibling"]
-    for k in range(len(policy)):
-        total += weights[k]
-    for k in range(len(policy)):
-        policy[k] = weights[k] / total
-    return float(mixed + weighted_sum / total)

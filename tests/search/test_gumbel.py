@@ -40,7 +40,7 @@ def rows(result):
 
 def test_search_plays_tic_tac_toe_without_fault() -> None:
     game, random = TicTacToe(), np.random.default_rng(1)
-    states = np.zeros(30, game.dtype)
+    states = np.zeros(15, game.dtype)
     for state in states:
         for _ in range(random.integers(2, 6)):
             if game.legal(state):
