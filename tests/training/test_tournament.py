@@ -110,17 +110,9 @@ def test_the_files(tmp_path) -> None:
     assert not (folder / "ladder.png").exists()
 
 
-def test_processes_change_nothing(tmp_path, module) -> None:
-    for workers in (1, 2):
-        run(
-            *("random", f"{module}:highest", "--games", 140, "--workers", workers),
-            *("--out", tmp_path / str(workers)),
-        )
-    assert results(tmp_path / "1") == results(tmp_path / "2")
-
-
-@pytest.mark.parametrize(("end", "workers"), [(signal.SIGKILL, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2)])
+@pytest.mark.parametrize(("end", "workers"), [(signal.SIGKILL, 1), (signal.SIGTERM, 2)])
 def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, workers: int) -> None:
+    """And ends as one that was not, which ran in a single process."""
     arguments = ["random", f"{module}:lowest", f"{module}:highest", "--games", "140", "--workers", "1"]
     run(*arguments, "--out", tmp_path / "whole")
     folder = tmp_path / "stopped"
@@ -142,7 +134,7 @@ def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, worker
             assert program.poll() is None, program.stderr
             time.sleep(0.05)
         program.send_signal(end)
-        printed, errors = program.communicate(timeout=20)
+        printed, errors = program.communicate(timeout=60)
     played = {path: path.stat().st_mtime_ns for path in folder.glob("blocks/*.json")}
     assert 0 < len(played) < 6
     if end == signal.SIGKILL:
