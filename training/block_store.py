@@ -9,6 +9,8 @@ Every file is complete or absent, so that a tournament goes on where it was stop
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ import numpy as np
 from patchwork_env import __version__
 from training.files import remove_partial, storing_in, write_text
 from training.ladder import Rung
+from training.lock import sole_user
 from training.matches import BLOCK_SIZE, Task
 from training.paired_games import GAME, Played
 from training.results import Games
@@ -57,8 +60,9 @@ class Settings:
     package: str = __version__
 
 
-class BlockStore:
-    """The folder of a tournament; it is created if it does not exist.
+@contextmanager
+def open_store(folder: Path, settings: Settings) -> Iterator[BlockStore]:
+    """The folder of a tournament, for this process alone; it is created if it does not exist.
 
     Args:
         folder: Its parents are created too.
@@ -67,8 +71,17 @@ class BlockStore:
     Raises:
         OtherSettingsError: The folder holds a tournament of other settings; the message names them.
         ValueError: The folder's settings are damaged.
+        InUseError: Another process plays this tournament.
         StorageError: The folder cannot be written.
     """
+    with storing_in(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with sole_user(folder):
+        yield BlockStore(folder, settings)
+
+
+class BlockStore:
+    """Keeps the games of a tournament; see :func:`open_store`."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._blocks = folder / _BLOCKS
@@ -76,7 +89,7 @@ class BlockStore:
         if path.exists():
             _check_same(read_settings(folder), settings, folder)
         with storing_in(folder):
-            self._blocks.mkdir(parents=True, exist_ok=True)
+            self._blocks.mkdir(exist_ok=True)
             remove_partial(folder)
             if not path.exists():
                 contents = {"format": FORMAT, "version": VERSION, "game": GAME, **asdict(settings)}

@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tqdm import tqdm
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.patchwork.options import check_at_least_one
-from training.block_store import BlockStore, Settings
+from training.block_store import BlockStore, Settings, open_store
 from training.files import check_file_path, write_text
 from training.machine import made_with, usable_cores
 from training.matches import Player, Task, check_games, join, play_tasks, split
@@ -193,12 +194,11 @@ def gauntlet(
     players = [player, *_load_members(pool)]
     blocks = split(games, pool.seed, pool.special_patches)
     tasks = [Task(0, 1 + k, block) for block in blocks for k in range(len(pool.members))]
-    store = None
-    if folder is not None:
-        specs = (name, *(member.agent for member in pool.members))
-        hashes = (weights, *(member.weights for member in pool.members))
-        store = BlockStore(folder, Settings(specs, hashes, games, pool.seed, pool.special_patches))
-    parts = _play(players, tasks, workers, store, progress or (lambda games: None))
+    specs = (name, *(member.agent for member in pool.members))
+    hashes = (weights, *(member.weights for member in pool.members))
+    settings = Settings(specs, hashes, games, pool.seed, pool.special_patches)
+    with nullcontext() if folder is None else open_store(folder, settings) as store:
+        parts = _play(players, tasks, workers, store, progress or (lambda games: None))
     results = []
     for k, member in enumerate(pool.members):
         whole = join([parts[task] for task in tasks if task.opponent == 1 + k])

@@ -1,4 +1,4 @@
-"""One process at a time in the folder of a run."""
+"""One process at a time in the folder of a run or of a tournament."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def sole_user(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise InUseError(f"{folder} is in use: another process is training there") from None
+            raise InUseError(f"{folder} is in use: another process works there") from None
         except OSError as error:  # some file systems of clusters have no locks
             reason = error.strerror or error
-            print(f"{folder} cannot be locked ({reason}): let no other process train there", file=sys.stderr)
+            print(f"{folder} cannot be locked ({reason}): let no other process work there", file=sys.stderr)
         yield
     finally:
         os.close(handle)

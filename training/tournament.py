@@ -22,7 +22,15 @@ from tqdm import tqdm
 from patchwork_env.agents import Agent
 from patchwork_env.patchwork.components import VARIANTS
 from patchwork_env.patchwork.options import check_at_least_one, check_seed
-from training.block_store import FORMAT, VERSION, BlockStore, OtherSettingsError, Settings, read_settings
+from training.block_store import (
+    FORMAT,
+    VERSION,
+    BlockStore,
+    OtherSettingsError,
+    Settings,
+    open_store,
+    read_settings,
+)
 from training.files import write_text
 from training.ladder import Rung, rungs
 from training.machine import made_with, usable_cores
@@ -104,20 +112,20 @@ def play(
     Raises:
         OtherSettingsError: The folder holds a tournament of other settings.
         ValueError: A file in the folder is damaged.
+        InUseError: Another process plays this tournament.
         StorageError: The folder cannot be written.
         IllegalActionError: An agent chose an action that is not legal.
         WorkerError: A process was killed.
     """
     check_at_least_one(workers, "workers")
-    store = BlockStore(folder, entry.settings)
-    tasks = _tasks(entry.settings)
-    open_tasks = [task for task in tasks if not store.has(task)]
-    report = progress or (lambda games: None)
-    report(sum(_games_of(task) for task in tasks) - sum(_games_of(task) for task in open_tasks))
-    for number, played in play_tasks(entry.players, open_tasks, workers):
-        store.write(open_tasks[number], played)
-        report(len(played.games))
-    return _standings(entry, tasks, store)
+    with open_store(folder, entry.settings) as store:
+        tasks, report = _tasks(entry.settings), progress or (lambda games: None)
+        left = [task for task in tasks if not store.has(task)]
+        report(sum(map(_games_of, tasks)) - sum(map(_games_of, left)))
+        for number, played in play_tasks(entry.players, left, workers):
+            store.write(left[number], played)
+            report(len(played.games))
+        return _standings(entry, tasks, store)
 
 
 def _tasks(settings: Settings) -> list[Task]:

@@ -369,7 +369,7 @@ def test_one_process_at_a_time(finished, interrupted, capsys):
     with sole_user(interrupted):
         assert train.main(["--resume", str(interrupted)]) == 2
         assert capsys.readouterr().err == (
-            f"training.train: {interrupted} is in use: another process is training there\n"
+            f"training.train: {interrupted} is in use: another process works there\n"
         )
     assert train.main(["--resume", str(interrupted)]) == 0
     assert_same_end(interrupted, finished)

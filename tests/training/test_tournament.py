@@ -20,6 +20,7 @@ from patchwork_env.agents.checkpoint import save_policy
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 from training import ratings, tournament
 from training.ladder import Rung, rungs
+from training.lock import sole_user
 from training.matches import play_matches
 from training.results import AGENT, FIGURES, OPPONENT
 
@@ -182,6 +183,12 @@ def test_other_settings_are_an_error_that_names_them(small, arguments, message, 
     assert message in captured.err
     assert captured.err.count("\n") == 1
     assert (small / "results.json").read_bytes() == before
+
+
+def test_another_process_in_the_folder_is_an_error(small, capsys) -> None:
+    with sole_user(small):
+        run("random", "greedy", "--games", 4, "--workers", 1, "--out", small, code=2)
+    assert f"{small} is in use: another process works there" in capsys.readouterr().err
 
 
 def checkpoint(folder: Path, steps: int, seed: int = 0) -> None:
