@@ -10,6 +10,7 @@ from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import MissingExtraError, text
 from training.curves import Curves
 from training.files import write_text
+from training.gauntlet import rating_of, read_pool
 from training.machine import describe_machine
 from training.pictures import picture
 from training.results import AGENT, Result
@@ -72,6 +73,7 @@ class Evaluations:
         }
         for result in results:
             self._curves.add(trainer, metrics(result))
+        self._curves.add(trainer, gauntlet_rating(results))
         if any(result.kept for result in results):
             self._show_game(trainer.steps, min(results, key=lambda result: result.win_rate))
         # The file comes last: an evaluation that has it is not repeated.
@@ -103,6 +105,14 @@ def metrics(result: Result) -> dict[str, float]:
     }
     named = {f"evaluation_games/{name}_against_{opponent}": value for name, value in figures.items()}
     return {rate_name: result.win_rate, low_name: low, high_name: high} | named
+
+
+def gauntlet_rating(results: list[Result]) -> dict[str, float]:
+    """The rating on the gauntlet's scale, as a metric, if some of the opponents are members of its pool."""
+    pool = read_pool()
+    members = {member.agent for member in pool.members}
+    known = [result for result in results if result.opponent in members]
+    return {"evaluation/gauntlet_rating": rating_of(known, pool)[0]} if known else {}
 
 
 def sample_games(result: Result) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from patchwork_env.patchwork.render import MissingExtraError, rgb_array
 from training import evaluations as evaluations_module
 from training.config import RunConfig
 from training.curves import Curves
-from training.evaluations import Evaluations, metrics
+from training.evaluations import Evaluations, gauntlet_rating, metrics
 from training.matches import play_matches
 from training.pictures import milestones, picture, position_after
 from training.results import AGENT, Result
@@ -113,10 +113,20 @@ def test_metrics_are_the_figures_of_the_agent(results) -> None:
         assert found == {f"evaluation_games/{name}{against}": value for name, value in figures.items()}
 
 
+def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results) -> None:
+    alone = gauntlet_rating(results)["evaluation/gauntlet_rating"]
+    stranger = play_matches("greedy", agents.as_agent(lambda game: game.legal_actions()[-1]), 2)
+    assert gauntlet_rating([*results, stranger]) == {"evaluation/gauntlet_rating": alone}
+    assert gauntlet_rating([stranger]) == {}
+    better = play_matches("greedy", "random", 8), play_matches("greedy", "ppo-quick", 8)
+    assert gauntlet_rating(list(better))["evaluation/gauntlet_rating"] > alone + 300
+
+
 def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, trainer, results) -> None:
     add(tmp_path, trainer, results, results)
     events = events_of(tmp_path)
     expected = {name: value for result in results for name, value in metrics(result).items()}
+    expected |= gauntlet_rating(results)
     assert set(events.Tags()["scalars"]) == set(expected)
     for name, value in expected.items():
         assert [(e.step, e.value) for e in events.Scalars(name)] == [
