@@ -138,9 +138,9 @@ class AlphaZero(_Section):
     num_envs: Positive = 256
     rollout_turns: Positive = 32
     simulations: Annotated[int, Field(ge=2)] = 16
-    max_considered: Annotated[int, Field(ge=2)] = 16
+    max_considered: Annotated[int, Field(ge=2)] = 8
     c_visit: NonNegative = 50.0
-    c_scale: Rate = 4.0
+    c_scale: Rate = 3.0
     window: Positive = 8
     updates: Positive = 16
     minibatch_size: Positive = 1024

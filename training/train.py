@@ -83,8 +83,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _list() -> int:
-    for path, description in list_configs():
-        print(f"{os.path.relpath(path):<28} {description}")
+    configs = [(os.path.relpath(path), description) for path, description in list_configs()]
+    width = max((len(path) for path, _ in configs), default=0)
+    for path, description in configs:
+        print(f"{path:<{width}}  {description}")
     return 0
 
 
