@@ -1,10 +1,11 @@
-"""Measures how many positions per second a policy evaluates, in PyTorch and as an ONNX file, on one thread.
+"""Measures how many positions a policy evaluates per second of one core, in PyTorch and as an ONNX file.
 
     python benchmarks/inference.py [--policy FOLDER] [--batches N …] [--rounds N] [--seconds S] [--json]
 
 Without a policy: a fresh network of the standard size. "Network" is the network alone, its inputs at hand,
 "move" all that an agent does, from the states of games to its actions. All of them take turns, round after
-round; the table shows the median round.
+round; the table shows the median round. Seconds are those of the processor, on one thread, so that other work
+on the machine matters little.
 """
 
 import argparse
@@ -59,9 +60,9 @@ def calls(network: PatchworkNetwork, exported: OnnxAgent, states: States) -> dic
 
 
 def calls_per_second(call: Call, seconds: float) -> float:
-    """How often it is called in at least ``seconds``."""
-    count, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds:
+    """How often it is called per second of the processor, measured for at least ``seconds``."""
+    count, start = 0, time.process_time()
+    while (elapsed := time.process_time() - start) < seconds:
         call()
         count += 1
     return count / elapsed
