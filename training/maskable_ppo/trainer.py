@@ -81,6 +81,7 @@ class MaskablePpoTrainer(Trainer):
             seed=config.seed,
             reward=config.reward,
             special_patches=config.special_patches,
+            keep_finished=True,
         )
         with self._states.in_use():
             self.model = self._make_model()

@@ -78,6 +78,7 @@ class PatchworkVecEnv(VecEnv):
         seed: ``0 ... 2**64 - 1``; None for fresh random games.
         reward: What the end of a game is worth to the learner.
         special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
+        keep_finished: Whether to keep games that end for :meth:`take_finished`.
 
     Raises:
         ValueError: An option is not of these.
@@ -92,6 +93,7 @@ class PatchworkVecEnv(VecEnv):
         seed: int | None = None,
         reward: Reward | None = None,
         special_patches: str = "revised",
+        keep_finished: bool = False,
     ) -> None:
         check_at_least_one(num_envs, "num_envs")
         self._variant = check_variant(special_patches)
@@ -107,6 +109,7 @@ class PatchworkVecEnv(VecEnv):
         self._all_games = np.arange(num_envs)
         self._observations = np.zeros((num_envs, OBSERVATION_SIZE), np.float32)
         self._masks = np.zeros((num_envs, NUM_ACTIONS), np.int8)
+        self._keep_finished = keep_finished
         self._finished: list[FinishedGames] = []
         self._rewards, self._ends = np.zeros(num_envs, np.float32), np.zeros(num_envs, np.bool_)
         self._infos: list[Info] = [{} for _ in range(num_envs)]
@@ -140,13 +143,18 @@ class PatchworkVecEnv(VecEnv):
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
     def reset(self) -> Observation:
-        """Begins all games, anew after :meth:`seed`; returns float32 ``(num_envs, OBSERVATION_SIZE)``."""
+        """Begins all games, anew after :meth:`seed`; returns float32 ``(num_envs, OBSERVATION_SIZE)``.
+
+        Raises:
+            ValueError: There are options, of which games have none.
+        """
+        if any(self._options):
+            raise ValueError(f"the options of the games are {self._options}; they take none")
         if self._seeds[0] is not None:
             for game, seed in enumerate(self._seeds):
                 self._streams[game : game + 1] = seed_streams(seed)
             self._reseed_opponents(self._seeds[0])
         self._reset_seeds()
-        self._reset_options()
         self._begin(self._all_games)
         self._play_on()
         self._finished.clear()
@@ -157,7 +165,13 @@ class PatchworkVecEnv(VecEnv):
 
         Raises:
             IllegalActionError: An action is not legal; names the first such game. No game is changed.
+            ValueError: The actions have another shape or type.
         """
+        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
+            raise ValueError(
+                f"actions have shape {actions.shape} and type {actions.dtype}; "
+                f"they must be {self.num_envs} integers"
+            )
         self._actions[:] = actions
         illegal = engine.first_illegal(self.states, self._actions)
         if illegal >= 0:
@@ -228,7 +242,7 @@ class PatchworkVecEnv(VecEnv):
         return self._masks
 
     def take_finished(self) -> FinishedGames:
-        """The games that have ended since the last call."""
+        """The games that have ended since the last call, if the environment was made to keep them."""
         finished = FinishedGames._make(map(np.concatenate, zip(_NONE_FINISHED, *self._finished, strict=True)))
         self._finished.clear()
         return finished
@@ -309,6 +323,8 @@ class PatchworkVecEnv(VecEnv):
                 "scores": scores[game].copy(),
                 "opponent": int(self.opponent_numbers[game]),
             }
+        if not self._keep_finished:
+            return
         games = FinishedGames(self.states, self.seats, self.opponent_numbers, outcomes > 0, self._lengths)
         self._finished.append(FinishedGames._make(array[over] for array in games))
 

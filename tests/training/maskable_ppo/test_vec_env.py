@@ -156,7 +156,7 @@ def test_opponents_have_their_games():
 
 
 def test_finished_games():
-    env = PatchworkVecEnv(6, ["random", "greedy"], seed=2)
+    env = PatchworkVecEnv(6, ["random", "greedy"], seed=2, keep_finished=True)
     env.reset()
     assert len(env.take_finished().states) == 0
     steps = list(play(env, 60))
@@ -171,6 +171,10 @@ def test_finished_games():
         game = Game.from_state(finished.states, i)
         assert game.is_over
         assert (game.winner() == finished.seats[i]) == finished.won[i]
+    assert len(env.take_finished().states) == 0
+    env = PatchworkVecEnv(6, seed=2)  # which would keep more and more
+    env.reset()
+    assert sum(ends.sum() for _, _, ends, _ in play(env, 60)) > 5
     assert len(env.take_finished().states) == 0
 
 
@@ -303,6 +307,21 @@ def test_illegal_actions_change_nothing():
         with pytest.raises(IllegalActionError, match=f"action {action} of game 1 is not legal"):
             env.step(actions)
         assert env.games() == before
+
+
+@pytest.mark.parametrize("actions", [np.zeros(2, int), np.zeros((3, 1), int), np.zeros(3)])
+def test_actions_of_another_kind(actions):
+    env = PatchworkVecEnv(3, seed=1)
+    env.reset()
+    with pytest.raises(ValueError, match="they must be 3 integers"):
+        env.step(actions)
+
+
+def test_options_of_a_reset():
+    env = PatchworkVecEnv(3, seed=1)
+    env.set_options({"first_player": 1})
+    with pytest.raises(ValueError, match=r"'first_player': 1.*they take none"):
+        env.reset()
 
 
 def test_illegal_actions_of_opponents():
