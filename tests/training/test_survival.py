@@ -31,7 +31,6 @@ from training.config import load_config
 from training.files import GrowingFile
 from training.lock import sole_user
 from training.ppo.trainer import PpoTrainer
-from training.signals import Interruption, signals_interrupt, signals_wait
 
 ROOT = Path(__file__).parents[2]
 TINY = """
@@ -469,35 +468,6 @@ def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, c
     assert checkpoints_of(run) == [first.name]
     monkeypatch.undo()
     assert train.main(["--resume", str(run), "--set", "total_steps=64"]) == 0
-
-
-def interruption_of(signals):
-    """How signals end a block that waits for its end, and whether it got there; the last comes behind it."""
-    done = False
-    with signals_interrupt():
-        try:
-            with signals_wait():
-                for _ in range(signals - 1):
-                    send()
-                done = True
-        except Interruption as interruption:
-            send()
-            return interruption, done
-    raise AssertionError("no signal has come through")
-
-
-def test_the_echo_of_a_signal_is_no_second_one():
-    interruption, done = interruption_of(3)
-    assert done
-    assert interruption.signal == signal.SIGTERM
-    assert not interruption.at_once
-
-
-def test_a_third_signal_disturbs_nobody(monkeypatch):
-    monkeypatch.setattr(signals_module, "_ECHO_SECONDS", -1.0)
-    interruption, done = interruption_of(3)
-    assert not done
-    assert interruption.at_once
 
 
 # --- devices ------------------------------------------------------------------------------------------------
