@@ -171,10 +171,10 @@ def test_the_multi_agent_algorithm_of_tianshou_loses_rewards(network):
         for _ in AGENTS
     ]
     stock = MultiAgentOnPolicyAlgorithm(algorithms=algorithms, env=env)
-    buffer = VectorReplayBuffer(300, 1)
-    Collector(stock, DummyVectorEnv([example.make_env]), buffer).collect(
-        n_episode=1, reset_before_collect=True
-    )
+    buffer, envs = VectorReplayBuffer(300, 1), DummyVectorEnv([example.make_env])
+    envs.seed(3)  # a game whose margin, and so its reward, is not 0
+    torch.manual_seed(3)
+    Collector(stock, envs, buffer).collect(n_episode=1, reset_before_collect=True)
     rows, indices = buffer.sample(0)
     last = rows.obs.agent_id[-1]
     (other,) = set(AGENTS) - {last}
