@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
 from patchwork_env.agents.greedy import GreedyAgent
+from patchwork_env.agents.mcts import MctsAgent
 from patchwork_env.agents.uniform import RandomAgent
 from patchwork_env.patchwork.options import check_seed
 
@@ -26,6 +27,7 @@ __all__ = [
     "BatchAgent",
     "CallableAgent",
     "GreedyAgent",
+    "MctsAgent",
     "RandomAgent",
     "as_agent",
     "load",
@@ -59,6 +61,12 @@ def _as_simulations(text: str) -> int:
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) < FEWEST_SIMULATIONS:
         raise ValueError(f"an integer of at least {FEWEST_SIMULATIONS}")
     return int(text)
+
+
+def _as_seconds(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) == 0:
+        raise ValueError("a number above 0, such as 0.5")
+    return float(text)
 
 
 class _Kind(NamedTuple):
@@ -99,6 +107,7 @@ def _exported(path: str, seed: int | None, **options: Any) -> Agent:
 _KINDS = {
     "random": _Kind(lambda seed: RandomAgent(seed), {}),
     "greedy": _Kind(lambda seed: GreedyAgent(), {}),
+    "mcts": _Kind(MctsAgent, {"simulations": _as_simulations, "seconds": _as_seconds}),
 }
 _EXPORT_OPTIONS: Mapping[str, _Reader] = {"sample": _as_bool}
 _CHECKPOINT_OPTIONS: Mapping[str, _Reader] = {**_EXPORT_OPTIONS, "simulations": _as_simulations}
@@ -132,7 +141,8 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """The agent of a spec.
 
     Args:
-        spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file. Behind a path, or
+        spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file. Behind ``mcts``,
+            ``:simulations=400`` or ``:seconds=1`` gives the budget of a move. Behind a path, or
             the name of a checkpoint, ``:sample=true`` draws actions from the policy instead of taking the
             likeliest. Behind that of a checkpoint, ``:simulations=64`` plans every move by a search of so
             many simulations.

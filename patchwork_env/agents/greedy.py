@@ -120,20 +120,20 @@ def _best_placement(states: States, i: int, anchors: LegalSet, first_map: int, e
     """The action, among those of some maps of the legal set, that leaves the most joints."""
     best_action, best_joints = -1, -1
     for k in range(first_map, end_map):
-        footprint = _footprint(states, i, k)
+        footprint = footprint_of(states, i, k)
         for word in range(2):
             bits = anchors[word, k]
             while bits:
                 anchor = lowest_bit(bits) + word * _FIRST_LOWER_ANCHOR
                 bits &= bits - _U1
-                joints = _joints_left(states, i, footprint, anchor)
+                joints = joints_left(states, i, footprint, anchor)
                 if joints > best_joints:
                     best_action, best_joints = FIRST_BUY + k * NUM_CELLS + anchor, joints
     return best_action
 
 
 @kernel
-def _footprint(states: States, i: int, k: int) -> np.uint64:
+def footprint_of(states: States, i: int, k: int) -> np.uint64:
     """The cells of the piece that map ``k`` of the legal set places."""
     if k == SPECIAL_MAP:
         return _U1
@@ -142,7 +142,7 @@ def _footprint(states: States, i: int, k: int) -> np.uint64:
 
 
 @kernel
-def _joints_left(states: States, i: int, footprint: np.uint64, anchor: int) -> int:
+def joints_left(states: States, i: int, footprint: np.uint64, anchor: int) -> int:
     """Pairs of neighboring empty cells on the current player's quilt after covering a footprint.
 
     Each pair counts where its upper or left cell lies: in rows 0-4, read from word 0, or in rows 5-8, read

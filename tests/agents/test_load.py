@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import CallableAgent, GreedyAgent, RandomAgent
+from patchwork_env.agents import CallableAgent, GreedyAgent, MctsAgent, RandomAgent
 from patchwork_env.agents.checkpoint import read_description, save_policy
 from patchwork_env.agents.learned import LearnedAgent
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
@@ -28,6 +28,7 @@ def test_every_name_gives_its_agent() -> None:
     types = {name: type(agents.load(name)) for name in agents.names()}
     assert types.pop("random") is RandomAgent
     assert types.pop("greedy") is GreedyAgent
+    assert types.pop("mcts") is MctsAgent
     assert {"ppo", "ppo-quick"} <= set(types)
     assert set(types.values()) == {LearnedAgent}
 
@@ -37,7 +38,7 @@ def test_an_agent_is_called_by_its_name() -> None:
     assert repr(agents.load("greedy")) == "<agent greedy>"
 
 
-@pytest.mark.parametrize("name", [name for name in agents.names() if name not in ("random", "greedy")])
+@pytest.mark.parametrize("name", [name for name in agents.names() if agents.path_of(name)])
 def test_agents_that_come_with_the_package_say_how_they_were_made(name: str) -> None:
     info = read_description(agents.SHIPPED_FOLDER / name)["info"]
     assert info["configuration"]["algorithm"] == info["algorithm"]
@@ -92,7 +93,7 @@ def test_the_seed_reaches_a_policy_that_samples(checkpoint) -> None:
     ("spec", "message"),
     [
         ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
-        ("mcts:simulations=400", "no agent 'mcts'; allowed are 'random', 'greedy', 'ppo'.* and paths"),
+        ("dqn:simulations=400", "no agent 'dqn'; allowed are 'random', 'greedy', 'mcts', 'ppo'.* and paths"),
         ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
         ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),
         ("greedy:a=1,b=2", "agent 'greedy' has no option 'a'"),

@@ -1,0 +1,114 @@
+"""The actions that a search considers, in the order in which it comes to consider them.
+
+The order is that of a worth in buttons. A purchase is worth what the greedy agent holds the patch for, less a
+price for every joint that its placement leaves fewer than the best placement of the same patch. The best
+placements of the patches and advancing, which is worth 0, come before all others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._bits import U1, lowest_bit
+from patchwork_env._compile import kernel
+from patchwork_env.agents.greedy import footprint_of, joints_left, patch_value
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
+from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, QUILT_SIZE
+from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, legal
+from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.tables import SECOND_WORD_ROW
+from patchwork_env.polyomino import NUM_ORIENTATIONS
+
+MOST_CANDIDATES = 40
+_PRICE_OF_A_JOINT = 1.0
+_FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
+_MOST_PLACEMENTS = 448
+_AHEAD = 1000.0
+"""Added to the worth of actions that come before all others."""
+
+
+class Candidates(NamedTuple):
+    """Work space of :func:`list_candidates`.
+
+    Attributes:
+        actions: int64 ``(MOST_CANDIDATES,)``, best first.
+        worths: float64 ``(MOST_CANDIDATES,)``, in buttons.
+        anchors: The legal set.
+        placements: int64 ``(2, _MOST_PLACEMENTS)``, the placements of one patch: actions, joints left.
+    """
+
+    actions: npt.NDArray[np.int64]
+    worths: npt.NDArray[np.float64]
+    anchors: LegalSet
+    placements: npt.NDArray[np.int64]
+
+
+def new_candidates() -> Candidates:
+    """Work space for :func:`list_candidates`."""
+    return Candidates(
+        np.empty(MOST_CANDIDATES, np.int64),
+        np.empty(MOST_CANDIDATES, np.float64),
+        np.empty((2, NUM_MAPS), np.uint64),
+        np.empty((2, max(_MOST_PLACEMENTS, NUM_CELLS)), np.int64),
+    )
+
+
+@kernel
+def list_candidates(states: States, i: int, out: Candidates) -> int:
+    """Lists the best actions of a game that is not over, best first, and returns their number."""
+    legal(states, i, out.anchors)
+    if states[i]["pending_special"]:
+        return _add_placements(states, i, SPECIAL_MAP, NUM_MAPS, 0.0, out, 0)
+    count = _insert(out, 0, ADVANCE, _AHEAD)
+    for slot in range(min(NUM_OFFERED, states[i]["num_patches"])):
+        first = slot * NUM_ORIENTATIONS
+        worth = patch_value(states, i, states[i]["circle"][slot])
+        count = _add_placements(states, i, first, first + NUM_ORIENTATIONS, worth, out, count)
+    for k in range(count):
+        if out.worths[k] > _AHEAD / 2:
+            out.worths[k] -= _AHEAD
+    return count
+
+
+@kernel
+def _add_placements(
+    states: States, i: int, first_map: int, end_map: int, worth: float, out: Candidates, count: int
+) -> int:
+    """Adds the placements of one patch, or of a special patch, which all have the maps given."""
+    found, best, most_joints = 0, 0, -1
+    for k in range(first_map, end_map):
+        footprint = footprint_of(states, i, k)
+        for word in range(2):
+            bits = out.anchors[word, k]
+            while bits:
+                anchor = lowest_bit(bits) + word * _FIRST_LOWER_ANCHOR
+                bits &= bits - U1
+                joints = joints_left(states, i, footprint, anchor)
+                out.placements[0, found] = FIRST_BUY + k * NUM_CELLS + anchor
+                out.placements[1, found] = joints
+                if joints > most_joints:
+                    best, most_joints = found, joints
+                found += 1
+    for k in range(found):
+        lost = most_joints - out.placements[1, k]
+        ahead = _AHEAD if k == best else 0.0
+        count = _insert(out, count, out.placements[0, k], ahead + worth - _PRICE_OF_A_JOINT * lost)
+    return count
+
+
+@kernel
+def _insert(out: Candidates, count: int, action: int, worth: float) -> int:
+    """Puts an action where it belongs if it is good enough; returns the new number of candidates."""
+    if count == len(out.actions):
+        if worth <= out.worths[count - 1]:
+            return count
+        count -= 1
+    k = count
+    while k > 0 and worth > out.worths[k - 1]:
+        out.actions[k], out.worths[k] = out.actions[k - 1], out.worths[k - 1]
+        k -= 1
+    out.actions[k], out.worths[k] = action, worth
+    return count + 1
