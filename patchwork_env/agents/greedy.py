@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchwork_env._bits import lowest_bit, popcount
+from patchwork_env._bits import lowest_bit
 from patchwork_env._compile import kernel
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
@@ -30,10 +30,10 @@ from patchwork_env.patchwork.components import (
     QUILT_SIZE,
 )
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, legal, placed_words
+from patchwork_env.patchwork.joints import count_joints
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import (
     FOOTPRINTS,
-    FULL_WORD,
     INCOMES,
     INCOMES_UP_TO,
     PRICES,
@@ -43,12 +43,9 @@ from patchwork_env.patchwork.tables import (
 from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 _U = np.uint64
-_U1, _ROW = _U(1), _U(QUILT_SIZE)
+_U1 = _U(1)
 _FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
-_ROWS_0_TO_4 = _U((1 << 5 * QUILT_SIZE) - 1)
-_ROWS_5_TO_8 = _U(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
 _SIZES = np.array([patch.size for patch in PATCHES], np.int64)
-_NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(63) if (bit + 1) % QUILT_SIZE))
 
 
 class GreedyAgent(BatchAgent):
@@ -143,19 +140,7 @@ def footprint_of(states: States, i: int, k: int) -> np.uint64:
 
 @kernel
 def joints_left(states: States, i: int, footprint: np.uint64, anchor: int) -> int:
-    """Pairs of neighboring empty cells on the current player's quilt after covering a footprint.
-
-    Each pair counts where its upper or left cell lies: in rows 0-4, read from word 0, or in rows 5-8, read
-    from word 1. Both words hold the row below as well.
-    """
+    """Pairs of neighboring empty cells on the current player's quilt after covering a footprint."""
     word_0, word_1 = placed_words(footprint, anchor)
     quilt = states[i]["quilt"][states[i]["current_player"]]
-    empty_0, empty_1 = ~(quilt[0] | word_0) & FULL_WORD, ~(quilt[1] | word_1) & FULL_WORD
-    return _joints(empty_0, _ROWS_0_TO_4) + _joints(empty_1, _ROWS_5_TO_8)
-
-
-@kernel
-def _joints(empty: np.uint64, rows: np.uint64) -> int:
-    beside = empty & (empty >> _U1) & _NOT_LAST_COLUMN
-    below = empty & (empty >> _ROW)
-    return popcount(beside & rows) + popcount(below & rows)
+    return count_joints(quilt[0] | word_0, quilt[1] | word_1)
