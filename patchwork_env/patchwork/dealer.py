@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env.patchwork import engine
+from patchwork_env._random import random_below
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
 from patchwork_env.patchwork.options import (
     check_circle,
     check_first_player,
+    check_keys,
     check_one_of,
     check_player,
     check_variant,
@@ -44,12 +45,7 @@ def check_set_up(options: Mapping[str, Any] | None, ignored: tuple[str, ...] = (
     Raises:
         ValueError: An option is unknown or its value not allowed.
     """
-    given = {} if options is None else dict(options)
-    for key in given:
-        if key not in RESET_OPTIONS + ignored:
-            raise ValueError(
-                f"unknown reset option {key!r}; allowed are {', '.join(map(repr, RESET_OPTIONS))}"
-            )
+    given = check_keys(options, RESET_OPTIONS, ignored)
     circle, first_player = given.get("circle"), given.get("first_player")
     return SetUp(
         None if circle is None else check_circle(circle),
@@ -119,6 +115,6 @@ class Seats:
             seats[games] = self._next[games]
             self._next[games] = 1 - self._next[games]
         elif self._rule == "random":
-            seats[games] = [engine.random_below(self._streams, game, NUM_PLAYERS) for game in games]
+            seats[games] = [random_below(self._streams, game, NUM_PLAYERS) for game in games]
         else:
             seats[games] = self._fixed

@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from patchwork_env._bits import lowest_bit, nth_bit, popcount, unpack_bits
 from patchwork_env._compile import kernel
+from patchwork_env._random import random_below as random_below
+from patchwork_env._random import start_streams as seed_streams  # noqa: F401
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -55,35 +57,9 @@ _U1 = _U(1)
 _SPLIT = _U(SECOND_WORD_ROW * QUILT_SIZE)  # bits of rows 0-1
 _FIRST_ROWS = _U((1 << (SECOND_WORD_ROW * QUILT_SIZE)) - 1)
 _LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
-_GOLDEN = _U(0x9E3779B97F4A7C15)
 
 LegalSet = npt.NDArray[np.uint64]
 """Shape ``(2, NUM_MAPS)``: per map the anchors in rows 0-1 (18 bits) and those in rows 2-8 (63 bits)."""
-
-
-# --- random numbers ---------------------------------------------------------------------------------------
-
-
-@kernel
-def _mix(word: np.uint64) -> np.uint64:
-    """The output function of SplitMix64 (Steele, Lea, Flood 2014)."""
-    word = (word ^ (word >> _U(30))) * _U(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> _U(27))) * _U(0x94D049BB133111EB)
-    return word ^ (word >> _U(31))
-
-
-@kernel
-def random_below(streams: npt.NDArray[np.uint64], i: int, bound: int) -> int:
-    """A random integer in ``0 ... bound - 1``, ``bound < 2**31``; its bias is below ``bound / 2**32``."""
-    streams[i] += _GOLDEN
-    return int(np.int64(((_mix(streams[i]) >> _U(32)) * _U(bound)) >> _U(32)))
-
-
-@kernel
-def seed_streams(streams: npt.NDArray[np.uint64], seed: np.uint64) -> None:
-    """Starts the stream of every game; stream ``i`` depends on ``seed`` and ``i`` alone."""
-    for i in range(len(streams)):
-        streams[i] = _mix(_mix(seed + _GOLDEN) + _U(i) * _GOLDEN)
 
 
 # --- set-up -----------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env import _options, _storage
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, notation, serialization
 from patchwork_env.patchwork.actions import NUM_ACTIONS, Move, decode, encode
 from patchwork_env.patchwork.components import (
@@ -20,7 +22,6 @@ from patchwork_env.patchwork.components import (
 )
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, write_observation
 from patchwork_env.patchwork.options import (
-    as_integer,
     check_circle,
     check_player,
     check_variant,
@@ -29,14 +30,12 @@ from patchwork_env.patchwork.options import (
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW
 
+__all__ = ["Game", "IllegalActionError", "check_action"]
+
 EMPTY = -1
 SPECIAL_PATCH = NUM_PATCHES
 UNKNOWN_PIECE = NUM_PATCHES + 1
 """What :meth:`Game.layout` says of a cell beside the index of a patch."""
-
-
-class IllegalActionError(ValueError):
-    """An action that the current player may not play."""
 
 
 class Game:
@@ -309,7 +308,7 @@ class Game:
         for action in self._history:
             words.append(notation.move_text(action, game.offered))
             engine.apply(game._state, 0, action)
-        return notation.game_text(self._set_up(), words)
+        return _storage.game_text(notation.FORMAT, self._set_up(), words)
 
     @classmethod
     def from_notation(cls, text: str) -> Game:
@@ -318,7 +317,7 @@ class Game:
         Raises:
             ValueError: The text is no game of Patchwork; names the first word that is wrong.
         """
-        set_up, words = notation.parse_game(text)
+        set_up, words = _storage.parse_game(notation.FORMAT, text, notation.SET_UPS)
         game = _set_up_game(set_up)
         for number, word in enumerate(words, 1):
             try:
@@ -384,19 +383,13 @@ def check_action(action: SupportsIndex) -> int:
     Raises:
         IllegalActionError: It is not an integer of ``0 ... NUM_ACTIONS - 1``.
     """
-    try:
-        index = as_integer(action, "an action")
-    except ValueError as error:
-        raise IllegalActionError(str(error)) from None
-    if not 0 <= index < NUM_ACTIONS:
-        raise IllegalActionError(f"action {index} does not exist; actions are 0 to {NUM_ACTIONS - 1}")
-    return index
+    return _options.check_action(action, NUM_ACTIONS)
 
 
 def _set_up_game(fields: dict[str, str]) -> Game:
     """A game from the set-up fields of the notation."""
     if "state" in fields:
-        return Game.from_bytes(notation.parse_hexadecimal(fields["state"]))
-    circle = [notation.parse_number(patch) for patch in fields["circle"].split(",")]
-    first = notation.parse_number(fields["first"])
+        return Game.from_bytes(_storage.parse_hexadecimal(fields["state"]))
+    circle = [_storage.parse_number(patch) for patch in fields["circle"].split(",")]
+    first = _storage.parse_number(fields["first"])
     return Game(circle=circle, first_player=first, special_patches=fields["variant"])

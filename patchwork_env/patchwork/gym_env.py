@@ -12,11 +12,12 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
 from patchwork_env.agents import Agent, as_agent
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, spaces
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.dealer import Dealer, Seats, check_set_up
 from patchwork_env.patchwork.display import FRAMES_PER_SECOND, RENDER_MODES, Display
-from patchwork_env.patchwork.game import Game, IllegalActionError, check_action
+from patchwork_env.patchwork.game import Game, check_action
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, as_dict
 from patchwork_env.patchwork.options import check_one_of, check_seed
 from patchwork_env.patchwork.state import empty_states

@@ -12,11 +12,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from patchwork_env.agents import Agent, as_agent
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, spaces, turns
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.dealer import AS_USUAL, Dealer, Seats, SetUp, check_set_up
-from patchwork_env.patchwork.game import Game, IllegalActionError
+from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.gym_env import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,

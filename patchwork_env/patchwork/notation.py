@@ -19,6 +19,8 @@ from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL, buy_action, 
 from patchwork_env.patchwork.components import QUILT_SIZE
 
 FORMAT = "patchwork/1"
+SET_UPS = ({"variant", "first", "circle"}, {"state"})
+"""The fields of a game's first line."""
 _COLUMNS = "abcdefghi"
 _BUY = re.compile(r"([0-9]+)/([0-7])@([a-i])([1-9])")
 _SPECIAL = re.compile(r"\*([a-i])([1-9])")
@@ -58,50 +60,3 @@ def _cell_text(row: int, column: int) -> str:
 
 def _parse_cell(column: str, row: str) -> tuple[int, int]:
     return int(row) - 1, _COLUMNS.index(column)
-
-
-def game_text(set_up: dict[str, str], words: Sequence[str]) -> str:
-    """A game from the fields of its set-up (variant, first and circle, or just state) and its moves."""
-    fields = [f"{name}={value}" for name, value in set_up.items()]
-    return " ".join([FORMAT, *fields]) + "\n" + " ".join(words) + "\n"
-
-
-def parse_game(text: str) -> tuple[dict[str, str], list[str]]:
-    """The fields of a game's set-up and its words, the inverse of :func:`game_text`.
-
-    Raises:
-        ValueError: The set-up is not complete, or has anything else in it.
-    """
-    first_line, _, moves = text.strip().partition("\n")
-    name, *fields = first_line.split() or [""]
-    if name != FORMAT:
-        raise ValueError(f"the notation of a game starts with {FORMAT!r}, not with {name[:40]!r}")
-    set_up = dict(field.partition("=")[::2] for field in fields)
-    if len(set_up) < len(fields) or set(set_up) not in ({"variant", "first", "circle"}, {"state"}):
-        raise ValueError(
-            f"the set-up has the fields {fields}; it needs variant, first, circle, or just state"
-        )
-    return set_up, moves.split()
-
-
-def parse_number(text: str) -> int:
-    """A whole number of decimal digits.
-
-    Raises:
-        ValueError: It is something else.
-    """
-    if not re.fullmatch("[0-9]+", text):
-        raise ValueError(f"{text!r} in the set-up is not a number")
-    return int(text)
-
-
-def parse_hexadecimal(text: str) -> bytes:
-    """The bytes of a stored state.
-
-    Raises:
-        ValueError: They are not written as pairs of hexadecimal digits.
-    """
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise ValueError(f"the state {text[:40]!r} of the set-up is not hexadecimal") from None

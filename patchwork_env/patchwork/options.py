@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import operator
-import secrets
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from patchwork_env.patchwork import engine
+from patchwork_env._options import (
+    as_integer,
+    check_at_least_one,
+    check_keys,
+    check_one_of,
+    check_seed,
+    seed_streams,
+)
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS, START_PATCH, VARIANTS
 from patchwork_env.patchwork.state import NOBODY
 
-_NUM_SEEDS = 2**64
-
-
-def as_integer(value: Any, what: str) -> int:
-    """``value`` as an int if it is a whole number of any integer type, bool excepted."""
-    if not isinstance(value, bool | np.bool_):
-        try:
-            return operator.index(value)
-        except TypeError:
-            pass
-    raise ValueError(f"{what} must be an integer, not {value!r} of type {type(value).__name__}")
-
-
-def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
-    """``value`` if it is among ``allowed`` and of the same type."""
-    allowed = tuple(allowed)
-    if not any(value == option and isinstance(value, type(option)) for option in allowed):
-        raise ValueError(f"{what} is {value!r}; allowed are {', '.join(map(repr, allowed))}")
-    return value
-
-
-def check_at_least_one(number: Any, what: str) -> int:
-    """A number of things, at least 1."""
-    value = as_integer(number, what)
-    if value < 1:
-        raise ValueError(f"{what} is {value}; it must be at least 1")
-    return value
+__all__ = [
+    "as_integer",
+    "check_at_least_one",
+    "check_circle",
+    "check_first_player",
+    "check_keys",
+    "check_one_of",
+    "check_player",
+    "check_seed",
+    "check_variant",
+    "seed_streams",
+]
 
 
 def check_player(player: Any, what: str = "player") -> int:
@@ -84,20 +71,3 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
             f"the circle ends in patch {patches[-1]}; it must end in patch {START_PATCH}, the 1x2 patch"
         )
     return patches
-
-
-def check_seed(seed: Any) -> int:
-    """A seed ``0 ... 2**64 - 1``; a fresh random one for None."""
-    if seed is None:
-        return secrets.randbits(64)
-    number = as_integer(seed, "seed")
-    if not 0 <= number < _NUM_SEEDS:
-        raise ValueError(f"seed is {number}; allowed are 0 to 2**64 - 1")
-    return number
-
-
-def seed_streams(seed: Any, n: int = 1) -> npt.NDArray[np.uint64]:
-    """``n`` random streams for the engine; stream ``i`` depends on ``seed`` and ``i`` alone."""
-    streams = np.empty(n, np.uint64)
-    engine.seed_streams(streams, np.uint64(check_seed(seed)))
-    return streams

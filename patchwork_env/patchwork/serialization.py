@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import numpy as np
 
+from patchwork_env._storage import ByteFormat
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
@@ -20,20 +20,15 @@ from patchwork_env.patchwork.components import (
 from patchwork_env.patchwork.state import NOBODY, STATE, States
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SPECIALS_UP_TO, WORD_ROWS
 
-MAGIC = b"PTCH"
-VERSION = 1
-_HEADER = MAGIC + bytes([VERSION])
-_CHECKSUM_SIZE = 4
-NUM_BYTES = len(_HEADER) + STATE.itemsize + _CHECKSUM_SIZE
+FORMAT = ByteFormat("Patchwork", magic=b"PTCH", version=1, dtype=STATE)
 
 _WORD_BITS = WORD_ROWS * QUILT_SIZE
 _SECOND_WORD_SHIFT = SECOND_WORD_ROW * QUILT_SIZE
 
 
 def to_bytes(states: States) -> bytes:
-    """The first record of ``states`` as ``NUM_BYTES`` bytes: magic, version, record, CRC-32."""
-    body = _HEADER + states[:1].tobytes()
-    return body + zlib.crc32(body).to_bytes(_CHECKSUM_SIZE, "little")
+    """The first record of ``states`` as bytes: magic, version, record, CRC-32."""
+    return FORMAT.pack(states)
 
 
 def from_bytes(data: bytes) -> States:
@@ -42,18 +37,7 @@ def from_bytes(data: bytes) -> States:
     Raises:
         ValueError: The bytes are foreign, of another version, damaged, or no game reaches such a state.
     """
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise ValueError(f"a state is stored as bytes, not as {type(data).__name__}")
-    data = bytes(data)
-    if data[: len(MAGIC)] != MAGIC:
-        raise ValueError(f"not a Patchwork state: the bytes start with {data[:4]!r} instead of {MAGIC!r}")
-    if data[len(MAGIC) : len(_HEADER)] != _HEADER[len(MAGIC) :]:
-        raise ValueError(f"a state of version {list(data[4:5])}; this library reads version {VERSION}")
-    if len(data) != NUM_BYTES:
-        raise ValueError(f"a state has {NUM_BYTES} bytes, these are {len(data)}: truncated or foreign")
-    if zlib.crc32(data[:-_CHECKSUM_SIZE]).to_bytes(_CHECKSUM_SIZE, "little") != data[-_CHECKSUM_SIZE:]:
-        raise ValueError("the checksum of the state does not match: the bytes are damaged")
-    states = np.frombuffer(data, STATE, 1, len(_HEADER)).copy()
+    states = FORMAT.unpack(data)
     problem = find_contradiction(states)
     if problem:
         raise ValueError(f"no game of Patchwork reaches this state: {problem}")

@@ -20,11 +20,12 @@ from patchwork_env._team import (
     usable_cores,
     wait_for_members,
 )
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
 from patchwork_env.patchwork.engine import describe_games, first_illegal, play_games
-from patchwork_env.patchwork.game import Game, IllegalActionError
+from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, write_observations
 from patchwork_env.patchwork.options import (
     check_at_least_one,

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from patchwork_env._random import start_streams
 from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
@@ -130,7 +131,7 @@ def test_random_actions_are_uniformly_random() -> None:
     states = np.repeat(game.state, NUM_GAMES)
     streams, counts = np.empty(NUM_GAMES, np.uint64), np.empty(NUM_GAMES, np.int16)
     actions = np.empty(NUM_GAMES, np.int64)
-    engine.seed_streams(streams, np.uint64(2))
+    start_streams(streams, np.uint64(2))
     engine.describe_games(states, streams, counts, np.empty((0, NUM_ACTIONS), np.int8), actions)
     drawn, number = np.unique(actions, return_counts=True)
     assert drawn.tolist() == game.legal_actions().tolist()

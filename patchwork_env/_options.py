@@ -1,0 +1,93 @@
+"""Checks of what users pass in, for both games: each names the offending value and what is allowed."""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from patchwork_env import _random
+from patchwork_env._random import Streams
+from patchwork_env.errors import IllegalActionError
+
+_NUM_SEEDS = 2**64
+
+
+def as_integer(value: Any, what: str) -> int:
+    """``value`` as an int if it is a whole number of any integer type, bool excepted."""
+    if not isinstance(value, bool | np.bool_):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise ValueError(f"{what} must be an integer, not {value!r} of type {type(value).__name__}")
+
+
+def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
+    """``value`` if it is among ``allowed`` and of the same type."""
+    allowed = tuple(allowed)
+    if not any(value == option and isinstance(value, type(option)) for option in allowed):
+        raise ValueError(f"{what} is {value!r}; allowed are {', '.join(map(repr, allowed))}")
+    return value
+
+
+def check_at_least_one(number: Any, what: str) -> int:
+    """A number of things, at least 1."""
+    value = as_integer(number, what)
+    if value < 1:
+        raise ValueError(f"{what} is {value}; it must be at least 1")
+    return value
+
+
+def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
+    """An integer of ``lowest ... highest``."""
+    value = as_integer(number, what)
+    if not lowest <= value <= highest:
+        raise ValueError(f"{what} is {value}; allowed are {lowest} to {highest}")
+    return value
+
+
+def check_action(action: Any, num_actions: int) -> int:
+    """``action`` as an int.
+
+    Raises:
+        IllegalActionError: It is not an integer of ``0 ... num_actions - 1``.
+    """
+    try:
+        index = as_integer(action, "an action")
+    except ValueError as error:
+        raise IllegalActionError(str(error)) from None
+    if not 0 <= index < num_actions:
+        raise IllegalActionError(f"action {index} does not exist; actions are 0 to {num_actions - 1}")
+    return index
+
+
+def check_keys(
+    options: Mapping[str, Any] | None, known: tuple[str, ...], ignored: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The ``options`` of a ``reset`` as a dictionary; each key must be ``known`` or ``ignored``."""
+    given = {} if options is None else dict(options)
+    for key in given:
+        if key not in known + ignored:
+            raise ValueError(f"unknown reset option {key!r}; allowed are {', '.join(map(repr, known))}")
+    return given
+
+
+def check_seed(seed: Any) -> int:
+    """A seed ``0 ... 2**64 - 1``; a fresh random one for None."""
+    if seed is None:
+        return secrets.randbits(64)
+    number = as_integer(seed, "seed")
+    if not 0 <= number < _NUM_SEEDS:
+        raise ValueError(f"seed is {number}; allowed are 0 to 2**64 - 1")
+    return number
+
+
+def seed_streams(seed: Any, n: int = 1) -> Streams:
+    """``n`` random streams for the engines; stream ``i`` depends on ``seed`` and ``i`` alone."""
+    streams = np.empty(n, np.uint64)
+    _random.start_streams(streams, np.uint64(check_seed(seed)))
+    return streams
