@@ -152,6 +152,27 @@ class AlphaZero(_Section):
     evaluation_simulations: NonNegativeInt = 64
 
 
+class Td(_Section):
+    """Temporal-difference learning of a compiled value by greedy self-play (Tesauro 1995).
+
+    An iteration plays ``games`` games and then takes ``updates`` steps on minibatches from the last
+    ``window`` iterations. Targets are lambda-returns, with ``trace`` as lambda. With probability
+    ``exploration`` an action is not the best, but drawn from the softmax of what all are worth divided by
+    ``temperature``.
+    """
+
+    games: Positive = 512
+    exploration: Schedule = Schedule(start=0.1, end=0.02)
+    temperature: Rate = 0.1
+    trace: Fraction = 0.8
+    window: Positive = 4
+    updates: Positive = 64
+    minibatch_size: Positive = 1024
+    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
+    margin_coefficient: NonNegative = 1.0
+    max_gradient_norm: Rate = 1.0
+
+
 class Reward(_Section):
     """What the end of a game is worth to a player.
 
@@ -198,7 +219,7 @@ class RunConfig(_Section):
 
     description: str = ""
     game: Literal["patchwork"] = "patchwork"
-    algorithm: Literal["ppo", "maskable_ppo", "alphazero"] = "ppo"
+    algorithm: Literal["ppo", "maskable_ppo", "alphazero", "td"] = "ppo"
     special_patches: Variant = "revised"
     seed: Seed = 0
     total_steps: Positive = 1_000_000
@@ -210,6 +231,7 @@ class RunConfig(_Section):
     ppo: Ppo = Ppo()
     maskable_ppo: MaskablePpo = MaskablePpo()
     alphazero: AlphaZero = AlphaZero()
+    td: Td = Td()
     reward: Reward = Reward()
     league: League = League()
     evaluation: Evaluation = Evaluation()

@@ -136,6 +136,10 @@ def make_trainer(config: RunConfig) -> Trainer:
         from training.alphazero.trainer import AlphaZeroTrainer
 
         return AlphaZeroTrainer(config)
+    if config.algorithm == "td":
+        from training.td.trainer import TdTrainer
+
+        return TdTrainer(config)
     if config.algorithm == "maskable_ppo":
         from training.maskable_ppo.trainer import MaskablePpoTrainer
 

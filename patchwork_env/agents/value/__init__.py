@@ -1,0 +1,1 @@
+"""A learned value of positions, compiled, and the agents that play by it."""

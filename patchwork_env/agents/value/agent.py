@@ -1,0 +1,43 @@
+"""An agent that plays the action whose successor has the best value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.agents.value.choice import Payoffs, best_action
+from patchwork_env.agents.value.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.value.network import Weights
+from patchwork_env.patchwork.state import States
+
+
+class ValueAgent(BatchAgent):
+    """Plays the action of most utility, without looking further ahead.
+
+    Args:
+        weights: Of the value; what happens to them later changes how the agent plays.
+        payoffs: What the agent is after.
+        name: What tables and messages call the agent.
+    """
+
+    def __init__(self, weights: Weights, payoffs: Payoffs, name: str = "value") -> None:
+        self.name = name
+        self._weights, self._payoffs = weights, payoffs
+        self._expansion = new_expansion()
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`."""
+        check_running(states)
+        actions = np.empty(len(states), np.int64)
+        _choose(states, self._weights, self._payoffs, self._expansion, actions)
+        return actions
+
+
+@kernel
+def _choose(
+    states: States, weights: Weights, payoffs: Payoffs, expansion: Expansion, actions: Actions
+) -> None:
+    for i in range(len(states)):
+        count = expand(states, i, weights, expansion)
+        actions[i] = expansion.actions[best_action(expansion, count, payoffs)]

@@ -1,0 +1,60 @@
+"""Choosing among evaluated actions."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents.value.expansion import Expansion
+from patchwork_env.patchwork.engine import random_below
+
+
+class Payoffs(NamedTuple):
+    """What a player is after: ``outcome`` for a win or minus it for a loss, and ``margin`` for each point."""
+
+    outcome: float
+    margin: float
+
+
+@kernel(inline=True)
+def utility(payoffs: Payoffs, margin: float, win: float) -> float:
+    """What an expected margin, in points, and a probability to win are worth together."""
+    return payoffs.outcome * (2 * win - 1) + payoffs.margin * margin
+
+
+@kernel
+def best_action(expansion: Expansion, count: int, payoffs: Payoffs) -> int:
+    """Index of the action of most utility among the first ``count``; the first of them on equal terms."""
+    best, most = 0, -math.inf
+    for k in range(count):
+        worth = utility(payoffs, expansion.margins[k], expansion.wins[k])
+        if worth > most:
+            best, most = k, worth
+    return best
+
+
+@kernel
+def draw_action(
+    expansion: Expansion,
+    count: int,
+    payoffs: Payoffs,
+    temperature: float,
+    streams: npt.NDArray[np.uint64],
+    i: int,
+) -> int:
+    """Index of an action drawn with probabilities in proportion to ``exp(utility / temperature)``."""
+    best = best_action(expansion, count, payoffs)
+    most = utility(payoffs, expansion.margins[best], expansion.wins[best])
+    total = 0.0
+    for k in range(count):
+        total += math.exp((utility(payoffs, expansion.margins[k], expansion.wins[k]) - most) / temperature)
+    rest = total * random_below(streams, i, 1 << 30) / (1 << 30)
+    for k in range(count):
+        rest -= math.exp((utility(payoffs, expansion.margins[k], expansion.wins[k]) - most) / temperature)
+        if rest < 0:
+            return k
+    return best

@@ -1,0 +1,191 @@
+"""What a position shows beside the patterns of its quilts, as rows of one table.
+
+Everything is seen by the player to move. Each feature has a range of rows of its own, of which one is
+chosen; numbers beyond a range count as its last. Nothing here depends on where patches lie on a quilt, except
+the rows of :func:`list_square_rows`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from patchwork_env._bits import popcount
+from patchwork_env._compile import kernel
+from patchwork_env.agents.value.vectors import Rows
+from patchwork_env.patchwork.components import (
+    BONUS_POINTS,
+    BONUS_SQUARE,
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    NUM_PATCHES,
+    PENALTY_PER_EMPTY_CELL,
+    QUILT_SIZE,
+    VARIANTS,
+)
+from patchwork_env.patchwork.engine import empty_cells
+from patchwork_env.patchwork.state import NOBODY, States
+from patchwork_env.patchwork.tables import (
+    INCOMES_UP_TO,
+    PRICES,
+    SECOND_WORD_ROW,
+    SPECIALS_UP_TO,
+    SQUARES,
+    WORD_ROWS,
+)
+
+_SPACES = LAST_SPACE + 1
+_BUTTONS, _INCOMES, _PROJECTED = 100, 40, 200
+_AHEAD = 8
+"""Patches from the neutral token on whose places count."""
+_BEHIND, _LEADS = 10, 64
+"""Spaces by which the player to move can be behind or, with a special patch to place, before the other."""
+_MARGINS = 100
+_SQUARE_CELLS = BONUS_SQUARE**2
+
+# The first row of each feature; those with two entries have a range for each player.
+_POSITION = 0
+_MONEY = _POSITION + 2 * _SPACES
+_INCOME = _MONEY + 2 * _BUTTONS
+_EMPTY = _INCOME + 2 * _INCOMES
+_PROJECTION = _EMPTY + 2 * (NUM_CELLS + 1)
+_TO_SPECIAL = _PROJECTION + 2 * _PROJECTED
+_SPECIALS_LEFT = _TO_SPECIAL + 2 * (_SPACES + 1)
+_LEAD = _SPECIALS_LEFT + len(VARIANTS) * 6
+_NEXT = _LEAD + _LEADS
+_OFFERED = _NEXT + _AHEAD * (NUM_PATCHES + 1)
+_LEFT = _OFFERED + NUM_OFFERED * (NUM_PATCHES + 1) * 4
+_NUM_LEFT = _LEFT + NUM_PATCHES
+_PENDING = _NUM_LEFT + NUM_PATCHES + 1
+_FINISHER = _PENDING + 2
+_BONUS = _FINISHER + 3
+_MISSING = _BONUS + 3
+_MARGIN = _MISSING + 2 * (_SQUARE_CELLS + 1)
+NUM_ROWS = _MARGIN + 2 * _MARGINS + 1
+"""Rows of the table."""
+MAX_GAME_ROWS = 2 * 6 + 2 + _AHEAD + NUM_OFFERED + NUM_PATCHES + 3
+"""The most rows that :func:`list_game_rows` lists."""
+MAX_SQUARE_ROWS = 4
+"""The most rows that :func:`list_square_rows` lists."""
+
+# Word 1 of a quilt repeats the rows of word 0 but the first two.
+_BELOW_WORD_0 = np.uint64((WORD_ROWS - SECOND_WORD_ROW) * QUILT_SIZE)
+
+
+@kernel(inline=True)
+def signed(field: Any) -> int:
+    """A field of a record as a signed integer; Numba makes floats of unsigned and signed ones together."""
+    return int(np.int64(field))
+
+
+@kernel
+def list_game_rows(states: States, i: int, rows: Rows) -> int:
+    """Lists the rows of times, buttons, patches and marks of a game that goes on; returns their number."""
+    mover = signed(states[i]["current_player"])
+    variant = signed(states[i]["variant"])
+    position = states[i]["position"]
+    furthest = max(position[0], position[1])
+    count = 0
+    for role in range(2):
+        player = mover if role == 0 else 1 - mover
+        space, buttons = signed(position[player]), signed(states[i]["buttons"][player])
+        rows[count] = _POSITION + role * _SPACES + space
+        rows[count + 1] = _MONEY + role * _BUTTONS + _clip(buttons, _BUTTONS)
+        rows[count + 2] = _INCOME + role * _INCOMES + _clip(signed(states[i]["income"][player]), _INCOMES)
+        rows[count + 3] = _EMPTY + role * (NUM_CELLS + 1) + empty_cells(states, i, player)
+        projected = _projected_buttons(states, i, player)
+        rows[count + 4] = _PROJECTION + role * _PROJECTED + _clip(projected, _PROJECTED)
+        to_special = _spaces_to_special(variant, furthest, space)
+        rows[count + 5] = _TO_SPECIAL + role * (_SPACES + 1) + to_special
+        count += 6
+    specials_left = signed(SPECIALS_UP_TO[variant, LAST_SPACE]) - signed(SPECIALS_UP_TO[variant, furthest])
+    lead = signed(position[1 - mover]) - signed(position[mover])
+    rows[count] = _SPECIALS_LEFT + variant * 6 + specials_left
+    rows[count + 1] = _LEAD + _clip(lead + _BEHIND, _LEADS)
+    rows[count + 2] = _PENDING + signed(states[i]["pending_special"])
+    rows[count + 3] = _FINISHER + _relative(signed(states[i]["first_finisher"]), mover)
+    return _list_circle(states, i, mover, rows, count + 4)
+
+
+@kernel
+def _clip(number: int, length: int) -> int:
+    return min(max(number, 0), length - 1)
+
+
+@kernel(inline=True)
+def _relative(player: int, mover: int) -> int:
+    """0 for the player to move, 1 for the other, NOBODY for nobody."""
+    return NOBODY if player == NOBODY else int(player != mover)
+
+
+@kernel(inline=True)
+def _projected_buttons(states: States, i: int, player: int) -> int:
+    """Buttons at the end if the player bought nothing more and moved no further than to get all incomes."""
+    space = states[i]["position"][player]
+    marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[space])
+    return signed(states[i]["buttons"][player]) + marks * signed(states[i]["income"][player])
+
+
+@kernel
+def _spaces_to_special(variant: int, furthest: int, space: int) -> int:
+    """Spaces from ``space`` to the next special patch that nobody has taken; ``_SPACES`` if there is none."""
+    for target in range(furthest + 1, _SPACES):
+        if SPECIALS_UP_TO[variant, target] > SPECIALS_UP_TO[variant, furthest]:
+            return target - space
+    return _SPACES
+
+
+@kernel
+def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> int:
+    left = signed(states[i]["num_patches"])
+    circle, buttons = states[i]["circle"], states[i]["buttons"]
+    rows[count] = _NUM_LEFT + left
+    count += 1
+    for k in range(_AHEAD):
+        patch = signed(circle[k]) if k < left else NUM_PATCHES
+        rows[count] = _NEXT + k * (NUM_PATCHES + 1) + patch
+        count += 1
+        if k < NUM_OFFERED:
+            can_pay = 0
+            if patch < NUM_PATCHES:
+                can_pay = 2 * (buttons[mover] >= PRICES[patch]) + (buttons[1 - mover] >= PRICES[patch])
+            rows[count] = _OFFERED + (k * (NUM_PATCHES + 1) + patch) * 4 + can_pay
+            count += 1
+    for k in range(left):
+        rows[count] = _LEFT + signed(circle[k])
+        count += 1
+    return count
+
+
+@kernel(inline=True)
+def list_square_rows(states: States, i: int, rows: Rows) -> int:
+    """Lists the rows of the 7x7 squares, the bonus tile and the projected margin; returns their number."""
+    mover = signed(states[i]["current_player"])
+    owner = _relative(signed(states[i]["bonus_owner"]), mover)
+    rows[0] = _BONUS + owner
+    margin = BONUS_POINTS * (int(owner == 0) - int(owner == 1))
+    for role in range(2):
+        player = mover if role == 0 else 1 - mover
+        penalty = PENALTY_PER_EMPTY_CELL * empty_cells(states, i, player)
+        margin += (1 - 2 * role) * (_projected_buttons(states, i, player) - penalty)
+    rows[1] = _MARGIN + min(max(margin, -_MARGINS), _MARGINS) + _MARGINS
+    if owner != NOBODY:
+        return 2
+    for role in range(2):
+        player = mover if role == 0 else 1 - mover
+        rows[2 + role] = _MISSING + role * (_SQUARE_CELLS + 1) + _missing_cells(states, i, player)
+    return 4
+
+
+@kernel(inline=True)
+def _missing_cells(states: States, i: int, player: int) -> int:
+    """Empty cells of the player's fullest 7x7 square."""
+    word_0, word_1 = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
+    most = 0
+    for k in range(len(SQUARES)):
+        covered = popcount(word_0 & SQUARES[k, 0])
+        covered += popcount((word_1 & SQUARES[k, 1]) >> _BELOW_WORD_0)
+        most = max(most, covered)
+    return _SQUARE_CELLS - most

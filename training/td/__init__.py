@@ -1,0 +1,1 @@
+"""Temporal-difference learning of a compiled value by greedy self-play."""

@@ -1,0 +1,118 @@
+"""The network of a compiled value as a PyTorch module, which learns in place: both share their memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import relu
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents.value import features, patterns
+from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.value.vectors import Floats, Rows
+from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.state import States
+
+_MOST_FEATURES = features.MAX_GAME_ROWS + features.MAX_SQUARE_ROWS
+Counts = npt.NDArray[np.int64]
+
+
+class ValueModule(nn.Module):
+    """The forward pass of :mod:`patchwork_env.agents.value.network`, with gradients.
+
+    Args:
+        weights: Changed in place by learning.
+    """
+
+    quilt_bias: Tensor
+    game_bias: Tensor
+    own: Tensor
+    others: Tensor
+    bias_2: Tensor
+    weights_2: Tensor
+    bias_3: Tensor
+    weights_3: Tensor
+
+    def __init__(self, weights: Weights) -> None:
+        super().__init__()
+        for name, array in weights._asdict().items():
+            self.register_parameter(name, nn.Parameter(torch.from_numpy(array)))
+
+    def forward(self, states: States) -> tuple[Tensor, Tensor]:
+        """Margins in units of ``MARGIN_SCALE`` points and logits of winning, both ``(n,)``.
+
+        Args:
+            states: ``(n,)`` games that go on; values are of their players to move.
+        """
+        quilt_rows, game_rows, counts = rows_of(states)
+        windows = np.full(NUM_PLAYERS * len(states), patterns.NUM_WINDOWS)
+        quilts = relu(self.quilt_bias + _SumOfRows.apply(self.patterns, quilt_rows, windows))
+        own, other = quilts.view(len(states), NUM_PLAYERS, -1).unbind(1)
+        game = self.game_bias + _SumOfRows.apply(self.features, game_rows, counts)
+        hidden = relu(game + own @ self.own + other @ self.others)
+        hidden_2 = relu(self.bias_2 + hidden @ self.weights_2)
+        margins, wins = (self.bias_3 + hidden_2 @ self.weights_3).unbind(1)
+        return margins, wins
+
+
+class _SumOfRows(torch.autograd.Function):
+    """Sums of the listed rows of a table."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, rows: Rows, counts: Counts) -> Tensor:
+        ctx.rows, ctx.counts, ctx.shape = rows, counts, table.shape
+        sums = np.zeros((len(rows), table.shape[1]), np.float32)
+        _gather(table.detach().numpy(), rows, counts, sums)
+        return torch.from_numpy(sums)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        table = np.zeros(ctx.shape, np.float32)
+        _scatter(gradients[0].contiguous().numpy(), ctx.rows, ctx.counts, table)
+        return torch.from_numpy(table), None, None
+
+
+@kernel
+def _gather(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+    for i in range(len(rows)):
+        for k in range(counts[i]):
+            row = rows[i, k]
+            for column in range(table.shape[1]):
+                sums[i, column] += table[row, column]
+
+
+@kernel
+def _scatter(sums: Floats, rows: Rows, counts: Counts, table: Floats) -> None:
+    for i in range(len(rows)):
+        for k in range(counts[i]):
+            row = rows[i, k]
+            for column in range(table.shape[1]):
+                table[row, column] += sums[i, column]
+
+
+def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
+    """What the network looks up: pattern rows ``(2n, NUM_WINDOWS)``, feature rows, and how many are used."""
+    n = len(states)
+    quilt_rows = np.empty((NUM_PLAYERS * n, patterns.NUM_WINDOWS), np.int32)
+    game_rows = np.empty((n, _MOST_FEATURES), np.int32)
+    counts = np.empty(n, np.int64)
+    _write_rows(states, quilt_rows, game_rows, counts)
+    return quilt_rows, game_rows, counts
+
+
+@kernel
+def _write_rows(states: States, quilt_rows: Rows, game_rows: Rows, counts: Counts) -> None:
+    bands = np.empty(patterns.NUM_BANDS, np.uint64)
+    for i in range(len(states)):
+        mover = features.signed(states[i]["current_player"])
+        quilt = states[i]["quilt"]
+        for role in range(NUM_PLAYERS):
+            player = mover if role == 0 else 1 - mover
+            patterns.write_bands(quilt[player, 0], quilt[player, 1], bands)
+            patterns.list_rows(bands, quilt_rows[NUM_PLAYERS * i + role])
+        counts[i] = features.list_game_rows(states, i, game_rows[i])
+        counts[i] += features.list_square_rows(states, i, game_rows[i, counts[i] :])

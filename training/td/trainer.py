@@ -1,0 +1,106 @@
+"""A run of temporal-difference learning: greedy self-play, then learning from the last games."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+
+from patchwork_env.agents import Agent
+from patchwork_env.agents.value.agent import ValueAgent
+from patchwork_env.agents.value.choice import Payoffs
+from patchwork_env.agents.value.files import write_value
+from patchwork_env.agents.value.network import new_weights
+from patchwork_env.patchwork.state import empty_states
+from training.config import RunConfig
+from training.crew import Crew
+from training.td.learner import TdLearner
+from training.td.self_play import Positions, SelfPlay
+from training.tensors import (
+    arrays_of_tensors,
+    names_of_parameters,
+    prefixed,
+    restore_optimizer,
+    tensors_of_arrays,
+    tensors_of_optimizer,
+    with_prefix,
+)
+from training.trainer import Trainer, TrainerState
+
+_EMPTY = Positions(empty_states(0), np.empty(0, np.float32), np.empty(0, np.float32))
+
+
+class TdTrainer(Trainer):
+    """Trains a compiled value by self-play.
+
+    Attributes:
+        weights: The value that learns.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        super().__init__(config)
+        self.weights = new_weights(config.seed)
+        crew = Crew(config.threads)
+        self.self_play = SelfPlay(config.td, config.reward, config.special_patches, crew)
+        self.learner = TdLearner(self.weights, config.td, crew)
+        self.window: deque[Positions] = deque(maxlen=config.td.window)
+        self.random = np.random.default_rng(config.seed)
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Turns of the games of the last iteration."""
+        return len(self.window[-1].states)
+
+    def _iterate(self) -> dict[str, float]:
+        """Some games, and the learning from the window."""
+        began = time.perf_counter()
+        positions, statistics = self.self_play.play(self.weights, self.progress, self.random)
+        self.window.append(positions)
+        played = time.perf_counter()
+        joined = Positions(*(np.concatenate(arrays) for arrays in zip(*self.window, strict=True)))
+        losses = self.learner.update(joined, self.progress, self.random)
+        learned = time.perf_counter()
+        return (
+            {f"games/{name}": value for name, value in statistics.items()}
+            | {f"losses/{name}": value for name, value in losses.items()}
+            | {
+                "time/share_of_time_collecting": (played - began) / (learned - began),
+                "time/games_per_second": self.config.td.games / (learned - began),
+            }
+        )
+
+    def agent(self) -> Agent:
+        """Plays the best action by the present value, without looking further."""
+        reward = self.config.reward
+        payoffs = Payoffs(reward.outcome, reward.margin / reward.margin_scale)
+        return ValueAgent(self.weights, payoffs, f"step {self.steps}")
+
+    def write_policy(self, folder: Path) -> None:
+        """See :meth:`Trainer.write_policy`."""
+        write_value(folder, self.weights, self.policy_info())
+
+    def state(self) -> TrainerState:
+        """See :meth:`Trainer.state`."""
+        module, optimizer = self.learner.module, self.learner.optimizer
+        tensors = prefixed("network", module.state_dict()) | prefixed(
+            "optimizer", tensors_of_optimizer(optimizer, names_of_parameters(module))
+        )
+        for number, positions in enumerate(self.window):
+            tensors |= prefixed(f"positions.{number}", tensors_of_arrays(positions._asdict()))
+        values = {"random": self.random.bit_generator.state, "positions": len(self.window)}
+        return TrainerState(values, tensors)
+
+    def restore(self, state: TrainerState) -> None:
+        """See :meth:`Trainer.restore`."""
+        values, tensors = state
+        module = self.learner.module
+        module.load_state_dict(with_prefix("network", tensors))
+        optimizer = with_prefix("optimizer", tensors)
+        restore_optimizer(self.learner.optimizer, names_of_parameters(module), optimizer)
+        self.window.clear()
+        for number in range(values["positions"]):
+            arrays = arrays_of_tensors(with_prefix(f"positions.{number}", tensors), _EMPTY._asdict())
+            self.window.append(Positions(**arrays))
+        self.random.bit_generator.state = values["random"]
