@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import SupportsIndex
+from types import ModuleType
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import _options, _storage
+from patchwork_env._game import BaseGame
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, notation, serialization
 from patchwork_env.patchwork.actions import NUM_ACTIONS, Move, decode, encode
@@ -27,7 +29,7 @@ from patchwork_env.patchwork.options import (
     check_variant,
     seed_streams,
 )
-from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.state import NOBODY, empty_states
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW
 
 __all__ = ["Game", "IllegalActionError", "check_action"]
@@ -38,7 +40,7 @@ UNKNOWN_PIECE = NUM_PATCHES + 1
 """What :meth:`Game.layout` says of a cell beside the index of a patch."""
 
 
-class Game:
+class Game(BaseGame):
     """A game of Patchwork, fully determined by the circle of patches and by who starts.
 
     >>> game = Game(seed=7)
@@ -57,7 +59,14 @@ class Game:
         ValueError: An argument is not of these.
     """
 
-    __slots__ = ("_history", "_origin", "_state")
+    __slots__ = ()
+
+    _engine: ClassVar[ModuleType] = engine
+    _serialization: ClassVar[ModuleType] = serialization
+    _num_actions = NUM_ACTIONS
+    _legal_shape = (2, engine.NUM_MAPS)
+    _format = notation.FORMAT
+    _set_ups = notation.SET_UPS
 
     def __init__(
         self,
@@ -76,28 +85,9 @@ class Game:
         else:
             self._state["circle"][0, :NUM_PATCHES] = check_circle(circle)
         self._origin = self._state.copy()
-        self._history: list[int] = []
-
-    @classmethod
-    def from_state(cls, states: States, i: int = 0) -> Game:
-        """A game that goes on from a copy of record ``i`` of a batch."""
-        game = cls.__new__(cls)
-        game._state = states[i : i + 1].copy()
-        game._origin = game._state.copy()
-        game._history = []
-        return game
+        self._history = []
 
     # --- what is on the table -----------------------------------------------------------------------------
-
-    @property
-    def state(self) -> States:
-        """The state record, shape ``(1,)``; for compiled code, which must leave it as it is."""
-        return self._state
-
-    @property
-    def current_player(self) -> int:
-        """Who is to move: 0 or 1."""
-        return int(self._state[0]["current_player"])
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -176,21 +166,6 @@ class Game:
 
     # --- playing ------------------------------------------------------------------------------------------
 
-    def legal_actions(self) -> npt.NDArray[np.int16]:
-        """Legal actions, int16, ascending; empty when the game is over."""
-        anchors = np.empty((2, engine.NUM_MAPS), np.uint64)
-        count = engine.legal(self._state, 0, anchors)
-        actions = np.empty(count, np.int16)
-        if count:
-            engine.write_actions(anchors, actions)
-        return actions
-
-    def action_mask(self) -> npt.NDArray[np.int8]:
-        """1 for the legal actions, int8, shape ``(2026,)``; all zeros when the game is over."""
-        mask = np.empty(NUM_ACTIONS, np.int8)
-        engine.legal_mask(self._state, 0, mask)
-        return mask
-
     def observation(self, player: int | None = None) -> Observation:
         """What a player sees, the current one by default, as environments show it.
 
@@ -205,27 +180,13 @@ class Game:
         write_observation(self._state, 0, observer, vector)
         return vector
 
-    def play(self, action: SupportsIndex) -> None:
-        """Plays a legal action of the current player.
-
-        Raises:
-            IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
-        """
-        index = check_action(action)
-        if not engine.play(self._state, 0, index):
-            raise IllegalActionError(self._why_illegal(index))
-        self._history.append(index)
-
     def decode(self, action: SupportsIndex) -> Move:
         """What a legal action means.
 
         Raises:
             IllegalActionError: The action is not legal.
         """
-        index = check_action(action)
-        if not engine.is_legal(self._state, 0, index):
-            raise IllegalActionError(self._why_illegal(index))
-        return decode(index, self.offered)
+        return decode(self._require_legal(action), self.offered)
 
     def encode(self, move: Move) -> int:
         """The action of a legal move, the inverse of :meth:`decode`.
@@ -237,19 +198,7 @@ class Game:
             index = encode(move, self.offered)
         except ValueError as error:
             raise IllegalActionError(str(error)) from None
-        if not engine.is_legal(self._state, 0, index):
-            raise IllegalActionError(self._why_illegal(index))
-        return index
-
-    @property
-    def history(self) -> tuple[int, ...]:
-        """The actions played on this object so far."""
-        return tuple(self._history)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether both tokens are on the last space and no special patch is left to place."""
-        return bool(engine.is_over(self._state, 0))
+        return self._require_legal(index)
 
     def scores(self) -> tuple[int, int]:
         """Both players' scores as if the game ended now: buttons + bonus - 2 per empty cell."""
@@ -258,91 +207,6 @@ class Game:
     def winner(self) -> int | None:
         """The winner, 0 or 1; None until the game is over."""
         return int(engine.winner(self._state, 0)) if self.is_over else None
-
-    # --- copying and storing ------------------------------------------------------------------------------
-
-    def clone(self) -> Game:
-        """An independent copy, history included."""
-        game = Game.__new__(Game)
-        game._state = self._state.copy()
-        game._origin = self._origin
-        game._history = self._history.copy()
-        return game
-
-    def to_bytes(self) -> bytes:
-        """The state as bytes, with version and checksum; the history is not part of it."""
-        return serialization.to_bytes(self._state)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Game:
-        """The inverse of :meth:`to_bytes`.
-
-        Raises:
-            ValueError: The bytes are foreign, damaged, of another version, or no state that a game reaches.
-        """
-        return cls.from_state(serialization.from_bytes(data))
-
-    def move_text(self, action: SupportsIndex) -> str:
-        """The word for a legal action; see :mod:`~patchwork_env.patchwork.notation`."""
-        self.decode(action)
-        return notation.move_text(check_action(action), self.offered)
-
-    def parse_move(self, text: str) -> int:
-        """The legal action of a word, the inverse of :meth:`move_text`.
-
-        Raises:
-            IllegalActionError: The word is no legal move.
-        """
-        try:
-            index = notation.parse_move(text, self.offered)
-        except ValueError as error:
-            raise IllegalActionError(str(error)) from None
-        if not engine.is_legal(self._state, 0, index):
-            raise IllegalActionError(f"{text!r}: {self._why_illegal(index)}")
-        return index
-
-    def notation(self) -> str:
-        """The game as text: its set-up and all moves of :attr:`history`."""
-        game = Game.from_state(self._origin)
-        words = []
-        for action in self._history:
-            words.append(notation.move_text(action, game.offered))
-            engine.apply(game._state, 0, action)
-        return _storage.game_text(notation.FORMAT, self._set_up(), words)
-
-    @classmethod
-    def from_notation(cls, text: str) -> Game:
-        """Replays a game from its notation, the inverse of :meth:`notation`.
-
-        Raises:
-            ValueError: The text is no game of Patchwork; names the first word that is wrong.
-        """
-        set_up, words = _storage.parse_game(notation.FORMAT, text, notation.SET_UPS)
-        game = _set_up_game(set_up)
-        for number, word in enumerate(words, 1):
-            try:
-                game.play(game.parse_move(word))
-            except IllegalActionError as error:
-                raise ValueError(f"move {number}: {error}") from None
-        return game
-
-    def _set_up(self) -> dict[str, str]:
-        origin = Game.from_state(self._origin)
-        fields = {"variant": origin.special_patches, "first": str(origin.current_player)}
-        fields["circle"] = ",".join(map(str, origin.circle))
-        if (
-            len(origin.circle) == NUM_PATCHES
-            and origin.circle[-1] == START_PATCH
-            and _set_up_game(fields) == origin
-        ):
-            return fields
-        return {"state": origin.to_bytes().hex()}
-
-    def __eq__(self, other: object) -> bool:
-        """Games are equal if their states are; how they came there does not matter."""
-        return self._state.tobytes() == other._state.tobytes() if isinstance(other, Game) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
         from patchwork_env.patchwork.render import text
@@ -367,14 +231,23 @@ class Game:
         player = int(self._state[0][name])
         return None if player == NOBODY else player
 
-    def _why_illegal(self, action: int) -> str:
-        if self.is_over:
-            return f"action {action} comes after the end of the game"
-        count = len(self.legal_actions())
-        return (
-            f"action {action} is not legal for player {self.current_player} now; "
-            f"legal_actions() lists the {count} that are"
-        )
+    def _word(self, action: int) -> str:
+        return notation.move_text(action, self.offered)
+
+    def _parse_word(self, text: str) -> int:
+        return notation.parse_move(text, self.offered)
+
+    def _set_up_fields(self) -> dict[str, str] | None:
+        if len(self.circle) < NUM_PATCHES or self.circle[-1] != START_PATCH:
+            return None
+        fields = {"variant": self.special_patches, "first": str(self.current_player)}
+        return fields | {"circle": ",".join(map(str, self.circle))}
+
+    @classmethod
+    def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
+        circle = [_storage.parse_number(patch) for patch in fields["circle"].split(",")]
+        first = _storage.parse_number(fields["first"])
+        return {"circle": circle, "first_player": first, "special_patches": fields["variant"]}
 
 
 def check_action(action: SupportsIndex) -> int:
@@ -384,12 +257,3 @@ def check_action(action: SupportsIndex) -> int:
         IllegalActionError: It is not an integer of ``0 ... NUM_ACTIONS - 1``.
     """
     return _options.check_action(action, NUM_ACTIONS)
-
-
-def _set_up_game(fields: dict[str, str]) -> Game:
-    """A game from the set-up fields of the notation."""
-    if "state" in fields:
-        return Game.from_bytes(_storage.parse_hexadecimal(fields["state"]))
-    circle = [_storage.parse_number(patch) for patch in fields["circle"].split(",")]
-    first = _storage.parse_number(fields["first"])
-    return Game(circle=circle, first_player=first, special_patches=fields["variant"])
