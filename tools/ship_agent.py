@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from patchwork_env.agents import CHECKPOINT_FILE, SHIPPED_FOLDER
-from patchwork_env.agents.checkpoint import read_description, write_folder
+from patchwork_env.agents.folders import read_description, write_folder
 from training.machine import describe_machine
 
 

@@ -23,7 +23,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint import write_folder, write_tensors
+from patchwork_env.agents.checkpoint import write_tensors
+from patchwork_env.agents.folders import write_folder
 from training.config import RunConfig, dump_config
 from training.files import StorageError, storing_in, write_text
 from training.run_files import CONFIG_FILE, FINAL

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from patchwork_env.agents.checkpoint import write_folder
+from patchwork_env.agents.folders import write_folder
 from training.files import storing_in
 from training.trainer import DivergenceError, Trainer
 

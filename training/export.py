@@ -48,7 +48,7 @@ def export_policy(spec: str, out: Path) -> int:
     _check_out(out)
     agent, path = agents.load(spec), agents.path_of(spec)
     try:
-        from patchwork_env.agents.checkpoint import read_description
+        from patchwork_env.agents.folders import read_description
         from patchwork_env.agents.learned import LearnedAgent
         from patchwork_env.agents.mlp import MlpAgent
         from patchwork_env.agents.onnx_export import policy_to_onnx

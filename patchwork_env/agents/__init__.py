@@ -77,19 +77,24 @@ class _Kind(NamedTuple):
 
 
 def _learned(path: str, seed: int | None, **options: Any) -> Agent:
+    from patchwork_env.agents import folders
+    from patchwork_env.agents.value import agent as value
+
+    kind = folders.read_description(Path(path))["policy"]
+    if kind == value.VALUE:
+        return value.load(path)
     try:
-        from patchwork_env.agents import checkpoint, learned, mlp  # need PyTorch, which is slow to import
+        from patchwork_env.agents import learned, mlp  # need PyTorch, which is slow to import
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"agents from checkpoints need {error.name}: pip install 'patchwork-env[train]'", name=error.name
         ) from None
     loaders: Mapping[str, Callable[..., Agent]] = {
-        checkpoint.NETWORK: learned.load,
+        folders.NETWORK: learned.load,
         mlp.MASKABLE_PPO: mlp.load,
     }
-    kind = checkpoint.read_description(Path(path))["policy"]
     if kind not in loaders:
-        known = ", ".join(map(repr, loaders))
+        known = ", ".join(map(repr, (*loaders, value.VALUE)))
         raise ValueError(f"the policy of {path} is {kind!r}; this library plays {known}")
     return loaders[kind](path, seed=seed, **options)
 

@@ -5,10 +5,7 @@ Loading never executes code.
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -18,15 +15,14 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
-from patchwork_env.agents import PARTIAL
+from patchwork_env.agents.folders import (
+    NETWORK,
+    WEIGHTS_FILE,
+    read_description,
+    write_description,
+    write_folder,
+)
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
-
-FORMAT = "patchwork_env checkpoint"
-VERSION = 1
-GAME = "patchwork"
-WEIGHTS_FILE = "weights.safetensors"
-NETWORK = "network"
-"""The kind of policy that is a :class:`PatchworkNetwork`, also where a description names none."""
 
 
 def save_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | None = None) -> None:
@@ -64,9 +60,7 @@ def write_kind_of_policy(
         weights: By name.
         info: What to remember of its making; JSON.
     """
-    description = {"format": FORMAT, "version": VERSION, "game": GAME, "policy": kind}
-    description |= {"network": dict(network), "info": info or {}}
-    (folder / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+    write_description(folder, kind, network, info)
     write_tensors(folder / WEIGHTS_FILE, weights)
 
 
@@ -74,51 +68,6 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Writes tensors of any device to a safetensors file."""
     # save_file() of the library would let nobody but the owner read the file.
     path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
-
-
-def write_folder(folder: Path, write: Callable[[Path], None], *, replace: bool = False) -> None:
-    """Has ``write`` fill a temporary folder and renames it: if ``folder`` exists, it is complete.
-
-    Args:
-        folder: Its parents are created.
-        write: Called with the folder that it shall fill with files.
-        replace: Whether a folder that exists makes way, once the new one is complete.
-
-    Raises:
-        FileExistsError: The folder exists, and is not to be replaced.
-    """
-    if folder.exists() and not replace:
-        raise FileExistsError(f"{folder} exists already")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(PARTIAL, f".{folder.name}-", folder.parent) as temporary:
-        filled = Path(temporary) / folder.name
-        filled.mkdir()
-        write(filled)
-        for path in (*filled.iterdir(), filled):
-            _write_through(path)
-        _rename(filled, folder, Path(temporary) / "replaced")
-        _write_through(folder.parent)
-
-
-def _rename(new: Path, folder: Path, old: Path) -> None:
-    """Renames ``new`` to ``folder``, and ``folder`` to ``old`` if there is one."""
-    if folder.exists():
-        folder.rename(old)
-    try:
-        new.rename(folder)
-    except BaseException:
-        if old.exists():
-            old.rename(folder)
-        raise
-
-
-def _write_through(path: Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk, so that nothing later is there first."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
@@ -151,37 +100,6 @@ def read_weights(folder: Path, network: nn.Module, what: str) -> None:
     except (SafetensorError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{weights} does not hold the weights of {what}: {reason}") from None
-
-
-def read_description(folder: Path) -> dict[str, Any]:
-    """The contents of ``checkpoint.json``, checked to be of this format, version and game.
-
-    Its ``policy`` is the kind of policy, :data:`NETWORK` where the file names none.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is something else.
-    """
-    path = folder / DESCRIPTION_FILE
-    if not path.is_file():
-        raise FileNotFoundError(f"{folder} is no checkpoint: {DESCRIPTION_FILE} is missing")
-    try:
-        description = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # no JSON, or not even text
-        raise ValueError(f"{path} is damaged: {error}") from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise ValueError(f"{path} does not describe a checkpoint: its format is not {FORMAT!r}")
-    if description.get("version") != VERSION:
-        raise ValueError(
-            f"{path} has version {description.get('version')!r}; this library reads version {VERSION}"
-        )
-    if description.get("game") != GAME:
-        raise ValueError(f"{path} is for the game {description.get('game')!r}, not for {GAME!r}")
-    if not isinstance(description.get("info"), dict):
-        raise ValueError(f"{path} is damaged: its info is {description.get('info')!r}, not an object")
-    if not isinstance(description.setdefault("policy", NETWORK), str):
-        raise ValueError(f"{path} is damaged: its policy is {description['policy']!r}, not a kind's name")
-    return description
 
 
 def _network_config(sizes: Any, folder: Path) -> NetworkConfig:

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from patchwork_env._compile import kernel
 from patchwork_env.agents import CHECKPOINT_FILE, ragged
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
-from patchwork_env.agents.checkpoint import read_description, read_weights, write_kind_of_policy
+from patchwork_env.agents.checkpoint import read_weights, write_kind_of_policy
+from patchwork_env.agents.folders import read_description
 from patchwork_env.agents.ragged import LegalLists, legal_lists
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, write_observations

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents import checkpoint, mlp
+from patchwork_env.agents import checkpoint, folders, mlp
 from patchwork_env.agents.mlp import MlpAgent, MlpConfig, MlpNetwork, load_policy, write_policy
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 from patchwork_env.patchwork import Game
@@ -34,7 +34,7 @@ def network():
 def folder(tmp_path, network):
     """A good checkpoint."""
     folder = tmp_path / "good"
-    checkpoint.write_folder(folder, lambda target: write_policy(target, network, {"steps": 5}))
+    folders.write_folder(folder, lambda target: write_policy(target, network, {"steps": 5}))
     return folder
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
-from patchwork_env.agents.value.choice import Payoffs, best_action
+from patchwork_env.agents.value.choice import Payoffs, best_action, payoffs_of
 from patchwork_env.agents.value.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.value.files import VALUE as VALUE
+from patchwork_env.agents.value.files import read_value
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.state import States
 
@@ -32,6 +36,17 @@ class ValueAgent(BatchAgent):
         actions = np.empty(len(states), np.int64)
         _choose(states, self._weights, self._payoffs, self._expansion, actions)
         return actions
+
+
+def load(path: str | Path) -> ValueAgent:
+    """The agent that plays by the value of a checkpoint folder, after the payoffs that it has learned from.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy.
+    """
+    weights, info = read_value(Path(path))
+    return ValueAgent(weights, payoffs_of(info, str(path)), Path(path).name)
 
 
 @kernel
