@@ -21,7 +21,7 @@ class BaseGame(ABC):
     __slots__ = ("_history", "_origin", "_state")
 
     _engine: ClassVar[ModuleType]
-    """The rules: ``legal``, ``is_legal``, ``legal_mask``, ``write_actions``, ``is_over``, ``play`` and so on."""
+    """The rules, with the kernels ``legal``, ``is_legal``, ``legal_mask``, ``apply``, ``play`` and so on."""
     _serialization: ClassVar[ModuleType]
     """``to_bytes`` and ``from_bytes``."""
     _num_actions: ClassVar[int]

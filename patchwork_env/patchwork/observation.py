@@ -20,13 +20,12 @@ observation holds all of it.
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
-import numpy.typing as npt
 
 from patchwork_env._bits import unpack_bits
 from patchwork_env._compile import kernel
+from patchwork_env._tensors import Layout
+from patchwork_env._tensors import Observation as Observation
 from patchwork_env.patchwork.components import (
     INCOME_SPACES,
     LAST_SPACE,
@@ -60,23 +59,12 @@ SHAPES: dict[str, tuple[int, ...]] = {
 """Names and shapes of the tensors, in the order of the vector."""
 
 
-def _slices() -> dict[str, slice]:
-    ends = np.cumsum([prod(shape) for shape in SHAPES.values()]).tolist()
-    return {name: slice(begin, end) for name, begin, end in zip(SHAPES, [0, *ends], ends, strict=False)}
-
-
-SLICES = _slices()
+LAYOUT = Layout(SHAPES)
+SLICES = LAYOUT.slices
 """Where each tensor lies in the vector."""
-OBSERVATION_SIZE = SLICES["specials"].stop
+OBSERVATION_SIZE = LAYOUT.size
 """Length of the vector."""
-
-Observation = npt.NDArray[np.float32]
-
-
-def as_dict(vector: Observation) -> dict[str, Observation]:
-    """The named tensors of vectors ``(..., OBSERVATION_SIZE)``, as views ``(..., *shape)``."""
-    batch = vector.shape[:-1]
-    return {name: vector[..., SLICES[name]].reshape(*batch, *shape) for name, shape in SHAPES.items()}
+as_dict = LAYOUT.as_dict
 
 
 def _offered_table() -> Observation:

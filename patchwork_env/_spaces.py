@@ -1,0 +1,63 @@
+"""The spaces of the environments of both games: what observations and masks may hold, and which actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete
+
+from patchwork_env._options import check_one_of
+from patchwork_env._tensors import Layout, Observation
+
+LAYOUTS = ("flat", "dict")
+"""How an observation may be laid out: one vector, or named tensors of the same content."""
+
+
+def check_layout(observation: Any) -> bool:
+    """Whether observations are laid out as named tensors.
+
+    Raises:
+        ValueError: It is none of :data:`LAYOUTS`.
+    """
+    return bool(check_one_of(observation, LAYOUTS, "observation") == "dict")
+
+
+class GameSpaces:
+    """The spaces of one game.
+
+    Args:
+        num_actions: Number of actions.
+        layout: Of the observations.
+        upper_bounds: float32 ``(layout.size,)``, the largest values in an observation; the smallest are 0.
+    """
+
+    def __init__(self, num_actions: int, layout: Layout, upper_bounds: Observation) -> None:
+        self._num_actions = num_actions
+        self._layout = layout
+        self._upper_bounds = upper_bounds
+
+    def action_space(self) -> Discrete[np.int64]:
+        """``Discrete(num_actions)``."""
+        return Discrete(self._num_actions)
+
+    def mask_space(self) -> Box:
+        """int8 ``(num_actions,)``: 1 for the legal actions."""
+        return Box(0, 1, (self._num_actions,), np.int8)
+
+    def flat_space(self) -> Box:
+        """float32 ``(layout.size,)``."""
+        return Box(np.zeros_like(self._upper_bounds), self._upper_bounds, dtype=np.float32)
+
+    def observation_space(self, named: bool) -> Box | Dict:
+        """The space of observations, as one vector or as ``named`` tensors."""
+        if not named:
+            return self.flat_space()
+        bounds = self._layout.as_dict(self._upper_bounds)
+        return Dict(
+            {name: Box(np.zeros_like(bound), bound, dtype=np.float32) for name, bound in bounds.items()}
+        )
+
+    def masked_space(self, named: bool) -> Dict:
+        """The space of observations together with their ``action_mask``."""
+        return Dict({"observation": self.observation_space(named), "action_mask": self.mask_space()})

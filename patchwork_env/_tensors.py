@@ -1,0 +1,38 @@
+"""Observations as one vector or as named tensors of the same content, for both games."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+Observation = npt.NDArray[np.float32]
+Shape = tuple[int, ...]
+
+
+class Layout:
+    """How named tensors lie behind one another in a vector, each flattened row by row.
+
+    Attributes:
+        shapes: Names and shapes, in the order of the vector.
+        slices: Where each tensor lies.
+        size: Length of the vector.
+    """
+
+    def __init__(self, shapes: Mapping[str, Shape]) -> None:
+        ends = np.cumsum([prod(shape) for shape in shapes.values()]).tolist()
+        self.shapes = dict(shapes)
+        self.slices = {
+            name: slice(begin, end) for name, begin, end in zip(shapes, [0, *ends], ends, strict=False)
+        }
+        self.size: int = ends[-1]
+
+    def as_dict(self, vector: Observation) -> dict[str, Observation]:
+        """The named tensors of vectors ``(..., OBSERVATION_SIZE)``, as views ``(..., *shape)``."""
+        batch = vector.shape[:-1]
+        return {
+            name: vector[..., self.slices[name]].reshape(*batch, *shape)
+            for name, shape in self.shapes.items()
+        }

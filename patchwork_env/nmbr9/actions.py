@@ -1,0 +1,114 @@
+"""Actions: the numbering of ``Discrete(16394)`` and what an action means.
+
+=============================================  ===============================================================
+index                                          meaning
+=============================================  ===============================================================
+``orientation * 4096 + 64 * row + column``     place the tile in ``orientation`` 0-3 with the top-left corner
+                                               of its bounding box at (row, column)
+``16384 + digit``                              in free order: choose the tile of ``digit`` to be placed next
+=============================================  ===============================================================
+
+Orientation ``o`` is ``o`` clockwise quarter turns. Where two of them look the same (tiles 0 and 8), only the
+lower one is legal. Nothing says on which level a tile is to lie: that follows from how high the cells below
+it are, which must be the same for all of them.
+
+Rows and columns are those of the moment. The real table has no edge; this one is a window of 64x64 anchors
+that moves with the tiles: they are kept in its middle, so that all their rows and columns may shift by one or
+two when they spread. All placements next to a tile or on one have a number as long as the tiles spread over
+at most 59 rows and 59 columns, ``MAX_SPREAD``. In a deck of up to 15 cards no sequence of moves leads
+further, as no tile is longer than 4. With 20 cards it takes a line of tiles on the table itself, end to end;
+what random and good play need is measured by ``benchmarks/nmbr9_table.py``. A move that would lead further is
+refused with a :class:`~patchwork_env.errors.TableEdgeError`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
+from patchwork_env.polyomino import Cell, Cells, extent, normalize, orient
+
+NUM_TURNS = 4
+"""Orientations of a tile."""
+TABLE_SIZE = 64
+NUM_ANCHORS = TABLE_SIZE * TABLE_SIZE
+FIRST_CHOICE = NUM_TURNS * NUM_ANCHORS
+NUM_ACTIONS = FIRST_CHOICE + NUM_DIGITS
+
+ORIENTED: tuple[tuple[Cells, ...], ...] = tuple(
+    tuple(orient(tile, orientation) for orientation in range(NUM_TURNS)) for tile in TILES
+)
+"""``ORIENTED[digit][orientation]``: the cells of a tile, its bounding box starting at (0, 0)."""
+
+DISTINCT: tuple[tuple[int, ...], ...] = tuple(
+    tuple(o for o in range(NUM_TURNS) if shapes[o] not in shapes[:o]) for shapes in ORIENTED
+)
+"""``DISTINCT[digit]``: the orientations that differ, the lowest of each kind."""
+
+LONGEST_SIDE = max(max(extent(tile)) for tile in TILES)
+MAX_SPREAD = TABLE_SIZE - LONGEST_SIDE - 1
+"""Rows and columns over which the tiles of a table may spread while there are more to come: a tile may be
+added up to ``LONGEST_SIDE`` cells before them and right behind them."""
+
+
+class Move(NamedTuple):
+    """What an action does: puts the tile of a digit on the cells of a level.
+
+    In free order, choosing a digit is a move without level and cells.
+    """
+
+    digit: int
+    level: int | None = None
+    cells: frozenset[Cell] = frozenset()
+
+
+class Placement(NamedTuple):
+    """The parts of a placing action: orientation 0-3 and the top-left corner of the bounding box."""
+
+    orientation: int
+    row: int
+    column: int
+
+
+def place_action(orientation: int, row: int, column: int) -> int:
+    """Index of placing the tile; the inverse of :func:`placement`."""
+    return orientation * NUM_ANCHORS + row * TABLE_SIZE + column
+
+
+def choose_action(digit: int) -> int:
+    """Index of choosing the tile of a digit."""
+    return FIRST_CHOICE + digit
+
+
+def placement(action: int) -> Placement:
+    """Takes a placing action apart."""
+    orientation, anchor = divmod(action, NUM_ANCHORS)
+    return Placement(orientation, *divmod(anchor, TABLE_SIZE))
+
+
+def cells_at(digit: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
+    """The cells that a tile covers."""
+    return frozenset((row + r, column + c) for r, c in ORIENTED[digit][orientation])
+
+
+def encode(move: Move, digit: int | None) -> int:
+    """The action of a move when the tile of ``digit`` is to be placed, or None: one is to be chosen.
+
+    The level of a move is not looked at.
+
+    Raises:
+        ValueError: The move is of another tile, or its cells are not a placement of it on the table.
+    """
+    if not move.cells:
+        if digit is not None or move.digit not in range(NUM_DIGITS):
+            raise ValueError(f"{move} chooses a tile, which is not to be done now")
+        return choose_action(move.digit)
+    if digit is None or move.digit != digit:
+        raise ValueError(f"{move} places a tile {move.digit}; the tile to be placed is {digit}")
+    top, left = min(r for r, _ in move.cells), min(c for _, c in move.cells)
+    if not (0 <= top < TABLE_SIZE and 0 <= left < TABLE_SIZE):
+        raise ValueError(f"the cells {sorted(move.cells)} lie beyond the table")
+    shape = normalize(move.cells)
+    if shape not in ORIENTED[digit]:
+        raise ValueError(f"the cells {sorted(move.cells)} are not a placement of the tile {digit}")
+    return place_action(ORIENTED[digit].index(shape), top, left)

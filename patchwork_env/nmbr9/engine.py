@@ -1,0 +1,493 @@
+"""The rules of NMBR 9, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``score``, and batches.
+
+Kernels take ``(states, i)``, an array of records and an index, and change record ``i`` in place. They trust
+their arguments; :class:`~patchwork_env.nmbr9.game.Game` and the environments check them.
+
+A table is painted from the list of its tiles: one array of 64-bit words for each level, a word for each row.
+Legal placements are found in bulk. On a level, a cell can be taken if it is covered on the level below and
+not on this one. All anchors (top-left corners) of one oriented tile at which it can lie are the AND over its
+cells of these words, shifted by the cell's row and column; those at which it shares an edge with a tile of
+the level are the OR of the words of all cells next to covered ones. What is left are anchors at which the
+tile would rest on a single other one. There are few: each tile fits into few others, and a table says where.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._bits import lowest_bit, nth_bit, popcount, unpack_bits
+from patchwork_env._compile import kernel
+from patchwork_env._random import Streams, random_below
+from patchwork_env.nmbr9.actions import (
+    FIRST_CHOICE,
+    LONGEST_SIDE,
+    MAX_SPREAD,
+    NUM_ACTIONS,
+    NUM_ANCHORS,
+    NUM_TURNS,
+    TABLE_SIZE,
+)
+from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
+from patchwork_env.nmbr9.tables import (
+    CELL_COLUMNS,
+    CELL_ROWS,
+    FIRST_INDEX,
+    FOOTPRINTS,
+    HEIGHTS,
+    INSIDE,
+    IS_DISTINCT,
+    SIZES,
+    WIDTHS,
+)
+
+NUM_MAPS = NUM_TURNS + 1
+"""Maps of a legal set: one per orientation, and one for the choice of a digit."""
+CHOICE_MAP = NUM_TURNS
+MAX_LEVELS = MAX_CARDS // 2
+"""Levels of a table: each but the highest has two tiles at least."""
+NUM_ROWS = TABLE_SIZE + LONGEST_SIDE
+"""Rows of a painted level: those of all cells that a tile may cover, and one behind them."""
+
+_U = np.uint64
+_U0, _U1 = _U(0), _U(1)
+_ALL = ~_U0
+
+LegalSet = npt.NDArray[np.uint64]
+"""Shape ``(NUM_MAPS, TABLE_SIZE)``: per orientation the anchors of each row. Row 0 of the last map holds the
+digits that may be chosen."""
+Levels = npt.NDArray[np.uint64]
+"""Shape ``(MAX_LEVELS + 1, NUM_ROWS)``: per level the covered cells of each row."""
+
+
+# --- set-up -----------------------------------------------------------------------------------------------
+
+
+@kernel
+def new(
+    states: States, i: int, num_players: int, order: int, max_digit: int, copies: int, num_rounds: int
+) -> None:
+    """Sets up a game with a deck of ``copies`` of the digits up to ``max_digit``, in ascending order."""
+    states[i]["piece"][:, :] = 0
+    states[i]["level"][:, :] = 0
+    states[i]["row"][:, :] = 0
+    states[i]["column"][:, :] = 0
+    states[i]["deck"][:] = 0
+    num_cards = copies * (max_digit + 1)
+    for k in range(num_cards):
+        states[i]["deck"][k] = k // copies
+    states[i]["num_cards"] = num_cards
+    states[i]["num_rounds"] = num_rounds
+    states[i]["num_players"] = num_players
+    states[i]["order"] = order
+    states[i]["round"] = 0
+    states[i]["current_player"] = 0
+    states[i]["chosen"] = NO_DIGIT
+
+
+@kernel
+def shuffle(states: States, i: int, streams: Streams, first: int) -> None:
+    """Brings the cards of the deck from ``first`` on into a uniformly random order."""
+    deck = states[i]["deck"]
+    for k in range(states[i]["num_cards"] - 1, first, -1):
+        other = first + random_below(streams, i, k - first + 1)
+        deck[k], deck[other] = deck[other], deck[k]
+
+
+# --- what is on the table ---------------------------------------------------------------------------------
+
+
+@kernel
+def is_over(states: States, i: int) -> bool:
+    """Whether every player has placed all tiles."""
+    return bool(states[i]["round"] == states[i]["num_rounds"])
+
+
+@kernel
+def num_placed(states: States, i: int, player: int) -> int:
+    """Tiles on a player's table."""
+    return int(states[i]["round"]) + int(player < states[i]["current_player"])
+
+
+@kernel
+def digit_to_place(states: States, i: int) -> int:
+    """The tile that the current player of a game that is not over must place, or ``NO_DIGIT``."""
+    if states[i]["order"] == FREE:
+        return int(states[i]["chosen"])
+    return int(states[i]["deck"][states[i]["round"]])
+
+
+@kernel
+def supply(states: States, i: int, player: int, counts: npt.NDArray[np.int64]) -> None:
+    """Counts the tiles of each digit, ``(10,)``, that a player in free order may still choose."""
+    counts[:] = 0
+    for k in range(states[i]["num_cards"]):
+        counts[states[i]["deck"][k]] += 1
+    for t in range(num_placed(states, i, player)):
+        counts[states[i]["piece"][player, t] // NUM_TURNS] -= 1
+
+
+@kernel
+def paint(states: States, i: int, player: int, levels: Levels) -> int:
+    """Writes a player's table and returns its number of levels; the level above the highest is empty."""
+    number = 0
+    for t in range(num_placed(states, i, player)):
+        number = max(number, 1 + int(states[i]["level"][player, t]))
+    levels[: number + 1] = _U0
+    for t in range(num_placed(states, i, player)):
+        piece = states[i]["piece"][player, t]
+        level, row = states[i]["level"][player, t], np.int64(states[i]["row"][player, t])
+        column = _U(states[i]["column"][player, t])
+        for k in range(HEIGHTS[piece]):
+            levels[level, row + k] |= FOOTPRINTS[piece, k] << column
+    return number
+
+
+@kernel
+def bounds(states: States, i: int, player: int, number: int) -> tuple[int, int, int, int]:
+    """First row, first column, number of rows and of columns over which a table's first tiles spread."""
+    top, left, bottom, right = 2 * TABLE_SIZE, 2 * TABLE_SIZE, 0, 0
+    for t in range(number):
+        piece = states[i]["piece"][player, t]
+        row, column = int(states[i]["row"][player, t]), int(states[i]["column"][player, t])
+        top, left = min(top, row), min(left, column)
+        bottom, right = max(bottom, row + HEIGHTS[piece]), max(right, column + WIDTHS[piece])
+    return top, left, bottom - top, right - left
+
+
+# --- legal actions ----------------------------------------------------------------------------------------
+
+
+@kernel
+def legal(states: States, i: int, maps: LegalSet) -> int:
+    """Writes the legal actions of the current player and returns their number."""
+    maps[:, :] = _U0
+    if is_over(states, i):
+        return 0
+    digit = digit_to_place(states, i)
+    if digit == NO_DIGIT:
+        return _write_choices(states, i, maps)
+    player = states[i]["current_player"]
+    if num_placed(states, i, player) == 0:
+        return _write_first_placements(digit, maps)
+    top, _, height, _ = bounds(states, i, player, num_placed(states, i, player))
+    first, end = top - LONGEST_SIDE, top + height + 1
+    levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
+    number = paint(states, i, player, levels)
+    for level in range(number + 1):
+        _write_placements(levels, level, digit, first, end, maps)
+        if level > 0:
+            _remove_single_supports(states, i, player, level, digit, maps)
+    count = 0
+    for orientation in range(NUM_TURNS):
+        for row in range(first, end):
+            count += popcount(maps[orientation, row])
+    return count
+
+
+@kernel
+def _write_choices(states: States, i: int, maps: LegalSet) -> int:
+    counts = np.empty(NUM_DIGITS, np.int64)
+    supply(states, i, states[i]["current_player"], counts)
+    for digit in range(NUM_DIGITS):
+        if counts[digit] > 0:
+            maps[CHOICE_MAP, 0] |= _U1 << _U(digit)
+    return popcount(maps[CHOICE_MAP, 0])
+
+
+@kernel
+def _write_first_placements(digit: int, maps: LegalSet) -> int:
+    """The first tile lies in the middle; anywhere else would be the same table."""
+    count = 0
+    for orientation in range(NUM_TURNS):
+        piece = NUM_TURNS * digit + orientation
+        if IS_DISTINCT[piece]:
+            maps[orientation, FIRST_INDEX[HEIGHTS[piece]]] = _U1 << _U(FIRST_INDEX[WIDTHS[piece]])
+            count += 1
+    return count
+
+
+@kernel
+def _write_placements(levels: Levels, level: int, digit: int, first: int, end: int, maps: LegalSet) -> None:
+    """Adds the anchors in rows ``first ... end - 1`` at which a tile fits and touches tiles of the level."""
+    size, number = SIZES[digit], end - first
+    blocked, near = np.empty(NUM_ROWS, np.uint64), np.empty(NUM_ROWS, np.uint64)
+    if not _write_cells(levels, level, first, number + LONGEST_SIDE - 1, size, blocked, near):
+        return
+    overlaps, touches = np.empty(TABLE_SIZE, np.uint64), np.empty(TABLE_SIZE, np.uint64)
+    for orientation in range(NUM_TURNS):
+        piece = NUM_TURNS * digit + orientation
+        if IS_DISTINCT[piece]:
+            overlaps[:number] = _U0
+            touches[:number] = _U0
+            for k in range(size):
+                down, right = CELL_ROWS[piece, k], _U(CELL_COLUMNS[piece, k])
+                _or_shifted(overlaps[:number], blocked[down : down + number], right)
+                _or_shifted(touches[:number], near[down : down + number], right)
+            for k in range(number):
+                maps[orientation, first + k] |= touches[k] & ~overlaps[k]
+
+
+@kernel(inline=True)
+def _or_shifted(out: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64], right: np.uint64) -> None:
+    """A loop of its own, without offsets, so that the compiler handles several rows in one vector."""
+    for k in range(len(out)):
+        out[k] |= words[k] >> right
+
+
+@kernel
+def _write_cells(
+    levels: Levels,
+    level: int,
+    first: int,
+    number: int,
+    size: int,
+    blocked: npt.NDArray[np.uint64],
+    near: npt.NDArray[np.uint64],
+) -> bool:
+    """Writes which cells of ``number`` rows of a level cannot be taken and which lie next to its tiles.
+
+    On an empty level every cell counts as next to tiles. Words have no bits for cells beyond the last column;
+    on the table itself these are free, as all tiles lie at least one column before them. Returns whether as
+    many cells as the tile needs can be taken at all.
+    """
+    is_empty, places = True, 0
+    for k in range(number):
+        row = first + k  # the row before row 0 is the last one, which is always empty
+        cover = levels[level, row]
+        is_empty = is_empty and cover == 0
+        near[k] = (cover << _U1) | (cover >> _U1) | levels[level, row - 1] | levels[level, row + 1]
+        blocked[k] = cover if level == 0 else cover | ~levels[level - 1, row]
+        places += popcount(~blocked[k])
+    if is_empty:
+        near[:number] = _ALL
+    return places >= size
+
+
+@kernel
+def _remove_single_supports(
+    states: States, i: int, player: int, level: int, digit: int, maps: LegalSet
+) -> None:
+    """Removes placements that rest on one tile only, all levels up to ``level`` being in the maps."""
+    for t in range(num_placed(states, i, player)):
+        if states[i]["level"][player, t] == level - 1:
+            below = states[i]["piece"][player, t]
+            row, column = np.int64(states[i]["row"][player, t]), np.int64(states[i]["column"][player, t])
+            for orientation in range(NUM_TURNS):
+                places = INSIDE[NUM_TURNS * digit + orientation, below]
+                while places:
+                    down, right = divmod(lowest_bit(places), LONGEST_SIDE)
+                    maps[orientation, row + down] &= ~(_U1 << _U(column + right))
+                    places &= places - _U1
+
+
+@kernel
+def is_legal(states: States, i: int, action: int) -> bool:
+    """Whether the current player may play ``action``, any integer."""
+    if action < 0 or action >= NUM_ACTIONS or is_over(states, i):
+        return False
+    digit = digit_to_place(states, i)
+    player = states[i]["current_player"]
+    if digit == NO_DIGIT or action >= FIRST_CHOICE:
+        counts = np.empty(NUM_DIGITS, np.int64)
+        supply(states, i, player, counts)
+        return digit == NO_DIGIT and action >= FIRST_CHOICE and counts[action - FIRST_CHOICE] > 0
+    piece = NUM_TURNS * digit + action // NUM_ANCHORS
+    row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
+    if not IS_DISTINCT[piece]:
+        return False
+    if num_placed(states, i, player) == 0:
+        return bool(row == FIRST_INDEX[HEIGHTS[piece]] and column == FIRST_INDEX[WIDTHS[piece]])
+    levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
+    number = paint(states, i, player, levels)
+    level = level_at(levels, number, piece, row, column)
+    if level < 0 or (level < number and not _touches(levels, level, piece, row, column)):
+        return False
+    return level == 0 or not _rests_on_one(states, i, player, level, piece, row, column)
+
+
+@kernel
+def level_of(states: States, i: int, action: int) -> int:
+    """The level on which a legal placement of the current player lies."""
+    levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
+    number = paint(states, i, states[i]["current_player"], levels)
+    piece = NUM_TURNS * digit_to_place(states, i) + action // NUM_ANCHORS
+    return level_at(levels, number, piece, action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE)
+
+
+@kernel
+def level_at(levels: Levels, number: int, piece: int, row: int, column: int) -> int:
+    """The level on which all cells of a placement can be taken, or -1 if they are not equally high."""
+    for level in range(number + 1):
+        any_covered, all_covered = False, True
+        for k in range(HEIGHTS[piece]):
+            # Cells that lie beyond the last column are on the table, so they are not covered.
+            cells = FOOTPRINTS[piece, k]
+            covered = (levels[level, row + k] >> _U(column)) & cells
+            any_covered = any_covered or covered != 0
+            all_covered = all_covered and covered == cells
+        if not any_covered:
+            return level
+        if not all_covered:
+            return -1
+    return -1
+
+
+@kernel
+def _touches(levels: Levels, level: int, piece: int, row: int, column: int) -> bool:
+    """Whether a placement shares an edge with a tile of the level."""
+    for k in range(HEIGHTS[piece]):
+        cells = FOOTPRINTS[piece, k] << _U(column)
+        cover = levels[level, row + k]
+        near = (cover << _U1) | (cover >> _U1) | levels[level, row + k - 1] | levels[level, row + k + 1]
+        if cells & near != 0:
+            return True
+    return False
+
+
+@kernel
+def _rests_on_one(states: States, i: int, player: int, level: int, piece: int, row: int, column: int) -> bool:
+    """Whether a placement rests on a single tile."""
+    for t in range(num_placed(states, i, player)):
+        if states[i]["level"][player, t] == level - 1:
+            down = row - np.int64(states[i]["row"][player, t])
+            right = column - np.int64(states[i]["column"][player, t])
+            if 0 <= down < LONGEST_SIDE and 0 <= right < LONGEST_SIDE:
+                places = INSIDE[piece, states[i]["piece"][player, t]]
+                if (places >> _U(LONGEST_SIDE * down + right)) & _U1 != 0:
+                    return True
+    return False
+
+
+@kernel
+def nth_legal(maps: LegalSet, n: int) -> int:
+    """The ``n``-th legal action in ascending order."""
+    for k in range(NUM_MAPS):
+        for row in range(TABLE_SIZE):
+            word = maps[k, row]
+            if word:
+                count = popcount(word)
+                if n < count:
+                    return k * NUM_ANCHORS + row * TABLE_SIZE + nth_bit(word, n)
+                n -= count
+    return -1
+
+
+@kernel
+def write_actions(maps: LegalSet, actions: npt.NDArray[np.int16]) -> int:
+    """Lists the legal actions of a set in ascending order, int16, and returns their number."""
+    count = 0
+    for k in range(NUM_MAPS):
+        for row in range(TABLE_SIZE):
+            word = maps[k, row]
+            while word:
+                actions[count] = k * NUM_ANCHORS + row * TABLE_SIZE + lowest_bit(word)
+                count += 1
+                word &= word - _U1
+    return count
+
+
+@kernel
+def write_mask(maps: LegalSet, mask: npt.NDArray[np.int8]) -> None:
+    """Writes a legal set as bytes 0 and 1 to ``mask``, shape ``(NUM_ACTIONS,)``, contiguous."""
+    for k in range(NUM_TURNS):
+        for row in range(TABLE_SIZE):
+            unpack_bits(mask, k * NUM_ANCHORS + row * TABLE_SIZE, maps[k, row])
+    for digit in range(NUM_DIGITS):
+        mask[FIRST_CHOICE + digit] = (maps[CHOICE_MAP, 0] >> _U(digit)) & _U1
+
+
+@kernel
+def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
+    """Writes the mask of one state and returns the number of legal actions."""
+    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
+    count = legal(states, i, maps)
+    write_mask(maps, mask)
+    return count
+
+
+# --- playing ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def meets_edge(states: States, i: int, action: int) -> bool:
+    """Whether a legal action spreads the tiles so far that not all placements of the next had a number."""
+    player = states[i]["current_player"]
+    placed = num_placed(states, i, player)
+    if action >= FIRST_CHOICE or placed == 0 or placed + 1 == states[i]["num_rounds"]:
+        return False
+    piece = NUM_TURNS * digit_to_place(states, i) + action // NUM_ANCHORS
+    row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
+    top, left, height, width = bounds(states, i, player, placed)
+    rows = max(top + height, row + HEIGHTS[piece]) - min(top, row)
+    columns = max(left + width, column + WIDTHS[piece]) - min(left, column)
+    return bool(max(rows, columns) > MAX_SPREAD)
+
+
+@kernel
+def apply(states: States, i: int, action: int) -> None:
+    """Plays a legal action of the current player that does not meet the edge."""
+    if action >= FIRST_CHOICE:
+        states[i]["chosen"] = action - FIRST_CHOICE
+        return
+    player = states[i]["current_player"]
+    t = num_placed(states, i, player)
+    level = level_of(states, i, action)
+    states[i]["piece"][player, t] = NUM_TURNS * digit_to_place(states, i) + action // NUM_ANCHORS
+    states[i]["level"][player, t] = level
+    states[i]["row"][player, t] = action % NUM_ANCHORS // TABLE_SIZE
+    states[i]["column"][player, t] = action % TABLE_SIZE
+    states[i]["chosen"] = NO_DIGIT
+    states[i]["current_player"] = (player + 1) % states[i]["num_players"]
+    states[i]["round"] += states[i]["current_player"] == 0
+    _center(states, i, player)
+
+
+@kernel
+def _center(states: States, i: int, player: int) -> None:
+    """Shifts a table back to the middle."""
+    number = num_placed(states, i, player)
+    top, left, height, width = bounds(states, i, player, number)
+    down, right = FIRST_INDEX[height] - top, FIRST_INDEX[width] - left
+    if down != 0 or right != 0:
+        for t in range(number):
+            states[i]["row"][player, t] += down
+            states[i]["column"][player, t] += right
+
+
+@kernel
+def play(states: States, i: int, action: int) -> bool:
+    """Plays ``action``, any integer, if it is legal and does not meet the edge; returns whether it did."""
+    if not is_legal(states, i, action) or meets_edge(states, i, action):
+        return False
+    apply(states, i, action)
+    return True
+
+
+# --- counting up ------------------------------------------------------------------------------------------
+
+
+@kernel
+def points(states: States, i: int, player: int, number: int) -> int:
+    """The sum of digit times level over a player's first tiles."""
+    total = 0
+    for t in range(number):
+        digit = int(states[i]["piece"][player, t]) // NUM_TURNS
+        total += digit * int(states[i]["level"][player, t])
+    return total
+
+
+@kernel
+def score(states: States, i: int, player: int) -> int:
+    """The sum of digit times level over a player's tiles; at any time of the game."""
+    return points(states, i, player, num_placed(states, i, player))
+
+
+@kernel
+def best_score(states: States, i: int) -> int:
+    """The highest score of all players."""
+    best = 0
+    for player in range(states[i]["num_players"]):
+        best = max(best, score(states, i, player))
+    return best

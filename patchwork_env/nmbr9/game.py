@@ -1,0 +1,300 @@
+"""One game of NMBR 9: for people, tests and search; a thin shell around one state record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any, ClassVar, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env import _options, _storage
+from patchwork_env._game import BaseGame
+from patchwork_env._options import seed_streams
+from patchwork_env.errors import IllegalActionError, TableEdgeError
+from patchwork_env.nmbr9 import engine, notation, serialization
+from patchwork_env.nmbr9.actions import (
+    FIRST_CHOICE,
+    MAX_SPREAD,
+    NUM_ACTIONS,
+    NUM_TURNS,
+    TABLE_SIZE,
+    Move,
+    cells_at,
+    encode,
+    placement,
+)
+from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, ORDERS
+from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, Observation, write_observation
+from patchwork_env.nmbr9.options import Variant, beginning, check_player
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN
+
+
+class Game(BaseGame):
+    """A game of NMBR 9, fully determined by its deck.
+
+    The players place the tile of the same card by turns, each on a table of its own.
+
+    >>> game = Game(seed=7)
+    >>> while not game.is_over:
+    ...     game.play(game.legal_actions()[-1])
+    >>> len(game.placements(0))
+    20
+
+    Args:
+        seed: Of the random deck, ``0 ... 2**64 - 1``; None for a fresh random game.
+        deck: Instead of a seed: 1-40 digits in the order in which they come.
+        players: 1-4.
+        order: ``"unknown"``: nobody knows which cards are to come; ``"known"``: everybody does; ``"free"``:
+            each player chooses which of the tiles left to place next. The rules are the same for the first
+            two.
+        max_digit: The highest digit in the random deck.
+        copies: Cards of each digit in the random deck.
+        deck_size: Tiles that each player places; None for as many as the deck has cards.
+
+    Raises:
+        ValueError: An argument is not of these.
+    """
+
+    __slots__ = ()
+
+    _engine: ClassVar[ModuleType] = engine
+    _serialization: ClassVar[ModuleType] = serialization
+    _num_actions = NUM_ACTIONS
+    _legal_shape = (engine.NUM_MAPS, TABLE_SIZE)
+    _format = notation.FORMAT
+    _set_ups = notation.SET_UPS
+
+    def __init__(
+        self,
+        seed: int | None = None,
+        *,
+        deck: Iterable[int] | None = None,
+        players: int = 1,
+        order: str = "unknown",
+        max_digit: int = NUM_DIGITS - 1,
+        copies: int = COPIES,
+        deck_size: int | None = None,
+    ) -> None:
+        if seed is not None and deck is not None:
+            raise ValueError("give a seed or a deck, not both")
+        self._state = beginning(Variant(order, max_digit, copies, deck_size), players, deck)
+        streams = seed_streams(seed)
+        if deck is None and self._state[0]["order"] != FREE:
+            engine.shuffle(self._state, 0, streams, 0)
+        self._origin = self._state.copy()
+        self._history = []
+
+    # --- what is on the table -----------------------------------------------------------------------------
+
+    @property
+    def num_players(self) -> int:
+        """1-4."""
+        return int(self._state[0]["num_players"])
+
+    @property
+    def num_rounds(self) -> int:
+        """Tiles that each player places in all."""
+        return int(self._state[0]["num_rounds"])
+
+    @property
+    def round(self) -> int:
+        """Rounds that are complete: tiles that every player has placed."""
+        return int(self._state[0]["round"])
+
+    @property
+    def order(self) -> str:
+        """``"unknown"``, ``"known"`` or ``"free"``."""
+        return ORDERS[int(self._state[0]["order"])]
+
+    @property
+    def deck(self) -> tuple[int, ...]:
+        """All cards, those that players may not know as well; in free order the supply, ascending."""
+        record = self._state[0]
+        return tuple(record["deck"][: record["num_cards"]].tolist())
+
+    @property
+    def digit(self) -> int | None:
+        """The tile that the current player must place; None if one is to be chosen or the game is over."""
+        digit = NO_DIGIT if self.is_over else engine.digit_to_place(self._state, 0)
+        return None if digit == NO_DIGIT else int(digit)
+
+    @property
+    def upcoming(self) -> tuple[int, ...]:
+        """The cards that are known to follow the present one, in their order."""
+        return self.deck[self.round + 1 : self.num_rounds] if self.order == "known" else ()
+
+    def remaining(self, player: int = 0) -> tuple[int, ...]:
+        """How many tiles of each digit are left: in free order, those from which a player may choose.
+
+        Otherwise the cards that have not been turned, those that will never come included; the same for all.
+        """
+        counts = np.zeros(NUM_DIGITS, np.int64)
+        if self._state[0]["order"] == FREE:
+            engine.supply(self._state, 0, self._check_player(player), counts)
+        else:
+            np.add.at(counts, list(self.deck[self.round + 1 :]), 1)
+        return tuple(counts.tolist())
+
+    def placements(self, player: int = 0) -> tuple[Move, ...]:
+        """The tiles on a player's table, in the order in which they were placed.
+
+        Their cells are in the coordinates that :meth:`decode` uses for that player now.
+        """
+        who, record = self._check_player(player), self._state[0]
+        moves = []
+        for t in range(engine.num_placed(self._state, 0, who)):
+            digit, orientation = divmod(int(record["piece"][who, t]), NUM_TURNS)
+            row, column = int(record["row"][who, t]), int(record["column"][who, t])
+            cells = cells_at(digit, orientation, row, column)
+            moves.append(Move(digit, int(record["level"][who, t]), cells))
+        return tuple(moves)
+
+    def heights(self, player: int = 0) -> npt.NDArray[np.int8]:
+        """How many tiles lie on each cell of a player's table, int8, shape ``(64, 64)``."""
+        heights = np.zeros((TABLE_SIZE, TABLE_SIZE), np.int8)
+        for move in self.placements(player):
+            for cell in move.cells:
+                heights[cell] += 1
+        return heights
+
+    # --- playing ------------------------------------------------------------------------------------------
+
+    def play(self, action: SupportsIndex) -> None:
+        """Plays a legal action of the current player.
+
+        Raises:
+            IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
+            TableEdgeError: The tiles would spread over more than ``MAX_SPREAD`` rows or columns while there
+            are
+                more to come; the game is left as it was.
+        """
+        super().play(action)
+
+    def decode(self, action: SupportsIndex) -> Move:
+        """What a legal action means.
+
+        Raises:
+            IllegalActionError: The action is not legal.
+        """
+        index = self._require_legal(action)
+        if index >= FIRST_CHOICE:
+            return Move(index - FIRST_CHOICE)
+        digit = engine.digit_to_place(self._state, 0)
+        level = engine.level_of(self._state, 0, index)
+        return Move(int(digit), int(level), cells_at(digit, *placement(index)))
+
+    def encode(self, move: Move) -> int:
+        """The action of a legal move, the inverse of :meth:`decode`.
+
+        Raises:
+            IllegalActionError: The move is not legal, or no move at all.
+        """
+        try:
+            index = encode(move, self.digit)
+        except ValueError as error:
+            raise IllegalActionError(str(error)) from None
+        if self.decode(index).level != move.level:
+            level = self.decode(index).level
+            raise IllegalActionError(f"the tile {move.digit} would lie on level {level}, not on {move.level}")
+        return index
+
+    def scores(self) -> tuple[int, ...]:
+        """All players' scores as they are now: the sum of digit times level."""
+        return tuple(int(engine.score(self._state, 0, player)) for player in range(self.num_players))
+
+    def winners(self) -> tuple[int, ...]:
+        """The players with the highest score; none until the game is over."""
+        best = max(self.scores())
+        return tuple(p for p, score in enumerate(self.scores()) if score == best) if self.is_over else ()
+
+    def observation(self, player: int | None = None) -> Observation:
+        """What a player sees, the current one by default, as environments show it.
+
+        Args:
+            player: Counted from 0.
+
+        Returns:
+            float32 ``(OBSERVATION_SIZE,)``; see :mod:`~patchwork_env.nmbr9.observation`.
+        """
+        vector = np.empty(OBSERVATION_SIZE, np.float32)
+        observer = self.current_player if player is None else self._check_player(player)
+        write_observation(self._state, 0, observer, vector)
+        return vector
+
+    def imagine(self, seed: int | None = None) -> Game:
+        """A copy with another order of the cards that nobody can know: what a player may suppose.
+
+        Args:
+            seed: Of that order, ``0 ... 2**64 - 1``; None for a fresh one.
+
+        Returns:
+            A game that goes on from the present state; one with nothing unknown is just copied.
+        """
+        game, streams = self.clone(), seed_streams(seed)
+        if self._state[0]["order"] == UNKNOWN and not self.is_over:
+            engine.shuffle(game._state, 0, streams, self.round + 1)
+            game = Game.from_state(game._state)
+        return game
+
+    def __str__(self) -> str:
+        from patchwork_env.nmbr9.render import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        over = (
+            f"over, won by {', '.join(f'player {player}' for player in self.winners())}"
+            if self.is_over
+            else f"player {self.current_player} to move"
+        )
+        return f"<NMBR 9 game: round {self.round} of {self.num_rounds}, scores {self.scores()}, {over}>"
+
+    # --- details ------------------------------------------------------------------------------------------
+
+    def _check_player(self, player: int) -> int:
+        return check_player(player, self.num_players)
+
+    def _why_refused(self, action: int) -> Exception:
+        if not engine.is_legal(self._state, 0, action):
+            return super()._why_refused(action)
+        return TableEdgeError(
+            f"action {action} would spread the tiles of player {self.current_player} over more than "
+            f"{MAX_SPREAD} rows or columns, beyond which not all placements of the next tile have a number"
+        )
+
+    def _first_corner(self) -> notation.Corner | None:
+        """Where the first tile of the current player lies."""
+        record, player = self._state[0], self.current_player
+        if not engine.num_placed(self._state, 0, player):
+            return None
+        return int(record["row"][player, 0]), int(record["column"][player, 0])
+
+    def _word(self, action: int) -> str:
+        return notation.move_text(action, self.digit, self._first_corner())
+
+    def _parse_word(self, text: str) -> int:
+        return notation.parse_move(text, self.digit, self._first_corner())
+
+    def _set_up_fields(self) -> dict[str, str] | None:
+        fields = {"players": str(self.num_players), "order": self.order, "rounds": str(self.num_rounds)}
+        return fields | {"deck": ",".join(map(str, self.deck))}
+
+    @classmethod
+    def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
+        return {
+            "deck": [_storage.parse_number(digit) for digit in fields["deck"].split(",")],
+            "players": _storage.parse_number(fields["players"]),
+            "order": fields["order"],
+            "deck_size": _storage.parse_number(fields["rounds"]),
+        }
+
+
+def check_action(action: SupportsIndex) -> int:
+    """``action`` as an int.
+
+    Raises:
+        IllegalActionError: It is not an integer of ``0 ... NUM_ACTIONS - 1``.
+    """
+    return _options.check_action(action, NUM_ACTIONS)

@@ -1,0 +1,82 @@
+"""The action that looks best now: the highest level, and there the most contact.
+
+Contact is the number of unit edges that a placement shares with tiles of its level. On equal terms the lower
+action is taken. In free order the highest digit left is chosen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._bits import lowest_bit, popcount
+from patchwork_env._compile import kernel
+from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
+from patchwork_env.nmbr9.engine import (
+    CHOICE_MAP,
+    MAX_LEVELS,
+    NUM_MAPS,
+    NUM_ROWS,
+    Levels,
+    digit_to_place,
+    legal,
+    level_at,
+    paint,
+)
+from patchwork_env.nmbr9.state import NO_DIGIT, States
+from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS
+
+_U, _U1 = np.uint64, np.uint64(1)
+
+
+@kernel
+def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
+    """Writes the greedy action of every game, none of which may be over."""
+    for i in range(len(states)):
+        actions[i] = choose_action(states, i)
+
+
+@kernel
+def choose_action(states: States, i: int) -> int:
+    """The greedy action of one game that is not over."""
+    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
+    legal(states, i, maps)
+    digit = digit_to_place(states, i)
+    if digit == NO_DIGIT:
+        return FIRST_CHOICE + popcount(_below_highest(maps[CHOICE_MAP, 0]))
+    levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
+    number = paint(states, i, states[i]["current_player"], levels)
+    best_action, best_level, best_contact = -1, -1, -1
+    for orientation in range(NUM_TURNS):
+        piece = NUM_TURNS * digit + orientation
+        for row in range(TABLE_SIZE):
+            word = maps[orientation, row]
+            while word:
+                column = lowest_bit(word)
+                word &= word - _U1
+                level = level_at(levels, number, piece, row, column)
+                if level >= best_level:
+                    edges = contact(levels, level, piece, row, column)
+                    if level > best_level or edges > best_contact:
+                        best_action = orientation * NUM_ANCHORS + row * TABLE_SIZE + column
+                        best_level, best_contact = level, edges
+    return best_action
+
+
+@kernel
+def contact(levels: Levels, level: int, piece: int, row: int, column: int) -> int:
+    """Unit edges that a placement shares with tiles of a level."""
+    edges = 0
+    for k in range(HEIGHTS[piece]):
+        cells, cover = FOOTPRINTS[piece, k] << _U(column), levels[level, row + k]
+        edges += popcount(cells & (cover << _U1)) + popcount(cells & (cover >> _U1))
+        edges += popcount(cells & levels[level, row + k - 1]) + popcount(cells & levels[level, row + k + 1])
+    return edges
+
+
+@kernel
+def _below_highest(word: np.uint64) -> np.uint64:
+    """All bits below the highest one of a word that is not zero."""
+    for shift in (1, 2, 4, 8, 16, 32):
+        word |= word >> _U(shift)
+    return word >> _U1

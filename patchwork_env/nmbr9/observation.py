@@ -1,0 +1,185 @@
+"""Observations: what an agent sees of a state, as one float32 vector or as named tensors of the same content.
+
+=============  ==============  ===============================================================================
+name           shape           content
+=============  ==============  ===============================================================================
+``heights``    (24, 24)        the middle of the observer's table, rows and columns 20-43: tiles that lie on
+                               each cell / 8
+``tops``       (24, 24)        the same cells: number of the uppermost tile, from 1 in the order of placing,
+                               / 40; 0 if there is none
+``tile``       (10,)           1 for the digit that the observer must place next; zeros if it is not known yet
+``remaining``  (10,)           tiles left of each digit / 2: cards that have not been turned, or in free order
+                               the tiles from which the observer may choose
+``upcoming``   (40,)           in known order, the cards behind ``tile``: (digit + 1) / 10; then zeros
+``phase``      (5,)            the observer is to move, must choose a digit; tiles that the observer has still
+                               to place / 40; the order is known, is free
+``players``    (4, 3)          the observer first, the others by turns: takes part, score / 100, tiles placed
+                               / 40
+``tiles``      (4, 40, 6)      their tiles, in the order of placing: present, digit / 9, orientation / 3,
+                               level / 8, row / 63, column / 63
+=============  ==============  ===============================================================================
+
+The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries lie in
+0 ... 1 except those of levels, remaining tiles and scores; see :data:`UPPER_BOUNDS`. Rows and columns are
+those of the actions. ``tiles`` holds all of a table, however far it spreads; ``heights`` and ``tops`` show it
+as a picture.
+
+Players place the tile of a card at the same time, so of the others' tables an observer sees what was there at
+the end of the last complete round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from patchwork_env._compile import kernel
+from patchwork_env._tensors import Layout
+from patchwork_env._tensors import Observation as Observation
+from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
+from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
+from patchwork_env.nmbr9.engine import (
+    MAX_LEVELS,
+    bounds,
+    digit_to_place,
+    is_over,
+    num_placed,
+    points,
+    supply,
+)
+from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, States
+from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, FIRST_INDEX, SIZES
+
+VIEW_SIZE = 24
+"""Rows and columns of the picture of a table."""
+FIRST_VIEWED = (TABLE_SIZE - VIEW_SIZE) // 2
+TILE_FEATURES = 6
+PLAYER_FEATURES = 3
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    "heights": (VIEW_SIZE, VIEW_SIZE),
+    "tops": (VIEW_SIZE, VIEW_SIZE),
+    "tile": (NUM_DIGITS,),
+    "remaining": (NUM_DIGITS,),
+    "upcoming": (MAX_CARDS,),
+    "phase": (5,),
+    "players": (MAX_PLAYERS, PLAYER_FEATURES),
+    "tiles": (MAX_PLAYERS, MAX_CARDS, TILE_FEATURES),
+}
+"""Names and shapes of the tensors, in the order of the vector."""
+
+LAYOUT = Layout(SHAPES)
+SLICES = LAYOUT.slices
+"""Where each tensor lies in the vector."""
+OBSERVATION_SIZE = LAYOUT.size
+"""Length of the vector."""
+as_dict = LAYOUT.as_dict
+
+
+def _upper_bounds() -> Observation:
+    bounds = np.ones(OBSERVATION_SIZE, np.float32)
+    named = as_dict(bounds)
+    named["heights"][:] = MAX_LEVELS / 8
+    named["remaining"][:] = MAX_CARDS / 2
+    named["players"][:, 1] = (NUM_DIGITS - 1) * MAX_LEVELS * MAX_CARDS / 100
+    named["tiles"][:, :, 3] = MAX_LEVELS / 8
+    return bounds
+
+
+UPPER_BOUNDS = _upper_bounds()
+"""float32 ``(OBSERVATION_SIZE,)``: no entry is larger; none is below 0."""
+
+_HEIGHTS_AT = SLICES["heights"].start
+_TOPS_AT = SLICES["tops"].start
+_TILE_AT = SLICES["tile"].start
+_REMAINING_AT = SLICES["remaining"].start
+_UPCOMING_AT = SLICES["upcoming"].start
+_PHASE_AT = SLICES["phase"].start
+_PLAYERS_AT = SLICES["players"].start
+_TILES_AT = SLICES["tiles"].start
+_F = np.float32
+
+
+@kernel
+def write_observation(states: States, i: int, observer: int, out: Observation) -> None:
+    """Writes what a player sees of a state to ``out``, ``(OBSERVATION_SIZE,)``, contiguous."""
+    out[:] = 0
+    _write_picture(states, i, observer, out)
+    _write_cards(states, i, observer, out)
+    number = int(states[i]["num_players"])
+    for k in range(number):
+        player = (observer + k) % number
+        placed = num_placed(states, i, player) if k == 0 else int(states[i]["round"])
+        at = _PLAYERS_AT + k * PLAYER_FEATURES
+        out[at] = 1
+        out[at + 1] = points(states, i, player, placed) / _F(100)
+        out[at + 2] = placed / _F(MAX_CARDS)
+        _write_tiles(states, i, player, placed, out, _TILES_AT + k * MAX_CARDS * TILE_FEATURES)
+
+
+@kernel
+def _write_picture(states: States, i: int, player: int, out: Observation) -> None:
+    for t in range(num_placed(states, i, player)):
+        piece = states[i]["piece"][player, t]
+        row = int(states[i]["row"][player, t]) - FIRST_VIEWED
+        column = int(states[i]["column"][player, t]) - FIRST_VIEWED
+        for k in range(SIZES[piece // NUM_TURNS]):
+            r, c = row + CELL_ROWS[piece, k], column + CELL_COLUMNS[piece, k]
+            if 0 <= r < VIEW_SIZE and 0 <= c < VIEW_SIZE:
+                cell, level = r * VIEW_SIZE + c, states[i]["level"][player, t]
+                height = (level + 1) / _F(8)
+                if height > out[_HEIGHTS_AT + cell]:
+                    out[_HEIGHTS_AT + cell] = height
+                    out[_TOPS_AT + cell] = (t + 1) / _F(MAX_CARDS)
+
+
+@kernel
+def _write_cards(states: States, i: int, observer: int, out: Observation) -> None:
+    placed, rounds = num_placed(states, i, observer), int(states[i]["num_rounds"])
+    to_move = not is_over(states, i) and states[i]["current_player"] == observer
+    is_known, is_free = states[i]["order"] == KNOWN, states[i]["order"] == FREE
+    out[_PHASE_AT] = to_move
+    out[_PHASE_AT + 1] = to_move and digit_to_place(states, i) == NO_DIGIT
+    out[_PHASE_AT + 2] = (rounds - placed) / _F(MAX_CARDS)
+    out[_PHASE_AT + 3] = is_known
+    out[_PHASE_AT + 4] = is_free
+    turned = int(states[i]["round"]) + 1
+    if is_free:
+        if to_move and states[i]["chosen"] != NO_DIGIT:
+            out[_TILE_AT + states[i]["chosen"]] = 1
+        counts = np.empty(NUM_DIGITS, np.int64)
+        supply(states, i, observer, counts)
+        for digit in range(NUM_DIGITS):
+            out[_REMAINING_AT + digit] = counts[digit] / _F(2)
+        return
+    if placed < rounds and (is_known or placed < turned):
+        out[_TILE_AT + states[i]["deck"][placed]] = 1
+    for k in range(turned, states[i]["num_cards"]):
+        out[_REMAINING_AT + states[i]["deck"][k]] += _F(0.5)
+    if is_known:
+        for k in range(placed + 1, rounds):
+            out[_UPCOMING_AT + k - placed - 1] = (states[i]["deck"][k] + 1) / _F(10)
+
+
+@kernel
+def _write_tiles(states: States, i: int, player: int, number: int, out: Observation, at: int) -> None:
+    """The first tiles of a table, which lie as if there were no others: later ones would show by a shift."""
+    if number == 0:
+        return
+    top, left, height, width = bounds(states, i, player, number)
+    down, right = FIRST_INDEX[height] - top, FIRST_INDEX[width] - left
+    for t in range(number):
+        piece = states[i]["piece"][player, t]
+        out[at] = 1
+        out[at + 1] = (piece // NUM_TURNS) / _F(9)
+        out[at + 2] = (piece % NUM_TURNS) / _F(3)
+        out[at + 3] = states[i]["level"][player, t] / _F(8)
+        out[at + 4] = (states[i]["row"][player, t] + down) / _F(TABLE_SIZE - 1)
+        out[at + 5] = (states[i]["column"][player, t] + right) / _F(TABLE_SIZE - 1)
+        at += TILE_FEATURES
+
+
+@kernel
+def write_observations(states: States, out: Observation) -> None:
+    """Writes what the current player of each game sees to ``out``, shape ``(n, OBSERVATION_SIZE)``."""
+    for i in range(len(states)):
+        write_observation(states, i, states[i]["current_player"], out[i])

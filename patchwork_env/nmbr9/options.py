@@ -1,0 +1,94 @@
+"""Checks of what users pass in: each names the offending value and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from patchwork_env._options import as_integer, check_between, check_one_of
+from patchwork_env.nmbr9 import engine
+from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
+from patchwork_env.nmbr9.state import FREE, States, empty_states
+
+
+class Variant(NamedTuple):
+    """What is played: the standard game and, after arXiv 2001.04238, its generalizations.
+
+    Attributes:
+        order: One of ``ORDERS``.
+        max_digit: The highest digit in the deck, 0-9.
+        copies: Cards of each digit in the deck.
+        deck_size: Tiles that each player places; None for as many as there are cards.
+    """
+
+    order: str = "unknown"
+    max_digit: int = NUM_DIGITS - 1
+    copies: int = COPIES
+    deck_size: int | None = None
+
+
+STANDARD = Variant()
+
+
+def beginning(variant: Variant, players: Any = 1, deck: Iterable[Any] | None = None) -> States:
+    """The state in which a game begins, shape ``(1,)``.
+
+    Args:
+        variant: What is played.
+        players: 1-4.
+        deck: The digits in the order in which they come, instead of ``copies`` of each up to ``max_digit``,
+            which come in ascending order.
+
+    Raises:
+        ValueError: An argument is not of these, or there are too many cards, or too few.
+    """
+    number = check_between(players, 1, MAX_PLAYERS, "players")
+    order = ORDERS.index(check_one_of(variant.order, ORDERS, "order"))
+    if deck is None:
+        max_digit, copies = check_supply(variant.max_digit, variant.copies)
+    elif (variant.max_digit, variant.copies) != (STANDARD.max_digit, STANDARD.copies):
+        raise ValueError("give a deck, or max_digit and copies, not both")
+    else:
+        digits = check_deck(deck)
+        max_digit, copies = 0, len(digits)
+    num_cards = copies * (max_digit + 1)
+    states = empty_states(1)
+    engine.new(states, 0, number, order, max_digit, copies, check_size(variant.deck_size, num_cards))
+    if deck is not None:
+        states["deck"][0, :num_cards] = sorted(digits) if order == FREE else digits
+    return states
+
+
+def check_supply(max_digit: Any, copies: Any) -> tuple[int, int]:
+    """The highest digit and the number of cards of each."""
+    highest = check_between(max_digit, 0, NUM_DIGITS - 1, "max_digit")
+    number = check_between(copies, 1, MAX_CARDS, "copies")
+    if number * (highest + 1) > MAX_CARDS:
+        raise ValueError(
+            f"{number} copies of the digits 0 to {highest} make {number * (highest + 1)} cards; "
+            f"a deck has at most {MAX_CARDS}"
+        )
+    return highest, number
+
+
+def check_size(deck_size: Any, num_cards: int) -> int:
+    """How many tiles each player places, of a deck of ``num_cards``; all of them for None."""
+    return num_cards if deck_size is None else check_between(deck_size, 1, num_cards, "deck_size")
+
+
+def check_deck(deck: Iterable[Any]) -> list[int]:
+    """1-40 digits."""
+    if not isinstance(deck, Iterable):
+        raise ValueError(f"deck is {deck!r}; it must list 1 to {MAX_CARDS} digits")
+    digits = [as_integer(digit, "a card of the deck") for digit in deck]
+    if not 1 <= len(digits) <= MAX_CARDS:
+        raise ValueError(f"the deck has {len(digits)} cards; allowed are 1 to {MAX_CARDS}")
+    wrong = sorted(set(digits) - set(range(NUM_DIGITS)))
+    if wrong:
+        raise ValueError(f"the deck holds {wrong}; digits are 0 to {NUM_DIGITS - 1}")
+    return digits
+
+
+def check_player(player: Any, players: int) -> int:
+    """The number of one of the players of a game."""
+    return check_between(player, 0, players - 1, "player")

@@ -1,0 +1,61 @@
+"""Drawings of a game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from patchwork_env.nmbr9.components import MAX_PLAYERS, NUM_DIGITS
+from patchwork_env.nmbr9.actions import Move
+from patchwork_env.nmbr9.game import Game
+from patchwork_env.polyomino import Cell
+
+_EMPTY = "·"
+
+
+def text(game: Game, names: tuple[str, ...] = ()) -> str:
+    """The game as text: per player the digits that lie uppermost and, beside them, how many tiles lie there.
+
+    Args:
+        game: The game.
+        names: Of the players.
+    """
+    names = names or tuple(f"player {player}" for player in range(MAX_PLAYERS))
+    lines = [_headline(game)]
+    for player, score in enumerate(game.scores()):
+        moves = game.placements(player)
+        lines += ["", f"{names[player]}: {len(moves)} tiles, score {score}", *_table(moves)]
+    return "\n".join(lines) + "\n"
+
+
+def _headline(game: Game) -> str:
+    if game.is_over:
+        winners = " and ".join(f"player {player}" for player in game.winners())
+        return f"NMBR 9: over, won by {winners}" if game.num_players > 1 else "NMBR 9: over"
+    tile = f"places tile {game.digit}" if game.digit is not None else "chooses a tile"
+    to_come = " ".join(
+        f"{digit}x{game.remaining(game.current_player)[digit]}"
+        for digit in range(NUM_DIGITS)
+        if game.remaining(game.current_player)[digit]
+    )
+    left = f", to come {to_come}" if to_come else ""
+    return f"NMBR 9, round {game.round + 1} of {game.num_rounds}: player {game.current_player} {tile}{left}"
+
+
+def _table(moves: tuple[Move, ...]) -> Iterator[str]:
+    """The rows that the tiles cover, as digits and as heights."""
+    digits: dict[Cell, int] = {}
+    heights: dict[Cell, int] = {}
+    for move in moves:
+        for cell in move.cells:
+            heights[cell] = heights.get(cell, 0) + 1
+            if heights[cell] == (move.level or 0) + 1:
+                digits[cell] = move.digit
+    if not heights:
+        return
+    rows = range(min(r for r, _ in heights), max(r for r, _ in heights) + 1)
+    columns = range(min(c for _, c in heights), max(c for _, c in heights) + 1)
+    for row in rows:
+        yield "    ".join(
+            " ".join(str(values.get((row, column), _EMPTY)) for column in columns)
+            for values in (digits, heights)
+        )

@@ -1,0 +1,114 @@
+"""States as bytes: versioned, checked for damage, and checked to be states that play can reach.
+
+The check is complete: a state holds every move, and they are replayed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from patchwork_env._storage import ByteFormat
+from patchwork_env.nmbr9 import engine
+from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE, choose_action, place_action
+from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, STATE, States, empty_states
+from patchwork_env.nmbr9.tables import middle
+
+FORMAT = ByteFormat("NMBR 9", magic=b"NMB9", version=1, dtype=STATE)
+
+
+def to_bytes(states: States) -> bytes:
+    """The first record of ``states`` as bytes: magic, version, record, CRC-32."""
+    return FORMAT.pack(states)
+
+
+def from_bytes(data: bytes) -> States:
+    """The inverse of :func:`to_bytes`, an array of one record.
+
+    Raises:
+        ValueError: The bytes are foreign, of another version, damaged, or no game reaches such a state.
+    """
+    states = FORMAT.unpack(data)
+    problem = find_contradiction(states)
+    if problem:
+        raise ValueError(f"no game of NMBR 9 reaches this state: {problem}")
+    return states
+
+
+def find_contradiction(states: States) -> str | None:
+    """Says what keeps the first record from being a state of a game; None if it is one."""
+    problem = _out_of_range(states[0]) or _bad_deck(states[0])
+    if problem:
+        return problem
+    replayed = _first_state(states[0])
+    problem = _replay(states[0], replayed)
+    if problem:
+        return problem
+    different = [name for name in STATE.names or () if (states[0][name] != replayed[0][name]).any()]
+    return f"after its moves, {different[0]} would be other than stored" if different else None
+
+
+def _out_of_range(record: Any) -> str | None:
+    limits = {"num_players": (1, MAX_PLAYERS), "num_cards": (1, MAX_CARDS), "order": (0, len(ORDERS) - 1)}
+    limits |= {"num_rounds": (1, int(record["num_cards"])), "round": (0, int(record["num_rounds"]))}
+    limits |= {"current_player": (0, int(record["num_players"]) - 1), "chosen": (0, NO_DIGIT)}
+    limits |= {"deck": (0, NUM_DIGITS - 1), "piece": (0, NUM_TURNS * NUM_DIGITS - 1)}
+    for name, (lowest, highest) in limits.items():
+        if np.min(record[name]) < lowest or np.max(record[name]) > highest:
+            return f"{name} is {record[name]}, allowed are {lowest} to {highest}"
+    return None
+
+
+def _bad_deck(record: Any) -> str | None:
+    deck = record["deck"].tolist()
+    if any(deck[record["num_cards"] :]):
+        return f"there is more in the deck than its {record['num_cards']} cards: {deck}"
+    if record["order"] == FREE and deck[: record["num_cards"]] != sorted(deck[: record["num_cards"]]):
+        return f"the supply of a game in free order is not sorted: {deck}"
+    return None
+
+
+def _first_state(record: Any) -> States:
+    """The state in which a game with the record's set-up begins."""
+    states = empty_states(1)
+    cards, rounds = int(record["num_cards"]), int(record["num_rounds"])
+    engine.new(states, 0, int(record["num_players"]), int(record["order"]), 0, cards, rounds)
+    states[0]["deck"] = record["deck"]
+    return states
+
+
+def _replay(record: Any, states: States) -> str | None:
+    """Plays the record's moves in ``states``; says which of them is impossible."""
+    turns = int(record["round"]) * int(record["num_players"]) + int(record["current_player"])
+    for turn in range(turns):
+        number, player = divmod(turn, int(record["num_players"]))
+        digit = int(record["piece"][player, number]) // NUM_TURNS
+        possible = number < record["num_rounds"] and _take(digit, states)
+        if not possible or not engine.play(states, 0, _stored_placement(record, states, player, number)):
+            return f"player {player} cannot have placed tile {number}, a {digit}, like that"
+    if record["chosen"] != NO_DIGIT and not engine.play(states, 0, choose_action(int(record["chosen"]))):
+        return f"player {record['current_player']} cannot have chosen tile {record['chosen']}"
+    return None
+
+
+def _take(digit: int, states: States) -> bool:
+    """Chooses a tile in free order; whether it is the one to be placed."""
+    if states[0]["order"] == FREE:
+        return bool(engine.play(states, 0, choose_action(digit)))
+    return bool(engine.digit_to_place(states, 0) == digit)
+
+
+def _stored_placement(record: Any, states: States, player: int, number: int) -> int:
+    """The action of a stored tile, which has its place in relation to the first one; -1 if there is none."""
+    piece = int(record["piece"][player, number])
+    if number == 0:
+        row, column = middle(piece)
+    else:
+        row, column = (
+            int(states[0][axis][player, 0]) + int(record[axis][player, number]) - int(record[axis][player, 0])
+            for axis in ("row", "column")
+        )
+    on_table = 0 <= row < TABLE_SIZE and 0 <= column < TABLE_SIZE
+    return place_action(piece % NUM_TURNS, row, column) if on_table else -1

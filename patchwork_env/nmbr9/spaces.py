@@ -1,0 +1,24 @@
+"""The spaces of the environments: what observations and masks may hold, and which actions there are."""
+
+from __future__ import annotations
+
+from patchwork_env._spaces import LAYOUTS, GameSpaces, check_layout
+from patchwork_env.nmbr9.actions import NUM_ACTIONS
+from patchwork_env.nmbr9.observation import LAYOUT, UPPER_BOUNDS
+
+__all__ = [
+    "LAYOUTS",
+    "action_space",
+    "check_layout",
+    "flat_space",
+    "mask_space",
+    "masked_space",
+    "observation_space",
+]
+
+_SPACES = GameSpaces(NUM_ACTIONS, LAYOUT, UPPER_BOUNDS)
+action_space = _SPACES.action_space
+mask_space = _SPACES.mask_space
+flat_space = _SPACES.flat_space
+observation_space = _SPACES.observation_space
+masked_space = _SPACES.masked_space

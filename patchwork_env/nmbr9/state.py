@@ -1,0 +1,46 @@
+"""The state of a game as one small record of a NumPy structured array.
+
+One game is an array of length 1 and a batch an array of length n; copying a record clones a game.
+
+The table of each player is the list of the tiles on it, in the order in which they were placed. Their rows
+and columns are those of the numbering of actions at that moment: a table that grows is shifted so that it
+stays in the middle; see :mod:`~patchwork_env.nmbr9.actions`. Players place their tiles one after the other,
+in each round all of them one tile.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
+
+UNKNOWN, KNOWN, FREE = range(3)
+"""Values of ``order``, indices into ``ORDERS``."""
+NO_DIGIT = NUM_DIGITS
+"""Value of ``chosen`` as long as no digit is."""
+
+STATE = np.dtype(
+    [
+        ("piece", "u1", (MAX_PLAYERS, MAX_CARDS)),  # of each tile: 4 * digit + orientation
+        ("level", "u1", (MAX_PLAYERS, MAX_CARDS)),
+        ("row", "u1", (MAX_PLAYERS, MAX_CARDS)),  # top-left corner of its bounding box
+        ("column", "u1", (MAX_PLAYERS, MAX_CARDS)),
+        ("deck", "u1", MAX_CARDS),  # digits, the first card first; in free order the supply, ascending
+        ("num_cards", "u1"),  # in the deck
+        ("num_rounds", "u1"),  # tiles that each player places, at most num_cards
+        ("round", "u1"),  # rounds that are complete
+        ("num_players", "u1"),
+        ("current_player", "u1"),
+        ("order", "u1"),  # UNKNOWN, KNOWN or FREE
+        ("chosen", "u1"),  # in free order: the digit that the current player has chosen, or NO_DIGIT
+    ]
+)
+
+States = npt.NDArray[np.void]
+"""Array of :data:`STATE` records, shape ``(n,)``."""
+
+
+def empty_states(n: int) -> States:
+    """``n`` zeroed records, to be set up by the engine."""
+    return np.zeros(n, STATE)

@@ -1,0 +1,147 @@
+"""What environments ask of the engine, in few compiled calls: turns, rewards, batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env._random import Streams, random_below
+from patchwork_env.nmbr9.actions import TABLE_SIZE
+from patchwork_env.nmbr9.components import MAX_PLAYERS
+from patchwork_env.nmbr9.engine import (
+    NUM_MAPS,
+    apply,
+    best_score,
+    is_legal,
+    is_over,
+    legal,
+    meets_edge,
+    nth_legal,
+    score,
+    shuffle,
+    write_mask,
+)
+from patchwork_env.nmbr9.state import FREE, States
+
+OVER = MAX_PLAYERS
+"""What :func:`whose_turn` says of a game that is over."""
+REWARDS = ("score", "outcome")
+GOES_ON, ENDED, CUT_OFF = range(3)
+"""What became of a game: it goes on, it is over, or it would have met the edge of the table."""
+
+Mask = npt.NDArray[np.int8]
+Games = npt.NDArray[np.int64]
+"""Indices of some games of a batch, shape ``(k,)``."""
+
+
+@kernel
+def whose_turn(states: States, i: int) -> int:
+    """Who is to move, 0-3, or ``OVER``."""
+    return OVER if is_over(states, i) else int(states[i]["current_player"])
+
+
+@kernel
+def outcome(states: States, i: int, player: int) -> float:
+    """A player's reward at the end of a game of several players.
+
+    The winners share 1 equally. What each has got of it is scaled so that a sole winner gets 1 and all
+    rewards add up to 0: of ``n`` players, the others get ``-1 / (n - 1)``. Two players that tie get 0.
+    """
+    number, winners, best = int(states[i]["num_players"]), 0, best_score(states, i)
+    for other in range(number):
+        winners += score(states, i, other) == best
+    share = 1.0 / winners if score(states, i, player) == best else 0.0
+    return (number * share - 1.0) / (number - 1.0)
+
+
+# --- batches ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def restart(states: States, i: int, streams: Streams, beginning: States, shuffled: bool) -> None:
+    """Starts a game like ``beginning``, ``(1,)``, with its deck ``shuffled`` unless the order is free."""
+    states[i] = beginning[0]
+    if shuffled and states[i]["order"] != FREE:
+        shuffle(states, i, streams, 0)
+
+
+@kernel
+def restart_games(states: States, streams: Streams, beginning: States, shuffled: bool) -> None:
+    """Starts all games of a batch; see :func:`restart`."""
+    for i in range(len(states)):
+        restart(states, i, streams, beginning, shuffled)
+
+
+@kernel
+def first_illegal(states: States, actions: npt.NDArray[np.int64]) -> int:
+    """Index of the first game whose action is not legal, or -1."""
+    for i in range(len(states)):
+        if not is_legal(states, i, actions[i]):
+            return i
+    return -1
+
+
+@kernel
+def play_games(
+    states: States,
+    streams: Streams,
+    actions: npt.NDArray[np.int64],
+    beginning: States,
+    shuffled: bool,
+    gains: npt.NDArray[np.int16],
+    endings: npt.NDArray[np.int8],
+    final_scores: npt.NDArray[np.int16],
+) -> None:
+    """Plays one legal action in every game and starts a new game where one ends.
+
+    Args:
+        states: ``(n,)`` games, none of them over.
+        streams: ``(n,)`` random streams for the decks of new games.
+        actions: ``(n,)`` legal actions.
+        beginning: ``(1,)``, how games begin; see :func:`restart`.
+        shuffled: Whether their decks are shuffled.
+        gains: ``(n,)``, receives the points that the player has gained.
+        endings: ``(n,)``, receives ``GOES_ON``, ``ENDED`` or ``CUT_OFF``: at the edge the action is not
+        played.
+        final_scores: ``(n, MAX_PLAYERS)``, receives the scores where a game ended or was cut off.
+    """
+    for i in range(len(states)):
+        gains[i] = 0
+        endings[i] = CUT_OFF
+        if not meets_edge(states, i, actions[i]):
+            player = states[i]["current_player"]
+            before = score(states, i, player)
+            apply(states, i, actions[i])
+            gains[i] = score(states, i, player) - before
+            endings[i] = ENDED if is_over(states, i) else GOES_ON
+        if endings[i] != GOES_ON:
+            for player in range(MAX_PLAYERS):
+                final_scores[i, player] = score(states, i, player)
+            restart(states, i, streams, beginning, shuffled)
+
+
+@kernel
+def describe_games(
+    states: States,
+    streams: Streams,
+    counts: npt.NDArray[np.int16],
+    masks: Mask,
+    samples: npt.NDArray[np.int64],
+) -> None:
+    """Writes the legal actions of every game.
+
+    Args:
+        states: ``(n,)`` games.
+        streams: ``(n,)`` random streams for ``samples``.
+        counts: ``(n,)``, receives the number of legal actions.
+        masks: ``(n, NUM_ACTIONS)``, receives the masks; of length 0 to leave them out.
+        samples: ``(n,)``, receives a uniformly random legal action; of length 0 to leave them out.
+    """
+    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
+    for i in range(len(states)):
+        counts[i] = legal(states, i, maps)
+        if len(masks) > 0:
+            write_mask(maps, masks[i])
+        if len(samples) > 0:
+            samples[i] = nth_legal(maps, random_below(streams, i, counts[i]))

@@ -1,0 +1,57 @@
+"""The engine agrees with the naive tables in every state of whole games."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from patchwork_env.nmbr9 import Game
+from tests.nmbr9.naive import NaiveTable, Tile
+from tests.nmbr9.twins import Policy, as_high_as_possible, at_random, compact, play_out
+
+
+@pytest.mark.parametrize("policy", [at_random, as_high_as_possible, compact])
+def test_games_alone(policy: Policy) -> None:
+    rng = random.Random(policy.__name__)
+    highest = 0
+    for seed in range(4):
+        (table,) = play_out(Game(seed=seed), policy, rng)
+        highest = max(highest, *(tile.level for tile in table.tiles))
+    assert highest >= {at_random: 1, compact: 2, as_high_as_possible: 2}[policy]
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_games_of_several_players(players: int) -> None:
+    rng = random.Random(players)
+    play_out(Game(seed=players, players=players, deck_size=8), compact, rng)
+
+
+@pytest.mark.parametrize("order", ["known", "free"])
+def test_orders(order: str) -> None:
+    rng = random.Random(order)
+    play_out(Game(seed=1, order=order), as_high_as_possible, rng)
+    play_out(Game(seed=2, order=order, players=2, max_digit=6, deck_size=5), compact, rng)
+
+
+@pytest.mark.parametrize("digit", range(10))
+def test_decks_of_one_digit(digit: int) -> None:
+    """Copies lie completely on one another only if they are two tiles: the rule of two supports at work."""
+    rng = random.Random(digit)
+    tables = play_out(Game(deck=[digit] * 14), compact, rng)
+    assert tables[0].score() == sum(tile.digit * tile.level for tile in tables[0].tiles)
+
+
+def test_the_longest_deck() -> None:
+    play_out(Game(seed=3, copies=4), as_high_as_possible, random.Random(3))
+
+
+def test_the_naive_table_knows_a_single_support() -> None:
+    """The 1 fits onto a 9 in several places, none of which is legal while the 9 lies there alone."""
+    table = NaiveTable()
+    move, tile = next(iter(table.legal_moves(9).items()))
+    assert move == (0, 0, 0)
+    table.tiles.append(tile)
+    assert {tile.level for tile in table.legal_moves(1).values()} == {0}
+    table.tiles.append(Tile(9, 0, frozenset((row, column + 3) for row, column in table.tiles[0].cells)))
+    assert {tile.level for tile in table.legal_moves(1).values()} == {0, 1}

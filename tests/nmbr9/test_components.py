@@ -1,0 +1,52 @@
+"""The components are those of the published game."""
+
+from __future__ import annotations
+
+import pytest
+
+from patchwork_env.nmbr9 import TILES, Game
+from patchwork_env.nmbr9.actions import DISTINCT
+from tests.nmbr9.naive import covered, distinct_orientations
+
+SECOND_TILE_PLACEMENTS = (
+    (48, 84, 92, 96, 88, 96, 92, 88, 44, 92),
+    (42, 72, 80, 85, 76, 85, 81, 76, 38, 80),
+    (46, 80, 88, 92, 84, 92, 88, 84, 42, 88),
+    (48, 85, 92, 98, 88, 96, 93, 88, 44, 92),
+    (44, 76, 84, 88, 80, 88, 85, 80, 40, 84),
+    (48, 85, 92, 96, 88, 97, 93, 88, 44, 92),
+    (46, 81, 88, 93, 85, 93, 89, 85, 42, 88),
+    (44, 76, 84, 88, 80, 88, 85, 80, 40, 84),
+    (44, 76, 84, 88, 80, 88, 84, 80, 40, 84),
+    (46, 80, 88, 92, 84, 92, 88, 84, 42, 88),
+)
+"""``[first][second]``: published numbers of legal placements of the second tile, the first one upright."""
+
+
+def test_tiles() -> None:
+    assert [len(tile) for tile in TILES] == [10, 5, 9, 9, 8, 10, 9, 7, 8, 10]
+    for digit, tile in enumerate(TILES):
+        assert frozenset(tile) == covered(distinct_orientations(digit)[0], 0, 0)
+        assert DISTINCT[digit] == tuple(distinct_orientations(digit))
+
+
+@pytest.mark.parametrize("digit", range(10))
+def test_placements_of_the_first_tile(digit: int) -> None:
+    assert len(Game(deck=[digit]).legal_actions()) == (2 if digit in (0, 8) else 4)
+
+
+@pytest.mark.parametrize("first", range(10))
+@pytest.mark.parametrize("turns", range(4))
+def test_placements_of_the_second_tile(first: int, turns: int) -> None:
+    """The same numbers however the first tile is turned."""
+    for second in range(10):
+        game = Game(deck=[first, second])
+        actions = game.legal_actions()
+        game.play(actions[turns % len(actions)])
+        assert len(game.legal_actions()) == SECOND_TILE_PLACEMENTS[first][second]
+
+
+def test_the_deck_holds_every_digit_twice() -> None:
+    game = Game(seed=3)
+    assert sorted(game.deck) == sorted([*range(10)] * 2)
+    assert game.num_rounds == 20

@@ -1,0 +1,116 @@
+"""The engine and naive tables side by side."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+
+from patchwork_env.nmbr9 import NUM_ACTIONS, Game, Move
+from tests.nmbr9.naive import NaiveMove, NaiveTable, Tile
+
+Moves = dict[NaiveMove, Tile]
+Policy = Callable[[Moves, random.Random], NaiveMove]
+
+
+def at_random(moves: Moves, rng: random.Random) -> NaiveMove:
+    return rng.choice(list(moves))
+
+
+def as_high_as_possible(moves: Moves, rng: random.Random) -> NaiveMove:
+    return max(moves, key=lambda move: (moves[move].level, rng.random()))
+
+
+def compact(moves: Moves, rng: random.Random) -> NaiveMove:
+    """Close to the first tile, on the table itself half of the time."""
+    low = rng.random() < 0.5
+    return min(
+        moves,
+        key=lambda move: (low and moves[move].level > 0, abs(move.row) + abs(move.column), rng.random()),
+    )
+
+
+def corner(game: Game, player: int) -> tuple[int, int]:
+    """Where the top-left corner of the first tile on a table is now."""
+    cells = game.placements(player)[0].cells
+    return min(row for row, _ in cells), min(column for _, column in cells)
+
+
+def shifted(tile: Tile, down: int, right: int) -> Move:
+    return Move(tile.digit, tile.level, frozenset((row + down, column + right) for row, column in tile.cells))
+
+
+def as_actions(game: Game, moves: Moves) -> dict[int, tuple[NaiveMove, Move]]:
+    """The naive moves under the numbers that they have in the engine."""
+    player = game.current_player
+    found = {}
+    for move, tile in moves.items():
+        if game.placements(player):
+            down, right = corner(game, player)
+        else:  # in the middle: as many rows and columns before the tile as behind it, or one more
+            height = 1 + max(row for row, _ in tile.cells)
+            width = 1 + max(column for _, column in tile.cells)
+            down, right = (67 - height) // 2, (67 - width) // 2
+        action = move.orientation * 4096 + (move.row + down) * 64 + move.column + right
+        found[action] = move, shifted(tile, down, right)
+    return found
+
+
+def assert_same(game: Game, tables: list[NaiveTable], moves: Moves) -> dict[int, tuple[NaiveMove, Move]]:
+    """All that is public; returns the legal actions."""
+    actions = as_actions(game, moves)
+    assert game.legal_actions().tolist() == sorted(actions)
+    mask = game.action_mask()
+    assert mask.dtype == np.int8
+    assert mask.shape == (NUM_ACTIONS,)
+    assert np.flatnonzero(mask).tolist() == sorted(actions)
+    assert mask.sum() == len(actions)
+    for player, table in enumerate(tables):
+        if table.tiles:
+            down, right = corner(game, player)
+            assert game.placements(player) == tuple(shifted(tile, down, right) for tile in table.tiles)
+    assert game.scores() == tuple(table.score() for table in tables)
+    return actions
+
+
+def play_out(game: Game, policy: Policy, rng: random.Random) -> list[NaiveTable]:
+    """Plays a game to its end beside naive tables, comparing every state."""
+    tables = [NaiveTable() for _ in range(game.num_players)]
+    for turn in range(game.num_rounds * game.num_players):
+        number, player = divmod(turn, game.num_players)
+        assert not game.is_over
+        assert (game.current_player, game.round) == (player, number)
+        if game.order == "free":
+            choose(game, tables[player], rng)
+        else:
+            assert game.digit == game.deck[number]
+        assert game.digit is not None
+        moves = tables[player].legal_moves(game.digit)
+        actions = assert_same(game, tables, moves)
+        wanted = policy(moves, rng)
+        action, move = next((a, engine) for a, (naive, engine) in actions.items() if naive == wanted)
+        assert game.decode(action) == move
+        assert game.encode(move) == action
+        game.play(action)
+        tables[player].tiles.append(moves[wanted])
+    assert game.is_over
+    assert game.legal_actions().tolist() == []
+    assert_same(game, tables, {})
+    best = max(table.score() for table in tables)
+    assert game.winners() == tuple(p for p, table in enumerate(tables) if table.score() == best)
+    return tables
+
+
+def choose(game: Game, table: NaiveTable, rng: random.Random) -> None:
+    """Lets the current player choose any tile that is left."""
+    left = list(game.deck)
+    for tile in table.tiles:
+        left.remove(tile.digit)
+    assert game.digit is None
+    assert game.legal_actions().tolist() == [16384 + digit for digit in sorted(set(left))]
+    digit = rng.choice(left)
+    assert game.decode(16384 + digit) == Move(digit)
+    assert game.encode(Move(digit)) == 16384 + digit
+    game.play(16384 + digit)
+    assert game.digit == digit
