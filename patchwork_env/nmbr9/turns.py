@@ -145,3 +145,27 @@ def describe_games(
             write_mask(maps, masks[i])
         if len(samples) > 0:
             samples[i] = nth_legal(maps, random_below(streams, i, counts[i]))
+
+
+# --- some games of a batch --------------------------------------------------------------------------------
+
+
+@kernel
+def check_actions(states: States, actions: npt.NDArray[np.int64], legal: npt.NDArray[np.bool_]) -> None:
+    """Writes for every game whether its action, any integer, is legal."""
+    for i in range(len(states)):
+        legal[i] = is_legal(states, i, actions[i])
+
+
+@kernel
+def play_listed(states: States, games: Games, actions: npt.NDArray[np.int64]) -> None:
+    """Plays legal actions ``(k,)``, none of which meets the edge, in the ``k`` listed games."""
+    for k in range(len(games)):
+        apply(states, games[k], actions[k])
+
+
+@kernel
+def restart_listed(states: States, games: Games, streams: Streams, beginning: States, shuffled: bool) -> None:
+    """Starts the listed games anew, each from the random stream of the same index; see :func:`restart`."""
+    for i in games:
+        restart(states, i, streams, beginning, shuffled)
