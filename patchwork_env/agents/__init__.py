@@ -1,8 +1,9 @@
 """Opponents: one interface for all of them, and one string, the spec, that names each.
 
 A spec is a name, such as ``"greedy"`` or ``"ppo"``, or the path of a checkpoint folder or of an ONNX file,
-with options behind a colon where there are any: ``"runs/quick/final:simulations=64"``. It is the same string
-in :func:`load`, on the command line, in a configuration file and as a Gymnasium opponent.
+with options behind a colon where there are any: ``"runs/quick/final:simulations=64"``. The budget of a search
+with a learned value may stand there by its name alone: ``"champion:fast"``. It is the same string in
+:func:`load`, on the command line, in a configuration file and as a Gymnasium opponent.
 
 Every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
+from patchwork_env.agents.champion.levels import FEWEST_NODES, LEVELS, MOST_NODES
 from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.mcts import MctsAgent
 from patchwork_env.agents.uniform import RandomAgent
@@ -69,6 +71,18 @@ def _as_seconds(text: str) -> float:
     return float(text)
 
 
+def _as_nodes(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text) or not FEWEST_NODES <= int(text) <= MOST_NODES:
+        raise ValueError(f"an integer of {FEWEST_NODES} to {MOST_NODES}")
+    return int(text)
+
+
+def _as_level(text: str) -> str:
+    if text not in LEVELS:
+        raise ValueError(f"one of {', '.join(LEVELS)}")
+    return text
+
+
 class _Kind(NamedTuple):
     """How to make the agents of one name: called with the seed and the options, each read from text."""
 
@@ -76,13 +90,31 @@ class _Kind(NamedTuple):
     options: Mapping[str, _Reader]
 
 
-def _learned(path: str, seed: int | None, **options: Any) -> Agent:
+def _from_checkpoint(name: str, path: str, seed: int | None, texts: Mapping[str, str]) -> Agent:
     from patchwork_env.agents import folders
-    from patchwork_env.agents.value import agent as value
+    from patchwork_env.agents.value import files
 
     kind = folders.read_description(Path(path))["policy"]
-    if kind == value.VALUE:
+    if kind == files.VALUE:
+        return _value(path, **_read_options(name, texts, _VALUE_OPTIONS))
+    return _learned(path, kind, seed, **_read_options(name, texts, _POLICY_OPTIONS))
+
+
+def _value(path: str, **budget: Any) -> Agent:
+    """Searches if there is a budget, and if the value comes with the package."""
+    if not budget and Path(path).parent != SHIPPED_FOLDER:
+        from patchwork_env.agents.value import agent as value
+
         return value.load(path)
+    from patchwork_env.agents.champion import agent as champion
+
+    return champion.load(path, **budget)
+
+
+def _learned(path: str, kind: str, seed: int | None, **options: Any) -> Agent:
+    from patchwork_env.agents import folders
+    from patchwork_env.agents.value import files
+
     try:
         from patchwork_env.agents import learned, mlp  # need PyTorch, which is slow to import
     except ModuleNotFoundError as error:
@@ -94,7 +126,7 @@ def _learned(path: str, seed: int | None, **options: Any) -> Agent:
         mlp.MASKABLE_PPO: mlp.load,
     }
     if kind not in loaders:
-        known = ", ".join(map(repr, (*loaders, value.VALUE)))
+        known = ", ".join(map(repr, (*loaders, files.VALUE)))
         raise ValueError(f"the policy of {path} is {kind!r}; this library plays {known}")
     return loaders[kind](path, seed=seed, **options)
 
@@ -115,8 +147,12 @@ _KINDS = {
     "mcts": _Kind(MctsAgent, {"simulations": _as_simulations, "seconds": _as_seconds}),
 }
 _EXPORT_OPTIONS: Mapping[str, _Reader] = {"sample": _as_bool}
-_CHECKPOINT_OPTIONS: Mapping[str, _Reader] = {**_EXPORT_OPTIONS, "simulations": _as_simulations}
-_SPEC = re.compile(r"(?P<name>.+?)(:(?P<options>[a-z_]+=[^=]*(,[a-z_]+=[^=]*)*))?", re.DOTALL)
+_POLICY_OPTIONS: Mapping[str, _Reader] = {**_EXPORT_OPTIONS, "simulations": _as_simulations}
+_VALUE_OPTIONS: Mapping[str, _Reader] = {"level": _as_level, "nodes": _as_nodes, "seconds": _as_seconds}
+_PAIR = "[a-z_]+=[^=]*"
+_SPEC = re.compile(
+    rf"(?P<name>.+?)(:((?P<options>{_PAIR}(,{_PAIR})*)|(?P<level>{'|'.join(LEVELS)})))?", re.DOTALL
+)
 
 
 def names() -> tuple[str, ...]:
@@ -149,8 +185,10 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
         spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file. Behind ``mcts``,
             ``:simulations=400`` or ``:seconds=1`` gives the budget of a move. Behind a path, or
             the name of a checkpoint, ``:sample=true`` draws actions from the policy instead of taking the
-            likeliest. Behind that of a checkpoint, ``:simulations=64`` plans every move by a search of so
-            many simulations.
+            likeliest, and that of a checkpoint with ``:simulations=64`` plans every move by a search of so
+            many simulations. Checkpoints of a value have none of these, but search with ``:nodes=500`` or
+            ``:seconds=1``, or at a level, one of :data:`~patchwork_env.agents.champion.levels.LEVELS`:
+            ``:fast`` or ``:level=fast``.
         seed: Of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
@@ -167,7 +205,7 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
         return _exported(name, seed, **_read_options(name, texts, _EXPORT_OPTIONS))
     path = _path_of(name)
     _check_path(path)
-    return _learned(path, seed, **_read_options(name, texts, _CHECKPOINT_OPTIONS))
+    return _from_checkpoint(name, path, seed, texts)
 
 
 def as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: int | None = None) -> Agent:
@@ -191,7 +229,7 @@ def _parse(spec: str) -> tuple[str, dict[str, str]]:
     match = _SPEC.fullmatch(spec)
     if match is None:
         raise ValueError(f"the spec of an agent is empty; allowed are {_what_exists()}")
-    options: dict[str, str] = {}
+    options: dict[str, str] = {"level": match["level"]} if match["level"] else {}
     for pair in filter(None, (match["options"] or "").split(",")):
         key, _, text = pair.partition("=")
         if key in options:
@@ -223,6 +261,11 @@ def _check_path(path: str) -> None:
         raise ValueError(f"{path!r} is a file; a checkpoint is a folder that holds a {CHECKPOINT_FILE}")
     if os.sep in path or "/" in path:
         raise FileNotFoundError(f"there is no checkpoint at {path!r}; allowed are {_what_exists()}")
+    name, _, word = path.rpartition(":")
+    if name in names():
+        raise ValueError(
+            f"agent {name!r} has no level {word!r}; levels of learned values: {', '.join(LEVELS)}"
+        )
     close = difflib.get_close_matches(path, names(), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ValueError(f"there is no agent {path!r}; allowed are {_what_exists()}{hint}")

@@ -1,0 +1,87 @@
+"""What a search found out, for people: expected results and lines of play."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from patchwork_env.patchwork.game import Game
+from patchwork_env.search.best_first import NOTHING, ROOT, Tree, is_settled, most_visited
+
+
+class Line(NamedTuple):
+    """What a search found out about one action.
+
+    Attributes:
+        action: Of the player to move.
+        visits: Simulations that began with it.
+        margin: The final margin that it leads to, in points, expected for the player to move.
+        win: That player's probability to win.
+        exact: Whether both are exact, as far as they depend on actions that the search considered.
+        variation: The line of play that the search holds for best, from the action on.
+    """
+
+    action: int
+    visits: int
+    margin: float
+    win: float
+    exact: bool
+    variation: tuple[int, ...]
+
+
+def lines_of(tree: Tree, game: Game) -> list[Line]:
+    """The actions that a search from a game considered, that with the most visits first.
+
+    Args:
+        tree: Planted with the game.
+        game: Goes on; it is left as it was.
+    """
+    if len(game.legal_actions()) == 1:
+        return [_line_of_forced(tree, game)]
+    begin, count = int(tree.nodes[ROOT]["begin"]), int(tree.nodes[ROOT]["count"])
+    edges = sorted(range(begin, begin + count), key=lambda edge: _rank(tree, edge))
+    return [_line_of(tree, game, edge) for edge in edges]
+
+
+def _rank(tree: Tree, edge: int) -> tuple[int, float]:
+    return -int(tree.edges[edge]["visits"]), -float(tree.edges[edge]["values"][0])
+
+
+def _line_of(tree: Tree, game: Game, edge: int) -> Line:
+    record = tree.edges[edge]
+    _, margin, outcome = record["values"].tolist()
+    action, after = int(record["action"]), game.clone()
+    after.play(action)
+    variation = action, *_best_play(tree, after, int(record["child"]))
+    visits, exact = int(record["visits"]), bool(record["settled"])
+    return Line(action, visits, margin, (1 + outcome) / 2, exact, variation)
+
+
+def _line_of_forced(tree: Tree, game: Game) -> Line:
+    """The line of the only legal action: the root is where there is a choice again, or the end."""
+    root = tree.nodes[ROOT]
+    sign = 1 if int(root["player"]) == game.current_player else -1
+    _, margin, outcome = (sign * root["values"]).tolist()
+    variation = _best_play(tree, game.clone(), ROOT)
+    visits, exact = int(root["visits"]), bool(is_settled(tree, ROOT))
+    return Line(variation[0], visits, margin, (1 + outcome) / 2, exact, tuple(variation))
+
+
+def _best_play(tree: Tree, game: Game, node: int) -> list[int]:
+    """Plays the best line to its end, by the tree, from where the forced moves before a node begin."""
+    actions = _play_forced(game)
+    while node != NOTHING and tree.nodes[node]["count"] > 0:
+        edge = tree.edges[most_visited(tree, node)]
+        actions.append(int(edge["action"]))
+        game.play(actions[-1])
+        actions += _play_forced(game)
+        node = int(edge["child"])
+    return actions
+
+
+def _play_forced(game: Game) -> list[int]:
+    """Plays as long as there is no choice; returns what it played."""
+    actions: list[int] = []
+    while len(legal := game.legal_actions()) == 1:
+        actions.append(int(legal[0]))
+        game.play(actions[-1])
+    return actions

@@ -1,0 +1,183 @@
+"""The champion's tree: positions of Patchwork, each with its most promising actions by a learned value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents.value.choice import Payoffs, utility
+from patchwork_env.agents.value.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.value.features import signed
+from patchwork_env.agents.value.network import Weights
+from patchwork_env.patchwork.engine import apply, is_over, score, winner
+from patchwork_env.patchwork.state import States
+from patchwork_env.search.best_first import (
+    NOTHING,
+    ROOT,
+    Rule,
+    Tree,
+    add_edge,
+    add_node,
+    back_up,
+    choose_edge,
+    clear,
+    is_decided,
+    is_full,
+    is_settled,
+    settle_node,
+    start_node,
+)
+
+WIDTH = 16
+"""The most actions that a position considers."""
+_LONGEST_PATH = 80
+"""More turns than a game has."""
+_SAME = 1e-5
+"""Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
+
+
+class Mind(NamedTuple):
+    """What a search thinks with.
+
+    Attributes:
+        weights: Of the value.
+        payoffs: What players are after.
+        rule: How the tree grows.
+    """
+
+    weights: Weights
+    payoffs: Payoffs
+    rule: Rule
+
+
+class Workspace(NamedTuple):
+    """What simulations need beside the tree; for one thread.
+
+    Attributes:
+        expansion: The successors of a position.
+        best: int64 ``(WIDTH,)``, indices of the most promising of them, best first.
+        worths: float64 ``(WIDTH,)``, their utilities.
+        nodes: int64 ``(_LONGEST_PATH,)``, the way down.
+        edges: int64 ``(_LONGEST_PATH,)``, the way down.
+    """
+
+    expansion: Expansion
+    best: npt.NDArray[np.int64]
+    worths: npt.NDArray[np.float64]
+    nodes: npt.NDArray[np.int64]
+    edges: npt.NDArray[np.int64]
+
+
+def new_workspace() -> Workspace:
+    """Room for simulations, which may be used for any game."""
+    path = np.empty((2, _LONGEST_PATH), np.int64)
+    return Workspace(new_expansion(), np.empty(WIDTH, np.int64), np.empty(WIDTH), path[0], path[1])
+
+
+@kernel
+def plant(tree: Tree, work: Workspace, mind: Mind, states: States, i: int) -> None:
+    """Makes a tree of nothing but a root: a game that goes on, moved on to where there is a choice."""
+    clear(tree)
+    tree.states[add_node(tree)] = states[i]
+    _open(tree, work, mind, ROOT)
+
+
+@kernel
+def simulate(tree: Tree, work: Workspace, mind: Mind, simulations: int, may_stop: bool) -> int:
+    """Adds simulations until the tree is full or its root is settled.
+
+    Args:
+        tree: Planted.
+        work: Room.
+        mind: What the search thinks with.
+        simulations: The most that are added.
+        may_stop: Whether it is enough to find the edge of the root that will have the most visits.
+
+    Returns:
+        How many were added.
+    """
+    for k in range(simulations):
+        if is_full(tree) or is_settled(tree, ROOT) or (may_stop and is_decided(tree, simulations - k)):
+            return k
+        length = _descend(tree, work, mind)
+        back_up(tree, work.nodes, work.edges, length, mind.rule)
+    return simulations
+
+
+@kernel
+def _descend(tree: Tree, work: Workspace, mind: Mind) -> int:
+    """Goes down to a new node, or to where the tree is settled; returns the length of the way."""
+    node, length = ROOT, 0
+    while tree.nodes[node]["count"] > 0:
+        edge = choose_edge(tree, node, mind.rule)
+        work.nodes[length], work.edges[length] = node, edge
+        length += 1
+        child = tree.edges[edge]["child"]
+        if child == NOTHING:
+            child = add_node(tree)
+            tree.edges[edge]["child"] = child
+            tree.states[child] = tree.states[node]
+            apply(tree.states, child, tree.edges[edge]["action"])
+            _open(tree, work, mind, child)
+            return length
+        if tree.edges[edge]["settled"]:
+            return length
+        node = child
+    return length
+
+
+@kernel
+def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
+    """Completes a new node, which first moves on to a position with a choice or to the end of the game."""
+    count = 1
+    while count == 1:
+        if is_over(tree.states, node):
+            margin = score(tree.states, node, 0) - score(tree.states, node, 1)
+            win = 1.0 if winner(tree.states, node) == 0 else 0.0
+            settle_node(tree, node, 0, utility(mind.payoffs, margin, win), margin, 2 * win - 1)
+            return
+        count = expand(tree.states, node, mind.weights, work.expansion)
+        if count == 1:
+            apply(tree.states, node, signed(work.expansion.actions[0]))
+    for k in range(_list_best(work, mind.payoffs, count)):
+        index = work.best[k]
+        margin, win = work.expansion.margins[index], work.expansion.wins[index]
+        action = signed(work.expansion.actions[index])
+        add_edge(tree, node, action, work.worths[k], margin, 2.0 * win - 1.0)
+    start_node(tree, node, signed(tree.states[node]["current_player"]), mind.rule)
+
+
+@kernel
+def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
+    """Lists the most promising of ``count`` successors, one of those that are alike; returns their number."""
+    expansion, length = work.expansion, 0
+    for index in range(count):
+        worth = utility(payoffs, expansion.margins[index], expansion.wins[index])
+        if length == WIDTH and worth <= work.worths[length - 1]:
+            continue
+        place = length
+        while place > 0 and worth > work.worths[place - 1]:
+            place -= 1
+        if _is_known(work, worth, index, place, length):
+            continue
+        length = min(length + 1, WIDTH)
+        for k in range(length - 1, place, -1):
+            work.best[k], work.worths[k] = work.best[k - 1], work.worths[k - 1]
+        work.best[place], work.worths[place] = index, worth
+    return length
+
+
+@kernel
+def _is_known(work: Workspace, worth: float, index: int, place: int, length: int) -> bool:
+    """Whether a neighbor of a place in the list is like the successor ``index``."""
+    margins = work.expansion.margins
+    for k in range(max(place - 1, 0), min(place + 1, length)):
+        alike = (
+            abs(work.worths[k] - worth) < _SAME and abs(margins[work.best[k]] - margins[index]) < _SAME * 30
+        )
+        if alike:
+            return True
+    return False

@@ -1,0 +1,218 @@
+"""The agent that searches with a learned value."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents.champion.agent import ChampionAgent
+from patchwork_env.agents.champion.levels import LEVELS
+from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.value.agent import ValueAgent
+from patchwork_env.agents.value.choice import Payoffs
+from patchwork_env.agents.value.files import write_value
+from patchwork_env.patchwork import Game
+from tests.agents.positions import many_states
+from tests.agents.values import simple_weights
+from training.matches import play_matches
+
+PAYOFFS = Payoffs(1.0, 1 / 40)
+WEIGHTS = simple_weights()
+
+
+def champion(nodes: int = 20) -> ChampionAgent:
+    return ChampionAgent(WEIGHTS, PAYOFFS, nodes=nodes)
+
+
+def end_of_game(seed: int, turns_left: int) -> Game:
+    """A game between two players without foresight, so many turns before its end."""
+    agent, game = ValueAgent(WEIGHTS, PAYOFFS), Game(seed=seed)
+    while not game.is_over:
+        game.play(agent.act(game))
+    early = Game(seed=seed)
+    for action in game.history[:-turns_left]:
+        early.play(action)
+    return early
+
+
+def best_margin(game: Game, player: int) -> int:
+    """What perfect play gets for a player, by looking at everything."""
+    if game.is_over:
+        scores = game.scores()
+        return scores[player] - scores[1 - player]
+    margins = []
+    for action in game.legal_actions():
+        after = game.clone()
+        after.play(action)
+        margins.append(best_margin(after, player))
+    return max(margins) if game.current_player == player else min(margins)
+
+
+@pytest.fixture(scope="module")
+def states():
+    return many_states()[::5].copy()
+
+
+def test_actions_are_legal_and_the_same_each_time(states) -> None:
+    agent = champion()
+    actions = agent.act_batch(states)
+    assert all(actions[i] in Game.from_state(states, i).legal_actions() for i in range(len(states)))
+    assert np.array_equal(agent.act_batch(states), actions)
+    assert np.array_equal(champion().act_batch(states), actions)
+
+
+def test_a_batch_is_played_like_single_games_which_stay_as_they_are(states) -> None:
+    agent, before = champion(), states.copy()
+    games = [Game.from_state(states, i) for i in range(len(states))]
+    assert [agent.act(game) for game in games] == agent.act_batch(states).tolist()
+    assert np.array_equal(states, before)
+    assert all(np.array_equal(game.state[0], before[i]) for i, game in enumerate(games))
+
+
+def test_a_search_stays_within_its_nodes() -> None:
+    agent, game = champion(nodes=40), Game(seed=1)
+    lines = agent.search(game)
+    assert sum(line.visits for line in lines) == 39  # the root is a node, too
+    assert game.history == ()
+
+
+def test_lines_begin_with_the_move_that_is_played() -> None:
+    agent = champion(nodes=40)
+    for seed in range(5):
+        game = end_of_game(seed, 12 + seed)
+        lines = agent.search(game)
+        assert lines[0].action == agent.act(game)
+        assert sorted((line.visits for line in lines), reverse=True) == [line.visits for line in lines]
+        for line in lines:
+            assert line.variation[0] == line.action
+            assert 0 <= line.win <= 1
+            after = game.clone()
+            for action in line.variation:
+                after.play(action)
+
+
+def test_a_forced_move_is_one_line_with_what_follows() -> None:
+    agent, game = champion(), Game(seed=3)
+    while len(game.legal_actions()) > 1:
+        game.play(game.legal_actions()[-1])
+    (line,) = agent.search(game)
+    assert line.action == agent.act(game) == game.legal_actions()[0]
+    assert len(line.variation) > 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_last_turns_are_played_perfectly(seed: int) -> None:
+    game = end_of_game(seed, 4)
+    player, best = game.current_player, best_margin(game, game.current_player)
+    line = ChampionAgent(WEIGHTS, Payoffs(0.0, 1.0), nodes=200).search(game)[0]
+    after = game.clone()
+    after.play(line.action)
+    assert best_margin(after, player) == best
+
+
+def test_more_nodes_win() -> None:
+    result = play_matches(champion(nodes=24), ValueAgent(WEIGHTS, PAYOFFS), 60, seed=1)
+    assert result.win_rate > 0.65
+
+
+def test_a_budget_of_time() -> None:
+    agent = ChampionAgent(WEIGHTS, PAYOFFS, seconds=0.02)
+    game = Game(seed=2)
+    few = sum(line.visits for line in agent.search(game))
+    agent.seconds = 0.2
+    assert 0 < few < sum(line.visits for line in agent.search(game))
+    assert agent.act(game) in game.legal_actions()
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({"level": "slow"}, "level is 'slow'; allowed are 'instant', 'fast', 'strong', 'analysis'"),
+        ({"nodes": 1}, "nodes is 1; allowed are 2 to"),
+        ({"nodes": 2.5}, "nodes must be an integer, not 2.5"),
+        ({"seconds": 0}, "seconds is 0; it must be above 0"),
+        ({"seconds": float("inf")}, "seconds is inf; it must be above 0 and finite"),
+        ({"level": "fast", "nodes": 5}, "level=fast and nodes=5; give one of them"),
+    ],
+)
+def test_a_wrong_budget_is_an_error(budget, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ChampionAgent(WEIGHTS, PAYOFFS, **budget)
+
+
+def test_levels_are_budgets() -> None:
+    assert ChampionAgent(WEIGHTS, PAYOFFS).nodes == LEVELS["instant"]
+    for level, nodes in LEVELS.items():
+        assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).nodes == nodes
+
+
+def test_a_game_that_is_over_is_an_error() -> None:
+    game = end_of_game(1, 1)
+    while not game.is_over:
+        game.play(game.legal_actions()[0])
+    for call in (champion().act, champion().search):
+        with pytest.raises(ValueError, match="the game is over"):
+            call(game)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "final"
+    write_folder(folder, lambda target: write_value(target, WEIGHTS, {}))
+    return folder
+
+
+def test_a_checkpoint_searches_if_its_spec_gives_a_budget(checkpoint) -> None:
+    assert isinstance(agents.load(checkpoint), ValueAgent)
+    for option, nodes in ((":fast", 1000), (":level=fast", 1000), (":nodes=7", 7)):
+        agent = agents.load(f"{checkpoint}{option}")
+        assert isinstance(agent, ChampionAgent)
+        assert agent.nodes == nodes
+    assert agents.load(f"{checkpoint}:level=fast").name == "final:fast"
+    assert agents.load(f"{checkpoint}:seconds=0.5").seconds == 0.5
+    game = Game(seed=1)
+    assert agents.load(f"{checkpoint}:nodes=20").act(game) == champion(nodes=20).act(game)
+
+
+def test_a_value_that_comes_with_the_package_searches_at_once(checkpoint, monkeypatch) -> None:
+    monkeypatch.setattr(agents, "SHIPPED_FOLDER", checkpoint.parent)
+    agent = agents.load("final")
+    assert isinstance(agent, ChampionAgent)
+    assert (agent.name, agent.nodes) == ("final", LEVELS["instant"])
+    assert agents.load("final:strong").nodes == LEVELS["strong"]
+    assert agents.path_of("final:strong") == checkpoint
+    with pytest.raises(ValueError, match=r"'final' has no level 'slow'; .* instant, fast, strong, analysis"):
+        agents.load("final:slow")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("level=slow", "option 'level' of agent .* is 'slow'; it must be one of instant, fast"),
+        ("nodes=1", "option 'nodes' of agent .* is '1'; it must be an integer of 2 to"),
+        ("nodes=9,seconds=1", "nodes=9 and seconds=1.0; give one of them"),
+        ("sample=true", "has no option 'sample'; its options: level, nodes, seconds"),
+    ],
+)
+def test_a_wrong_option_of_a_value_is_an_error(checkpoint, options: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        agents.load(f"{checkpoint}:{options}")
+
+
+def test_other_agents_have_no_levels() -> None:
+    with pytest.raises(ValueError, match="agent 'greedy' has no option 'level'; its options: none"):
+        agents.load("greedy:fast")
+
+
+def test_it_needs_no_torch(checkpoint) -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from patchwork_env import agents\n"
+        f"print(agents.load({f'{checkpoint}:nodes=4'!r}).name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "final:nodes=4\n", done.stderr
