@@ -1,0 +1,136 @@
+"""Best-first trees, grown by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env.search.best_first import (
+    NOTHING,
+    ROOT,
+    Rule,
+    Tree,
+    add_edge,
+    add_node,
+    back_up,
+    choose_edge,
+    clear,
+    is_decided,
+    is_full,
+    is_settled,
+    most_visited,
+    new_tree,
+    settle_node,
+    start_node,
+)
+
+STATE = np.dtype([("number", "<i8")])
+
+
+def node_with(tree: Tree, player: int, values: list[float], rule: Rule) -> int:
+    """A new node; its edges have the actions 10, 11 … and travel with ten times and minus their values."""
+    node = add_node(tree)
+    for k, value in enumerate(values):
+        add_edge(tree, node, 10 + k, value, 10 * value, -value)
+    start_node(tree, node, player, rule)
+    return node
+
+
+def visit(tree: Tree, edge: int, child: int, rule: Rule) -> None:
+    """Counts a simulation that went from the root to a child and no further."""
+    tree.edges[edge]["child"] = child
+    back_up(tree, np.array([ROOT]), np.array([edge]), 1, rule)
+
+
+def rule(exploration: float = 0.3, temperature: float = 0.1, greed: float = 0.0) -> Rule:
+    return Rule(exploration, temperature, greed)
+
+
+def test_a_new_node_has_the_values_of_its_best_edge_and_a_softmax_of_priors() -> None:
+    tree = new_tree(4, 3, STATE)
+    node = node_with(tree, 1, [0.5, 0.4, 0.1], rule(temperature=0.2))
+    weights = np.exp(np.array([0.5, 0.4, 0.1]) / 0.2)
+    assert tree.nodes[node]["values"].tolist() == pytest.approx([0.5, 5.0, -0.5])
+    assert tree.edges["prior"][:3].tolist() == pytest.approx((weights / weights.sum()).tolist())
+    assert tree.edges["child"][:3].tolist() == [NOTHING] * 3
+    assert (tree.nodes[node]["player"], tree.nodes[node]["count"]) == (1, 3)
+
+
+@pytest.mark.parametrize(("player", "sign"), [(0, 1), (1, -1)])
+def test_an_edge_has_the_values_of_its_child_as_its_own_player_sees_them(player: int, sign: int) -> None:
+    tree = new_tree(4, 2, STATE)
+    node_with(tree, 0, [0.5, 0.1], rule())
+    visit(tree, 0, node_with(tree, player, [0.2, -0.3], rule()), rule())
+    assert tree.edges[0]["values"].tolist() == pytest.approx([0.2 * sign, 2.0 * sign, -0.2 * sign])
+
+
+@pytest.mark.parametrize("greed", [0.0, 0.25, 1.0])
+def test_a_node_mixes_its_mean_with_its_best_edge(greed: float) -> None:
+    tree = new_tree(4, 2, STATE)
+    node_with(tree, 0, [0.5, 0.1], rule(greed=greed))
+    child = node_with(tree, 1, [0.2], rule(greed=greed))
+    for _ in range(3):
+        visit(tree, 0, child, rule(greed=greed))
+    mean, best = (0.5 - 3 * 0.2) / 4, 0.1
+    assert tree.nodes[ROOT]["values"][0] == pytest.approx((1 - greed) * mean + greed * best)
+    assert tree.nodes[ROOT]["visits"] == tree.edges[0]["visits"] == 3
+
+
+def test_the_way_down_takes_the_value_with_a_bonus_that_fades() -> None:
+    tree = new_tree(9, 3, STATE)
+    node_with(tree, 0, [0.5, 0.45, -0.5], rule())
+    assert choose_edge(tree, ROOT, rule()) == 0
+    child = node_with(tree, 0, [0.46], rule())
+    visit(tree, 0, child, rule())
+    assert choose_edge(tree, ROOT, rule(exploration=0.0)) == 0
+    assert choose_edge(tree, ROOT, rule(exploration=0.3)) == 1
+    for _ in range(50):
+        visit(tree, 0, child, rule())
+    assert choose_edge(tree, ROOT, rule(exploration=0.3)) == 1  # the prior of the third is too small
+
+
+def test_values_come_up_through_all_levels() -> None:
+    tree = new_tree(4, 2, STATE)
+    node_with(tree, 0, [0.5, 0.1], rule(greed=1.0))
+    middle = node_with(tree, 1, [-0.4, -0.6], rule(greed=1.0))
+    leaf = node_with(tree, 0, [0.9], rule(greed=1.0))
+    tree.edges[0]["child"], tree.edges[2]["child"] = middle, leaf
+    back_up(tree, np.array([ROOT, middle]), np.array([0, 2]), 2, rule(greed=1.0))
+    assert tree.edges["values"][:4, 0].tolist() == pytest.approx([0.6, 0.1, -0.9, -0.6])
+    assert tree.nodes["values"][:2, 0].tolist() == pytest.approx([0.6, -0.6])
+
+
+def test_nodes_are_settled_when_all_below_them_is_exact() -> None:
+    tree = new_tree(4, 2, STATE)
+    node_with(tree, 0, [0.5, 0.1], rule())
+    for edge, value in ((0, -0.3), (1, -0.2)):
+        assert not is_settled(tree, ROOT)
+        child = add_node(tree)
+        settle_node(tree, child, 1, value, 10 * value, -value)
+        assert is_settled(tree, child)
+        visit(tree, edge, child, rule())
+    assert is_settled(tree, ROOT)
+    assert tree.nodes[ROOT]["values"].tolist() == pytest.approx([0.3, 3.0, -0.3])  # no mean any more
+
+
+def test_a_search_is_decided_when_the_rest_cannot_change_the_most_visited_edge() -> None:
+    tree = new_tree(4, 3, STATE)
+    node_with(tree, 0, [0.5, 0.4, 0.3], rule())
+    assert most_visited(tree, ROOT) == 0
+    tree.edges["visits"][:3] = 3, 8, 5
+    assert most_visited(tree, ROOT) == 1
+    assert [is_decided(tree, left) for left in (4, 3, 2, 0)] == [False, False, True, True]
+    tree.edges["visits"][:3] = 8, 8, 5
+    assert most_visited(tree, ROOT) == 0
+
+
+def test_a_tree_is_full_until_it_is_cleared() -> None:
+    tree = new_tree(2, 1, STATE)
+    for _ in range(2):
+        assert not is_full(tree)
+        node_with(tree, 0, [0.0], rule())
+    assert is_full(tree)
+    clear(tree)
+    assert not is_full(tree)
+    assert node_with(tree, 1, [0.7], rule()) == ROOT
+    assert tree.edges[0]["values"][0] == pytest.approx(0.7)
