@@ -5,10 +5,11 @@ their arguments; :class:`~patchwork_env.nmbr9.game.Game` and the environments ch
 
 A table is painted from the list of its tiles: one array of 64-bit words for each level, a word for each row.
 Legal placements are found in bulk. On a level, a cell can be taken if it is covered on the level below and
-not on this one. All anchors (top-left corners) of one oriented tile at which it can lie are the AND over its
-cells of these words, shifted by the cell's row and column; those at which it shares an edge with a tile of
-the level are the OR of the words of all cells next to covered ones. What is left are anchors at which the
-tile would rest on a single other one. There are few: each tile fits into few others, and a table says where.
+not on this one. The anchors (top-left corners) at which one oriented tile cannot lie are the OR over its
+cells of the words of all other cells, shifted by the cell's row and column; those at which it shares an edge
+with a tile of the level are the OR of the words of all cells next to covered ones. Cells that lie side by
+side are handled together. What is left are anchors at which the tile would rest on a single other one. There
+are few: each tile fits into few others, and a table says where.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from patchwork_env.nmbr9.actions import (
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 from patchwork_env.nmbr9.tables import (
-    CELL_COLUMNS,
-    CELL_ROWS,
     FIRST_INDEX,
     FOOTPRINTS,
     HEIGHTS,
     INSIDE,
     IS_DISTINCT,
+    NUM_RUNS,
+    RUNS,
     SIZES,
     WIDTHS,
 )
@@ -83,7 +84,7 @@ def new(
     states[i]["order"] = order
     states[i]["round"] = 0
     states[i]["current_player"] = 0
-    states[i]["chosen"] = NO_DIGIT
+    states[i]["chosen"][:] = NO_DIGIT
 
 
 @kernel
@@ -107,14 +108,15 @@ def is_over(states: States, i: int) -> bool:
 @kernel
 def num_placed(states: States, i: int, player: int) -> int:
     """Tiles on a player's table."""
-    return int(states[i]["round"]) + int(player < states[i]["current_player"])
+    has_acted = player < states[i]["current_player"]
+    return int(states[i]["round"]) + int(has_acted and states[i]["chosen"][player] == NO_DIGIT)
 
 
 @kernel
 def digit_to_place(states: States, i: int) -> int:
     """The tile that the current player of a game that is not over must place, or ``NO_DIGIT``."""
     if states[i]["order"] == FREE:
-        return int(states[i]["chosen"])
+        return int(states[i]["chosen"][states[i]["current_player"]])
     return int(states[i]["deck"][states[i]["round"]])
 
 
@@ -211,20 +213,24 @@ def _write_first_placements(digit: int, maps: LegalSet) -> int:
 @kernel
 def _write_placements(levels: Levels, level: int, digit: int, first: int, end: int, maps: LegalSet) -> None:
     """Adds the anchors in rows ``first ... end - 1`` at which a tile fits and touches tiles of the level."""
-    size, number = SIZES[digit], end - first
-    blocked, near = np.empty(NUM_ROWS, np.uint64), np.empty(NUM_ROWS, np.uint64)
-    if not _write_cells(levels, level, first, number + LONGEST_SIDE - 1, size, blocked, near):
+    number = end - first
+    blocked = np.empty((LONGEST_SIDE, NUM_ROWS), np.uint64)
+    near = np.empty((LONGEST_SIDE, NUM_ROWS), np.uint64)
+    places = _write_cells(levels, level, first, number + LONGEST_SIDE - 1, blocked[0], near[0])
+    if places < SIZES[digit]:
         return
+    _write_runs(blocked, number + LONGEST_SIDE - 1)
+    _write_runs(near, number + LONGEST_SIDE - 1)
     overlaps, touches = np.empty(TABLE_SIZE, np.uint64), np.empty(TABLE_SIZE, np.uint64)
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
         if IS_DISTINCT[piece]:
             overlaps[:number] = _U0
             touches[:number] = _U0
-            for k in range(size):
-                down, right = CELL_ROWS[piece, k], _U(CELL_COLUMNS[piece, k])
-                _or_shifted(overlaps[:number], blocked[down : down + number], right)
-                _or_shifted(touches[:number], near[down : down + number], right)
+            for k in range(NUM_RUNS[piece]):
+                down, right, length = RUNS[piece, k]
+                _or_shifted(overlaps[:number], blocked[length - 1, down : down + number], _U(right))
+                _or_shifted(touches[:number], near[length - 1, down : down + number], _U(right))
             for k in range(number):
                 maps[orientation, first + k] |= touches[k] & ~overlaps[k]
 
@@ -237,20 +243,27 @@ def _or_shifted(out: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64], righ
 
 
 @kernel
+def _write_runs(words: npt.NDArray[np.uint64], number: int) -> None:
+    """Makes row ``n`` of ``words``, ``(4, NUM_ROWS)``, say where one of ``n + 1`` cells in a row is set."""
+    for n in range(1, LONGEST_SIDE):
+        words[n, :number] = words[n - 1, :number]
+        _or_shifted(words[n, :number], words[0, :number], _U(n))
+
+
+@kernel
 def _write_cells(
     levels: Levels,
     level: int,
     first: int,
     number: int,
-    size: int,
     blocked: npt.NDArray[np.uint64],
     near: npt.NDArray[np.uint64],
-) -> bool:
+) -> int:
     """Writes which cells of ``number`` rows of a level cannot be taken and which lie next to its tiles.
 
     On an empty level every cell counts as next to tiles. Words have no bits for cells beyond the last column;
-    on the table itself these are free, as all tiles lie at least one column before them. Returns whether as
-    many cells as the tile needs can be taken at all.
+    on the table itself these are free, as all tiles lie at least one column before them. Returns how many
+    cells can be taken.
     """
     is_empty, places = True, 0
     for k in range(number):
@@ -262,7 +275,7 @@ def _write_cells(
         places += popcount(~blocked[k])
     if is_empty:
         near[:number] = _ALL
-    return places >= size
+    return places
 
 
 @kernel
@@ -428,19 +441,21 @@ def meets_edge(states: States, i: int, action: int) -> bool:
 @kernel
 def apply(states: States, i: int, action: int) -> None:
     """Plays a legal action of the current player that does not meet the edge."""
+    player = int(states[i]["current_player"])
+    next_player = (player + 1) % int(states[i]["num_players"])
     if action >= FIRST_CHOICE:
-        states[i]["chosen"] = action - FIRST_CHOICE
+        states[i]["chosen"][player] = action - FIRST_CHOICE
+        states[i]["current_player"] = next_player
         return
-    player = states[i]["current_player"]
     t = num_placed(states, i, player)
     level = level_of(states, i, action)
     states[i]["piece"][player, t] = NUM_TURNS * digit_to_place(states, i) + action // NUM_ANCHORS
     states[i]["level"][player, t] = level
     states[i]["row"][player, t] = action % NUM_ANCHORS // TABLE_SIZE
     states[i]["column"][player, t] = action % TABLE_SIZE
-    states[i]["chosen"] = NO_DIGIT
-    states[i]["current_player"] = (player + 1) % states[i]["num_players"]
-    states[i]["round"] += states[i]["current_player"] == 0
+    states[i]["chosen"][player] = NO_DIGIT
+    states[i]["current_player"] = next_player
+    states[i]["round"] += next_player == 0
     _center(states, i, player)
 
 
@@ -482,12 +497,3 @@ def points(states: States, i: int, player: int, number: int) -> int:
 def score(states: States, i: int, player: int) -> int:
     """The sum of digit times level over a player's tiles; at any time of the game."""
     return points(states, i, player, num_placed(states, i, player))
-
-
-@kernel
-def best_score(states: States, i: int) -> int:
-    """The highest score of all players."""
-    best = 0
-    for player in range(states[i]["num_players"]):
-        best = max(best, score(states, i, player))
-    return best

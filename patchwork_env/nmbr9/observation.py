@@ -144,8 +144,8 @@ def _write_cards(states: States, i: int, observer: int, out: Observation) -> Non
     out[_PHASE_AT + 4] = is_free
     turned = int(states[i]["round"]) + 1
     if is_free:
-        if to_move and states[i]["chosen"] != NO_DIGIT:
-            out[_TILE_AT + states[i]["chosen"]] = 1
+        if states[i]["chosen"][observer] != NO_DIGIT:
+            out[_TILE_AT + states[i]["chosen"][observer]] = 1
         counts = np.empty(NUM_DIGITS, np.int64)
         supply(states, i, observer, counts)
         for digit in range(NUM_DIGITS):

@@ -81,23 +81,37 @@ def _first_state(record: Any) -> States:
 
 def _replay(record: Any, states: States) -> str | None:
     """Plays the record's moves in ``states``; says which of them is impossible."""
-    turns = int(record["round"]) * int(record["num_players"]) + int(record["current_player"])
-    for turn in range(turns):
-        number, player = divmod(turn, int(record["num_players"]))
-        digit = int(record["piece"][player, number]) // NUM_TURNS
-        possible = number < record["num_rounds"] and _take(digit, states)
-        if not possible or not engine.play(states, 0, _stored_placement(record, states, player, number)):
-            return f"player {player} cannot have placed tile {number}, a {digit}, like that"
-    if record["chosen"] != NO_DIGIT and not engine.play(states, 0, choose_action(int(record["chosen"]))):
-        return f"player {record['current_player']} cannot have chosen tile {record['chosen']}"
+    players = int(record["num_players"])
+    for step in range(_num_steps(record)):
+        cycle, player = divmod(step, players)
+        number, is_placing = divmod(cycle, 2) if record["order"] == FREE else (cycle, 1)
+        if number >= record["num_rounds"]:
+            return f"player {player} is to move after the last round"
+        if not is_placing:
+            action = choose_action(_stored_digit(record, player, number))
+        elif engine.digit_to_place(states, 0) == record["piece"][player, number] // NUM_TURNS:
+            action = _stored_placement(record, states, player, number)
+        else:
+            action = -1
+        if not engine.play(states, 0, action):
+            done = "placed" if is_placing else "chosen"
+            return f"player {player} cannot have {done} tile {number} as is stored"
     return None
 
 
-def _take(digit: int, states: States) -> bool:
-    """Chooses a tile in free order; whether it is the one to be placed."""
-    if states[0]["order"] == FREE:
-        return bool(engine.play(states, 0, choose_action(digit)))
-    return bool(engine.digit_to_place(states, 0) == digit)
+def _num_steps(record: Any) -> int:
+    """How many actions lead to the record."""
+    players, player, rounds = (int(record[name]) for name in ("num_players", "current_player", "round"))
+    if record["order"] != FREE:
+        return rounds * players + player
+    has_chosen = record["chosen"][player] != NO_DIGIT
+    return (2 * rounds + int(has_chosen)) * players + player
+
+
+def _stored_digit(record: Any, player: int, number: int) -> int:
+    """The digit of a stored tile, or that which is chosen to be the next one."""
+    is_placed = number < record["round"] or record["chosen"][player] == NO_DIGIT
+    return int(record["piece"][player, number]) // NUM_TURNS if is_placed else int(record["chosen"][player])
 
 
 def _stored_placement(record: Any, states: States, player: int, number: int) -> int:

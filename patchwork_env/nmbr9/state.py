@@ -4,8 +4,8 @@ One game is an array of length 1 and a batch an array of length n; copying a rec
 
 The table of each player is the list of the tiles on it, in the order in which they were placed. Their rows
 and columns are those of the numbering of actions at that moment: a table that grows is shifted so that it
-stays in the middle; see :mod:`~patchwork_env.nmbr9.actions`. Players place their tiles one after the other,
-in each round all of them one tile.
+stays in the middle; see :mod:`~patchwork_env.nmbr9.actions`. Players act one after the other: in each round
+all of them place one tile, after all have chosen one if the order is free.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STATE = np.dtype(
         ("num_players", "u1"),
         ("current_player", "u1"),
         ("order", "u1"),  # UNKNOWN, KNOWN or FREE
-        ("chosen", "u1"),  # in free order: the digit that the current player has chosen, or NO_DIGIT
+        ("chosen", "u1", MAX_PLAYERS),  # in free order: the digit that a player has chosen, or NO_DIGIT
     ]
 )
 

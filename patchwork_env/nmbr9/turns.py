@@ -12,7 +12,6 @@ from patchwork_env.nmbr9.components import MAX_PLAYERS
 from patchwork_env.nmbr9.engine import (
     NUM_MAPS,
     apply,
-    best_score,
     is_legal,
     is_over,
     legal,
@@ -39,6 +38,15 @@ Games = npt.NDArray[np.int64]
 def whose_turn(states: States, i: int) -> int:
     """Who is to move, 0-3, or ``OVER``."""
     return OVER if is_over(states, i) else int(states[i]["current_player"])
+
+
+@kernel
+def best_score(states: States, i: int) -> int:
+    """The highest score of all players."""
+    best = 0
+    for player in range(states[i]["num_players"]):
+        best = max(best, score(states, i, player))
+    return best
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from numba import config
 
 from patchwork_env._compile import kernel
+from patchwork_env._self_play import BaseSelfPlay
 from patchwork_env._team import (
     Board,
     Team,
@@ -20,7 +21,6 @@ from patchwork_env._team import (
     usable_cores,
     wait_for_members,
 )
-from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
@@ -30,9 +30,7 @@ from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, w
 from patchwork_env.patchwork.options import (
     check_at_least_one,
     check_first_player,
-    check_seed,
     check_variant,
-    seed_streams,
 )
 from patchwork_env.patchwork.state import States, empty_states
 
@@ -42,7 +40,7 @@ _CHECK, _STEP = 0, 1
 _AS_LONG_AS_IT_TAKES = 1 << 62
 
 
-class SelfPlayVectorEnv:
+class SelfPlayVectorEnv(BaseSelfPlay):
     """Plays ``num_envs`` games at once, each ``step`` with one action of the current player of every game.
 
     Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once
@@ -86,81 +84,20 @@ class SelfPlayVectorEnv:
         observations: bool = True,
         threads: int | None = 1,
     ) -> None:
-        self.num_envs = check_at_least_one(num_envs, "num_envs")
+        super().__init__(
+            empty_states(check_at_least_one(num_envs, "num_envs")),
+            NUM_ACTIONS,
+            OBSERVATION_SIZE,
+            masks=masks,
+            observations=observations,
+        )
         self.threads = _available_threads(threads)
         self.special_patches = VARIANTS[check_variant(special_patches)]
         self._first_player = check_first_player(first_player)
-        self.states = empty_states(self.num_envs)
-        self.masks = np.zeros((self.num_envs if masks else 0, NUM_ACTIONS), np.int8)
-        self.observations = np.zeros((self.num_envs if observations else 0, OBSERVATION_SIZE), np.float32)
-        self.counts = np.zeros(self.num_envs, np.int16)
-        self.random_actions = np.zeros(self.num_envs, np.int64)
         self.winners = np.full(self.num_envs, -1, np.int8)
         self.final_scores = np.zeros((self.num_envs, NUM_PLAYERS), np.int16)
-        self._actions = np.zeros(self.num_envs, np.int64)
-        self._streams = np.zeros(self.num_envs, np.uint64)
-        self._sampling_streams = np.zeros(self.num_envs, np.uint64)
-        self._sampled_from = np.zeros(self.num_envs, np.uint64)  # the streams before the last draw
         self._team: Team | None = None
         self.reset(seed)
-
-    @property
-    def current_players(self) -> npt.NDArray[np.uint8]:
-        """Who is to move in each game, uint8 ``(n,)``; a view of ``states``."""
-        return self.states["current_player"]
-
-    def reset(self, seed: int | None = None) -> None:
-        """Starts new games everywhere, with new random streams."""
-        seed = check_seed(seed)
-        self._streams[:] = seed_streams(seed, self.num_envs)
-        self._sampling_streams[:] = ~self._streams
-        engine.restart_games(
-            self.states, self._streams, check_variant(self.special_patches), self._first_player
-        )
-        self.winners[:] = -1
-        self._describe()
-
-    def step(self, actions: npt.ArrayLike) -> None:
-        """Plays one action in every game.
-
-        Args:
-            actions: Integers ``(n,)``.
-
-        Raises:
-            IllegalActionError: An action is not legal; names the first such game. No game is changed.
-            ValueError: The actions have another shape or type.
-        """
-        self._actions[:] = self._check_type(actions)
-        illegal = self._step() if self.threads == 1 else self._step_together()
-        if illegal >= 0:
-            raise IllegalActionError(
-                f"action {self._actions[illegal]} of game {illegal} is not legal; "
-                f"its mask allows {self.counts[illegal]} actions. No game was changed"
-            )
-
-    def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of all that the games depend on, for :meth:`restore`: state records and random streams."""
-        return {
-            "states": self.states.view(np.uint8).copy(),
-            "streams": self._streams.copy(),
-            "sampling_streams": self._sampled_from.copy(),
-        }
-
-    def restore(self, saved: dict[str, npt.NDArray[Any]]) -> None:
-        """Continues from what :meth:`save` returned, exactly as the saved games would have.
-
-        Raises:
-            ValueError: The arrays are of another number of games, or are missing.
-        """
-        expected = {name: (array.shape, array.dtype) for name, array in self.save().items()}
-        given = {name: (array.shape, array.dtype) for name, array in saved.items()}
-        if given != expected:
-            raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")
-        self.states[:] = saved["states"].view(self.states.dtype)
-        self._streams[:] = saved["streams"]
-        self._sampling_streams[:] = saved["sampling_streams"]
-        self.winners[:] = -1
-        self._describe()
 
     def games(self) -> list[Game]:
         """Copies of all games."""
@@ -170,8 +107,16 @@ class SelfPlayVectorEnv:
         """For copies and pickles: threads stay with the original."""
         return {**self.__dict__, "_team": None}
 
+    def _restart(self) -> None:
+        variant = check_variant(self.special_patches)
+        engine.restart_games(self.states, self._streams, variant, self._first_player)
+
+    def _forget_results(self) -> None:
+        self.winners[:] = -1
+
     def _step(self) -> int:
-        """One step of all games, or, changing nothing, the first game whose action is illegal; else -1."""
+        if self.threads > 1:
+            return self._step_together()
         illegal = int(first_illegal(self.states, self._actions))
         if illegal < 0:
             play_games(*self._play_arguments())
@@ -200,15 +145,6 @@ class SelfPlayVectorEnv:
 
     def _describe_arguments(self) -> tuple[Any, ...]:
         return self._sampling_streams, self.counts, self.masks, self.random_actions
-
-    def _check_type(self, actions: npt.ArrayLike) -> npt.NDArray[np.integer[Any]]:
-        array = np.asarray(actions)
-        if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
-            raise ValueError(
-                f"actions have shape {array.shape} and type {array.dtype}; "
-                f"they must be {self.num_envs} integers"
-            )
-        return array
 
 
 def _available_threads(threads: int | None) -> int:

@@ -15,7 +15,7 @@ from tests.nmbr9.twins import Policy, as_high_as_possible, at_random, compact, p
 def test_games_alone(policy: Policy) -> None:
     rng = random.Random(policy.__name__)
     highest = 0
-    for seed in range(4):
+    for seed in range(2):
         (table,) = play_out(Game(seed=seed), policy, rng)
         highest = max(highest, *(tile.level for tile in table.tiles))
     assert highest >= {at_random: 1, compact: 2, as_high_as_possible: 2}[policy]
@@ -43,7 +43,7 @@ def test_decks_of_one_digit(digit: int) -> None:
 
 
 def test_the_longest_deck() -> None:
-    play_out(Game(seed=3, copies=4), as_high_as_possible, random.Random(3))
+    play_out(Game(seed=3, copies=4), compact, random.Random(3))
 
 
 def test_the_naive_table_knows_a_single_support() -> None:

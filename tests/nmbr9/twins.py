@@ -81,10 +81,13 @@ def play_out(game: Game, policy: Policy, rng: random.Random) -> list[NaiveTable]
         number, player = divmod(turn, game.num_players)
         assert not game.is_over
         assert (game.current_player, game.round) == (player, number)
-        if game.order == "free":
-            choose(game, tables[player], rng)
-        else:
+        if game.order != "free":
             assert game.digit == game.deck[number]
+        elif player == 0:
+            chosen = [choose(game, table, rng) for table in tables]
+            assert game.current_player == 0
+        if game.order == "free":
+            assert game.digit == chosen[player]
         assert game.digit is not None
         moves = tables[player].legal_moves(game.digit)
         actions = assert_same(game, tables, moves)
@@ -102,7 +105,7 @@ def play_out(game: Game, policy: Policy, rng: random.Random) -> list[NaiveTable]
     return tables
 
 
-def choose(game: Game, table: NaiveTable, rng: random.Random) -> None:
+def choose(game: Game, table: NaiveTable, rng: random.Random) -> int:
     """Lets the current player choose any tile that is left."""
     left = list(game.deck)
     for tile in table.tiles:
@@ -113,4 +116,4 @@ def choose(game: Game, table: NaiveTable, rng: random.Random) -> None:
     assert game.decode(16384 + digit) == Move(digit)
     assert game.encode(Move(digit)) == 16384 + digit
     game.play(16384 + digit)
-    assert game.digit == digit
+    return digit
