@@ -158,12 +158,13 @@ class Td(_Section):
     An iteration plays ``games`` games and then takes ``updates`` steps on minibatches from the last
     ``window`` iterations. Targets are lambda-returns, with ``trace`` as lambda. With probability
     ``exploration`` an action is not the best, but drawn from the softmax of what all are worth divided by
-    ``temperature``.
+    ``temperature``. Of each patch the ``width`` placements are tried that leave the most joints.
     """
 
     games: Positive = 512
+    width: Positive = 16
     exploration: Schedule = Schedule(start=0.1, end=0.02)
-    temperature: Rate = 0.1
+    temperature: Rate = 0.05
     trace: Fraction = 0.8
     window: Positive = 4
     updates: Positive = 64

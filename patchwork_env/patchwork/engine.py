@@ -144,6 +144,20 @@ def _place_everywhere(
         anchors[1, first + o] = lower
 
 
+@kernel(inline=True)
+def count_placements(covered_0: np.uint64, covered_1: np.uint64, patch: int) -> int:
+    """How many distinct placements a patch has on a quilt, given as its two words."""
+    empty_0, empty_1 = covered_0 ^ FULL_WORD, covered_1 ^ FULL_WORD
+    count = 0
+    for o in range(NUM_ORIENTATIONS):
+        upper, lower = FITS[patch, 0, o], FITS[patch, 1, o]
+        for cell in range(SHIFTS.shape[1]):
+            upper &= empty_0 >> SHIFTS[patch, cell, o]
+            lower &= empty_1 >> SHIFTS[patch, cell, o]
+        count += popcount(upper) + popcount(lower)
+    return count
+
+
 @kernel
 def is_legal(states: States, i: int, action: int) -> bool:
     """Whether the current player may play ``action``, any integer."""

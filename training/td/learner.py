@@ -32,7 +32,7 @@ class TdLearner:
         self.config = config
         self.module = ValueModule(weights)
         self._crew = crew
-        self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate.start)
+        self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate.start, fused=True)
 
     def update(self, positions: Positions, progress: float, random: np.random.Generator) -> dict[str, float]:
         """Takes ``config.updates`` steps on random minibatches; returns mean losses and diagnostics.

@@ -12,12 +12,11 @@ from torch.nn.functional import relu
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.value.network import QUILT_WIDTH, Weights, add_features, add_patterns, arrays_of
 from patchwork_env.agents.value.vectors import Floats, Rows
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
-_MOST_FEATURES = features.MAX_GAME_ROWS + features.MAX_SQUARE_ROWS
 Counts = npt.NDArray[np.int64]
 
 
@@ -39,7 +38,7 @@ class ValueModule(nn.Module):
 
     def __init__(self, weights: Weights) -> None:
         super().__init__()
-        for name, array in weights._asdict().items():
+        for name, array in arrays_of(weights).items():
             self.register_parameter(name, nn.Parameter(torch.from_numpy(array)))
 
     def forward(self, states: States) -> tuple[Tensor, Tensor]:
@@ -60,13 +59,14 @@ class ValueModule(nn.Module):
 
 
 class _SumOfRows(torch.autograd.Function):
-    """Sums of the listed rows of a table."""
+    """Sums of the listed rows of the patterns' or the features' table."""
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, rows: Rows, counts: Counts) -> Tensor:
         ctx.rows, ctx.counts, ctx.shape = rows, counts, table.shape
         sums = np.zeros((len(rows), table.shape[1]), np.float32)
-        _gather(table.detach().numpy(), rows, counts, sums)
+        gather = _gather_patterns if table.shape[1] == QUILT_WIDTH else _gather_features
+        gather(table.detach().numpy(), rows, counts, sums)
         return torch.from_numpy(sums)
 
     @staticmethod
@@ -77,12 +77,15 @@ class _SumOfRows(torch.autograd.Function):
 
 
 @kernel
-def _gather(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+def _gather_patterns(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
     for i in range(len(rows)):
-        for k in range(counts[i]):
-            row = rows[i, k]
-            for column in range(table.shape[1]):
-                sums[i, column] += table[row, column]
+        add_patterns(sums[i], table, rows[i], counts[i])
+
+
+@kernel
+def _gather_features(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+    for i in range(len(rows)):
+        add_features(sums[i], table, rows[i], counts[i])
 
 
 @kernel
@@ -98,7 +101,7 @@ def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
     """What the network looks up: pattern rows ``(2n, NUM_WINDOWS)``, feature rows, and how many are used."""
     n = len(states)
     quilt_rows = np.empty((NUM_PLAYERS * n, patterns.NUM_WINDOWS), np.int32)
-    game_rows = np.empty((n, _MOST_FEATURES), np.int32)
+    game_rows = np.empty((n, features.MAX_ROWS), np.int32)
     counts = np.empty(n, np.int64)
     _write_rows(states, quilt_rows, game_rows, counts)
     return quilt_rows, game_rows, counts
@@ -115,4 +118,6 @@ def _write_rows(states: States, quilt_rows: Rows, game_rows: Rows, counts: Count
             patterns.write_bands(quilt[player, 0], quilt[player, 1], bands)
             patterns.list_rows(bands, quilt_rows[NUM_PLAYERS * i + role])
         counts[i] = features.list_game_rows(states, i, game_rows[i])
+        for role in range(NUM_PLAYERS):
+            counts[i] += features.list_fit_rows(states, i, role, game_rows[i, counts[i] :])
         counts[i] += features.list_square_rows(states, i, game_rows[i, counts[i] :])

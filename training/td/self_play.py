@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
-from patchwork_env.agents.value.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.value.expansion import Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.engine import (
@@ -99,7 +99,7 @@ class SelfPlay:
         def work(part: tuple[Games, Expansion]) -> Positions:
             games, expansion = part
             restart_games(games.states, games.streams, self._variant, NOBODY)
-            _play(games, weights, expansion, self._payoffs, exploration, temperature)
+            _play(games, weights, expansion, self._payoffs, self.config.width, exploration, temperature)
             _write_targets(games, self.config.trace)
             return _flat(games)
 
@@ -133,6 +133,7 @@ def _play(
     weights: Weights,
     expansion: Expansion,
     payoffs: Payoffs,
+    width: int,
     exploration: float,
     temperature: float,
 ) -> None:
@@ -142,7 +143,7 @@ def _play(
         turn = 0
         while not is_over(states, i):
             games.positions[i, turn] = states[i]
-            count = expand(states, i, weights, expansion)
+            count = expand_likely(states, i, width, weights, expansion)
             best = best_action(expansion, count, payoffs)
             games.margins[i, turn], games.wins[i, turn] = expansion.margins[best], expansion.wins[best]
             chosen = best

@@ -12,24 +12,25 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.value import features, patterns
+from patchwork_env.agents.value import patterns
+from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import (
-    HIDDEN,
-    QUILT_WIDTH,
+    Memory,
+    Record,
     Weights,
-    Workspace,
-    add_features,
+    add_fits,
     add_patterns,
     add_quilt,
+    add_squares,
+    copy,
     embed_quilt,
-    new_workspace,
+    new_memory,
     subtract_patterns,
     values_of,
     write_hidden_of_game,
 )
-from patchwork_env.agents.value.vectors import Floats, Rows, aligned_floats
-from patchwork_env.patchwork.actions import FIRST_BUY
-from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED
+from patchwork_env.agents.value.placements import kind_of, select_placements
+from patchwork_env.agents.value.vectors import Floats
 from patchwork_env.patchwork.engine import (
     MAX_LEGAL_ACTIONS,
     NUM_MAPS,
@@ -42,9 +43,6 @@ from patchwork_env.patchwork.engine import (
     write_actions,
 )
 from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.polyomino import NUM_ORIENTATIONS
-
-_ACTIONS_PER_SLOT = NUM_ORIENTATIONS * NUM_CELLS
 
 
 class Expansion(NamedTuple):
@@ -60,17 +58,9 @@ class Expansion(NamedTuple):
     margins: Floats
     wins: Floats
     anchors: LegalSet
+    joints: npt.NDArray[np.int64]
     successor: States
-    work: Workspace
-    before: patterns.Bands
-    after: patterns.Bands
-    windows: Rows
-    old: Rows
-    new: Rows
-    rows: Rows
-    own_quilt: Floats
-    other_quilt: Floats
-    shared: Floats
+    memory: Memory
 
 
 def new_expansion() -> Expansion:
@@ -80,17 +70,9 @@ def new_expansion() -> Expansion:
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty((2, NUM_MAPS), np.uint64),
+        np.empty(MAX_LEGAL_ACTIONS, np.int64),
         empty_states(1),
-        new_workspace(),
-        np.empty(patterns.NUM_BANDS, np.uint64),
-        np.empty(patterns.NUM_BANDS, np.uint64),
-        np.empty(patterns.NUM_WINDOWS, np.int32),
-        np.empty(patterns.NUM_WINDOWS, np.int32),
-        np.empty(patterns.NUM_WINDOWS, np.int32),
-        np.empty(features.MAX_GAME_ROWS, np.int32),
-        aligned_floats(QUILT_WIDTH),
-        aligned_floats(QUILT_WIDTH),
-        aligned_floats(HIDDEN),
+        new_memory(),
     )
 
 
@@ -102,12 +84,32 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
     """
     legal(states, i, expansion.anchors)
     count = write_actions(expansion.anchors, expansion.actions)
-    player = states[i]["current_player"]
-    _embed_quilts(states, i, player, weights, expansion)
+    _evaluate_listed(states, i, count, weights, expansion)
+    return count
+
+
+@kernel
+def expand_likely(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
+    """As :func:`expand`, but of each patch only about the ``width`` placements that leave the most joints.
+
+    The best action is rarely among the others, which are most of all.
+    """
+    legal(states, i, expansion.anchors)
+    count = write_actions(expansion.anchors, expansion.actions)
+    count = select_placements(states, i, width, expansion.actions, count, expansion.joints)
+    _evaluate_listed(states, i, count, weights, expansion)
+    return count
+
+
+@kernel
+def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expansion: Expansion) -> None:
+    """Evaluates the successors of the first ``count`` actions."""
+    memory, successor = expansion.memory[0], expansion.successor
+    player = signed(states[i]["current_player"])
+    _embed_quilts(states, i, player, weights[0], memory)
     kind = -2
     for k in range(count):
-        action = features.signed(expansion.actions[k])
-        successor = expansion.successor
+        action = signed(expansion.actions[k])
         successor[0] = states[i]
         apply(successor, 0, action)
         if is_over(successor, 0):
@@ -117,54 +119,46 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
         role = int(successor[0]["current_player"] != player)
         if kind_of(action) != kind:
             kind = kind_of(action)
-            _write_shared(weights, 1 - role, expansion)
-        margin, win = _evaluate_successor(player, role, weights, expansion)
+            _write_shared(successor, 1 - role, weights[0], memory)
+        margin, win = _evaluate_successor(successor, player, role, weights[0], memory)
         expansion.margins[k] = margin if role == 0 else -margin
         expansion.wins[k] = win if role == 0 else 1 - win
-    return count
 
 
 @kernel
-def kind_of(action: int) -> int:
-    """-1 for advancing, the slot of a purchase, or ``NUM_OFFERED`` for a special patch."""
-    return -1 if action < FIRST_BUY else min((action - FIRST_BUY) // _ACTIONS_PER_SLOT, NUM_OFFERED)
+def _embed_quilts(states: States, i: int, player: int, weights: Record, memory: Record) -> None:
+    embed_quilt(states, i, 1 - player, weights, memory)
+    copy(memory["other_quilt"], memory["quilt"])
+    embed_quilt(states, i, player, weights, memory)
+    copy(memory["own_quilt"], memory["quilt"])
+    copy(memory["own_bands"], memory["bands"])
+    copy(memory["own_windows"], memory["rows"])
 
 
 @kernel
-def _embed_quilts(states: States, i: int, player: int, weights: Weights, expansion: Expansion) -> None:
-    work = expansion.work
-    embed_quilt(states, i, 1 - player, weights, work)
-    expansion.other_quilt[:] = work.quilt
-    embed_quilt(states, i, player, weights, work)
-    expansion.own_quilt[:] = work.quilt
-    expansion.before[:] = work.bands
-    expansion.windows[:] = work.rows[: patterns.NUM_WINDOWS]
-
-
-@kernel
-def _write_shared(weights: Weights, role_of_other: int, expansion: Expansion) -> None:
+def _write_shared(successor: States, role_of_other: int, weights: Record, memory: Record) -> None:
     """The part of the first layer that all successors of one kind of action share."""
-    write_hidden_of_game(expansion.successor, 0, weights, expansion.rows, expansion.shared)
-    expansion.work.quilt[:] = expansion.other_quilt
-    add_quilt(weights, role_of_other, expansion.work.quilt, expansion.shared)
+    write_hidden_of_game(successor, 0, weights, memory)
+    copy(memory["quilt"], memory["other_quilt"])
+    add_quilt(role_of_other, weights, memory)
+    add_fits(successor, 0, role_of_other, weights, memory)
+    copy(memory["shared"], memory["hidden"])
 
 
-@kernel(inline=True)
+@kernel
 def _evaluate_successor(
-    player: int, role: int, weights: Weights, expansion: Expansion
+    successor: States, player: int, role: int, weights: Record, memory: Record
 ) -> tuple[float, float]:
-    """Margin and probability to win of the player to move in ``expansion.successor``."""
-    work, successor = expansion.work, expansion.successor
-    words = successor[0]["quilt"]
-    patterns.write_bands(words[player, 0], words[player, 1], expansion.after)
-    changes = patterns.list_changes(
-        expansion.before, expansion.after, expansion.windows, expansion.old, expansion.new
-    )
-    work.quilt[:] = expansion.own_quilt
-    subtract_patterns(work.quilt, weights.patterns, expansion.old, changes)
-    add_patterns(work.quilt, weights.patterns, expansion.new, changes)
-    work.hidden[:] = expansion.shared
-    add_quilt(weights, role, work.quilt, work.hidden)
-    square_rows = features.list_square_rows(successor, 0, expansion.rows)
-    add_features(work.hidden, weights.features, expansion.rows, square_rows)
-    return values_of(weights, work.hidden, work.hidden_2)
+    """Margin and probability to win of the player to move in ``successor``."""
+    quilt = successor[0]["quilt"]
+    old, new = memory["old"], memory["new"]
+    patterns.write_bands(quilt[player, 0], quilt[player, 1], memory["bands"])
+    changes = patterns.list_changes(memory["own_bands"], memory["bands"], memory["own_windows"], old, new)
+    copy(memory["quilt"], memory["own_quilt"])
+    subtract_patterns(memory["quilt"], weights["patterns"], old, changes)
+    add_patterns(memory["quilt"], weights["patterns"], new, changes)
+    copy(memory["hidden"], memory["shared"])
+    add_quilt(role, weights, memory)
+    add_fits(successor, 0, role, weights, memory)
+    add_squares(successor, 0, weights, memory)
+    return values_of(weights, memory)

@@ -1,8 +1,8 @@
 """What a position shows beside the patterns of its quilts, as rows of one table.
 
 Everything is seen by the player to move. Each feature has a range of rows of its own, of which one is
-chosen; numbers beyond a range count as its last. Nothing here depends on where patches lie on a quilt, except
-the rows of :func:`list_square_rows`.
+chosen; numbers beyond a range count as its last. Only the rows of :func:`list_fit_rows` and
+:func:`list_square_rows` depend on where patches lie on a quilt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from patchwork_env.patchwork.components import (
     QUILT_SIZE,
     VARIANTS,
 )
-from patchwork_env.patchwork.engine import empty_cells
+from patchwork_env.patchwork.engine import count_placements, empty_cells
 from patchwork_env.patchwork.state import NOBODY, States
 from patchwork_env.patchwork.tables import (
     INCOMES_UP_TO,
@@ -45,6 +45,10 @@ _BEHIND, _LEADS = 10, 64
 _MARGINS = 100
 _SQUARE_CELLS = BONUS_SQUARE**2
 
+_FIT_CLASSES = np.searchsorted([0, 1, 2, 3, 5, 8, 14, 24, 40], np.arange(450)).astype(np.int64)
+_NUM_FIT_CLASSES = int(_FIT_CLASSES.max()) + 1
+"""Classes of numbers of placements: 0, 1, 2, 3, 4-5, 6-8, 9-14, 15-24, 25-40 and more."""
+
 # The first row of each feature; those with two entries have a range for each player.
 _POSITION = 0
 _MONEY = _POSITION + 2 * _SPACES
@@ -60,15 +64,20 @@ _LEFT = _OFFERED + NUM_OFFERED * (NUM_PATCHES + 1) * 4
 _NUM_LEFT = _LEFT + NUM_PATCHES
 _PENDING = _NUM_LEFT + NUM_PATCHES + 1
 _FINISHER = _PENDING + 2
-_BONUS = _FINISHER + 3
+_FITS = _FINISHER + 3
+_BONUS = _FITS + 2 * NUM_PATCHES * _NUM_FIT_CLASSES
 _MISSING = _BONUS + 3
 _MARGIN = _MISSING + 2 * (_SQUARE_CELLS + 1)
 NUM_ROWS = _MARGIN + 2 * _MARGINS + 1
 """Rows of the table."""
 MAX_GAME_ROWS = 2 * 6 + 2 + _AHEAD + NUM_OFFERED + NUM_PATCHES + 3
 """The most rows that :func:`list_game_rows` lists."""
+MAX_FIT_ROWS = _AHEAD
+"""The most rows that :func:`list_fit_rows` lists."""
 MAX_SQUARE_ROWS = 4
 """The most rows that :func:`list_square_rows` lists."""
+MAX_ROWS = MAX_GAME_ROWS + 2 * MAX_FIT_ROWS + MAX_SQUARE_ROWS
+"""The most rows of a position."""
 
 # Word 1 of a quilt repeats the rows of word 0 but the first two.
 _BELOW_WORD_0 = np.uint64((WORD_ROWS - SECOND_WORD_ROW) * QUILT_SIZE)
@@ -156,6 +165,19 @@ def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> 
     for k in range(left):
         rows[count] = _LEFT + signed(circle[k])
         count += 1
+    return count
+
+
+@kernel(inline=True)
+def list_fit_rows(states: States, i: int, role: int, rows: Rows) -> int:
+    """Lists in how many ways the next patches fit on the quilt of a role; returns the number of rows."""
+    mover = signed(states[i]["current_player"])
+    quilt = states[i]["quilt"][mover if role == 0 else 1 - mover]
+    count = min(_AHEAD, signed(states[i]["num_patches"]))
+    for k in range(count):
+        patch = signed(states[i]["circle"][k])
+        fit_class = _FIT_CLASSES[count_placements(quilt[0], quilt[1], patch)]
+        rows[k] = _FITS + (role * NUM_PATCHES + patch) * _NUM_FIT_CLASSES + fit_class
     return count
 
 

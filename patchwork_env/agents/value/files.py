@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description
-from patchwork_env.agents.value.network import SHAPES, Weights, empty_weights
+from patchwork_env.agents.value.network import SHAPES, Weights, arrays_of, empty_weights
 
 VALUE = "value"
 """The kind of policy in a checkpoint's description."""
@@ -19,7 +19,7 @@ VALUE = "value"
 def write_value(folder: Path, weights: Weights, info: dict[str, Any] | None = None) -> None:
     """Writes the two files of a value into an existing folder; ``info`` is what to remember of its making."""
     write_description(folder, VALUE, {name: list(shape) for name, shape in SHAPES.items()}, info)
-    (folder / WEIGHTS_FILE).write_bytes(save(weights._asdict()))
+    (folder / WEIGHTS_FILE).write_bytes(save(arrays_of(weights)))
 
 
 def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
@@ -44,5 +44,5 @@ def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
         raise ValueError(f"{path} holds arrays of the shapes {shapes}; they must be float32 of {SHAPES}")
     weights = empty_weights()
     for name, array in arrays.items():
-        getattr(weights, name)[:] = array
+        weights[name] = array
     return weights, description["info"]

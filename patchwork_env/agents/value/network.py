@@ -15,35 +15,20 @@ probability to win, both of the player to move.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.vectors import Floats, Rows, aligned_floats, product_adder, rows_adder
+from patchwork_env.agents.value.vectors import CACHE_LINE, Floats, product_adder, rows_adder
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
 QUILT_WIDTH, HIDDEN, HIDDEN_2, OUTPUTS = 32, 64, 32, 2
 MARGIN_SCALE = 30.0
 """Points per unit of the network's margin."""
-
-
-class Weights(NamedTuple):
-    """All that is learned: contiguous float32 arrays."""
-
-    patterns: Floats
-    features: Floats
-    quilt_bias: Floats
-    game_bias: Floats
-    own: Floats
-    others: Floats
-    weights_2: Floats
-    bias_2: Floats
-    weights_3: Floats
-    bias_3: Floats
-
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "patterns": (patterns.NUM_ROWS, QUILT_WIDTH),
@@ -60,26 +45,82 @@ SHAPES: dict[str, tuple[int, ...]] = {
 """Shapes of the weights by name."""
 
 
+def _record(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
+    """A structured type whose fields start at cache lines, so that no vector crosses two of them."""
+    offsets, end = [], 0
+    for kind, shape in fields.values():
+        offsets.append(end)
+        end += -(-math.prod(shape) * np.dtype(kind).itemsize // CACHE_LINE) * CACHE_LINE
+    layout = {"names": list(fields), "formats": list(fields.values()), "offsets": offsets, "itemsize": end}
+    return np.dtype(layout)  # type: ignore[call-overload, no-any-return]
+
+
+WEIGHTS = _record({name: (np.float32, shape) for name, shape in SHAPES.items()})
+"""All that is learned, as one record."""
+Weights = npt.NDArray[np.void]
+"""Array of one :data:`WEIGHTS` record. Kernels read arrays within records without counting references to
+them, which would take longer than the arithmetic."""
+
+MEMORY = _record(
+    {
+        "rows": (np.int32, (max(patterns.NUM_WINDOWS, features.MAX_ROWS),)),
+        "quilt": (np.float32, (QUILT_WIDTH,)),
+        "hidden": (np.float32, (HIDDEN,)),
+        "hidden_2": (np.float32, (HIDDEN_2,)),
+        "bands": (np.uint64, (patterns.NUM_BANDS,)),
+        # Of the position whose successors are evaluated.
+        "own_bands": (np.uint64, (patterns.NUM_BANDS,)),
+        "own_windows": (np.int32, (patterns.NUM_WINDOWS,)),
+        "own_quilt": (np.float32, (QUILT_WIDTH,)),
+        "other_quilt": (np.float32, (QUILT_WIDTH,)),
+        "shared": (np.float32, (HIDDEN,)),
+        "old": (np.int32, (patterns.NUM_WINDOWS,)),
+        "new": (np.int32, (patterns.NUM_WINDOWS,)),
+    }
+)
+"""What one thread needs to evaluate positions, as one record."""
+Memory = npt.NDArray[np.void]
+"""Array of one :data:`MEMORY` record."""
+Record = Any
+"""One element of an array of records, in a kernel."""
+
+
+def empty_weights() -> Weights:
+    """Weights of 0."""
+    return _aligned(WEIGHTS)
+
+
+def new_memory() -> Memory:
+    """Memory for one thread."""
+    return _aligned(MEMORY)
+
+
+def _aligned(kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    """A record of zeros at the start of a cache line."""
+    memory = np.zeros(kind.itemsize + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + kind.itemsize].view(kind)
+
+
+def arrays_of(weights: Weights) -> dict[str, Floats]:
+    """The weights by name; changing these arrays changes the weights."""
+    return {name: weights[name][0] for name in SHAPES}
+
+
 def new_weights(seed: int) -> Weights:
     """Random weights to start from; what a position is worth is 0 at first."""
     rng = np.random.default_rng(seed)
     scales = {
         "patterns": 0.5 / math.sqrt(patterns.NUM_WINDOWS),
-        "features": 0.5 / math.sqrt(features.MAX_GAME_ROWS),
+        "features": 0.5 / math.sqrt(features.MAX_ROWS),
         "own": math.sqrt(2 / QUILT_WIDTH),
         "others": math.sqrt(2 / QUILT_WIDTH),
         "weights_2": math.sqrt(2 / HIDDEN),
     }
     weights = empty_weights()
     for name, scale in scales.items():
-        array = getattr(weights, name)
-        array[:] = scale * rng.normal(size=array.shape)
+        weights[name] = scale * rng.normal(size=SHAPES[name])
     return weights
-
-
-def empty_weights() -> Weights:
-    """Weights of 0."""
-    return Weights(*(aligned_floats(*SHAPES[name]) for name in Weights._fields))
 
 
 add_patterns, subtract_patterns = rows_adder(QUILT_WIDTH), rows_adder(QUILT_WIDTH, -1)
@@ -88,78 +129,83 @@ _add_quilt = product_adder(HIDDEN)
 _add_hidden = product_adder(HIDDEN_2)
 
 
-class Workspace(NamedTuple):
-    """Memory of one thread for the evaluation of positions."""
-
-    bands: patterns.Bands
-    rows: Rows
-    quilt: Floats
-    hidden: Floats
-    hidden_2: Floats
-
-
-def new_workspace() -> Workspace:
-    """Memory for one thread."""
-    return Workspace(
-        np.empty(patterns.NUM_BANDS, np.uint64),
-        np.empty(max(patterns.NUM_WINDOWS, features.MAX_GAME_ROWS), np.int32),
-        aligned_floats(QUILT_WIDTH),
-        aligned_floats(HIDDEN),
-        aligned_floats(HIDDEN_2),
-    )
+@kernel
+def evaluate(states: States, i: int, weights: Weights, memory: Memory) -> tuple[float, float]:
+    """The expected margin, in points, and the probability to win of the player to move; the game goes on."""
+    return _evaluate(states, i, weights[0], memory[0])
 
 
 @kernel
-def evaluate(states: States, i: int, weights: Weights, work: Workspace) -> tuple[float, float]:
-    """The expected margin, in points, and the probability to win of the player to move; the game goes on."""
-    write_hidden_of_game(states, i, weights, work.rows, work.hidden)
+def _evaluate(states: States, i: int, weights: Record, memory: Record) -> tuple[float, float]:
+    write_hidden_of_game(states, i, weights, memory)
     for role in range(NUM_PLAYERS):
         mover = states[i]["current_player"]
-        embed_quilt(states, i, mover if role == 0 else 1 - mover, weights, work)
-        add_quilt(weights, role, work.quilt, work.hidden)
-    add_features(work.hidden, weights.features, work.rows, features.list_square_rows(states, i, work.rows))
-    return values_of(weights, work.hidden, work.hidden_2)
+        embed_quilt(states, i, mover if role == 0 else 1 - mover, weights, memory)
+        add_quilt(role, weights, memory)
+        add_fits(states, i, role, weights, memory)
+    add_squares(states, i, weights, memory)
+    return values_of(weights, memory)
 
 
 @kernel
-def write_hidden_of_game(states: States, i: int, weights: Weights, rows: Rows, hidden: Floats) -> None:
+def write_hidden_of_game(states: States, i: int, weights: Record, memory: Record) -> None:
     """Starts the first layer with what does not depend on the places of patches."""
-    hidden[:] = weights.game_bias
-    add_features(hidden, weights.features, rows, features.list_game_rows(states, i, rows))
+    copy(memory["hidden"], weights["game_bias"])
+    count = features.list_game_rows(states, i, memory["rows"])
+    add_features(memory["hidden"], weights["features"], memory["rows"], count)
 
 
 @kernel
-def embed_quilt(states: States, i: int, player: int, weights: Weights, work: Workspace) -> None:
-    """Writes the sum of pattern rows of a quilt to ``work.quilt``, not yet rectified."""
+def embed_quilt(states: States, i: int, player: int, weights: Record, memory: Record) -> None:
+    """Writes the sum of pattern rows of a quilt to ``quilt``, not yet rectified."""
     quilt = states[i]["quilt"]
-    patterns.write_bands(quilt[player, 0], quilt[player, 1], work.bands)
-    patterns.list_rows(work.bands, work.rows)
-    work.quilt[:] = weights.quilt_bias
-    add_patterns(work.quilt, weights.patterns, work.rows, patterns.NUM_WINDOWS)
+    patterns.write_bands(quilt[player, 0], quilt[player, 1], memory["bands"])
+    patterns.list_rows(memory["bands"], memory["rows"])
+    copy(memory["quilt"], weights["quilt_bias"])
+    add_patterns(memory["quilt"], weights["patterns"], memory["rows"], patterns.NUM_WINDOWS)
 
 
-@kernel(inline=True)
-def add_quilt(weights: Weights, role: int, quilt: Floats, hidden: Floats) -> None:
+@kernel
+def add_quilt(role: int, weights: Record, memory: Record) -> None:
     """Rectifies the embedding of a quilt in place and adds what it does to the first layer."""
-    rectify(quilt)
-    if role == 0:
-        _add_quilt(hidden, weights.own, quilt, QUILT_WIDTH)
-    else:
-        _add_quilt(hidden, weights.others, quilt, QUILT_WIDTH)
+    rectify(memory["quilt"])
+    matrix = weights["own"] if role == 0 else weights["others"]
+    _add_quilt(memory["hidden"], matrix, memory["quilt"], QUILT_WIDTH)
+
+
+@kernel
+def add_fits(states: States, i: int, role: int, weights: Record, memory: Record) -> None:
+    """Adds to the first layer in how many ways the next patches fit on the quilt of a role."""
+    count = features.list_fit_rows(states, i, role, memory["rows"])
+    add_features(memory["hidden"], weights["features"], memory["rows"], count)
+
+
+@kernel
+def add_squares(states: States, i: int, weights: Record, memory: Record) -> None:
+    """Adds to the first layer what the 7x7 squares and the bonus tile say."""
+    count = features.list_square_rows(states, i, memory["rows"])
+    add_features(memory["hidden"], weights["features"], memory["rows"], count)
+
+
+@kernel
+def values_of(weights: Record, memory: Record) -> tuple[float, float]:
+    """Expected margin in points and probability to win from the first layer, which is rectified in place."""
+    rectify(memory["hidden"])
+    copy(memory["hidden_2"], weights["bias_2"])
+    _add_hidden(memory["hidden_2"], weights["weights_2"], memory["hidden"], HIDDEN)
+    rectify(memory["hidden_2"])
+    margin, win = weights["bias_3"][0], weights["bias_3"][1]
+    for k in range(HIDDEN_2):
+        margin += memory["hidden_2"][k] * weights["weights_3"][k, 0]
+        win += memory["hidden_2"][k] * weights["weights_3"][k, 1]
+    return float(MARGIN_SCALE * margin), 1 / (1 + math.exp(-win))
 
 
 @kernel(inline=True)
-def values_of(weights: Weights, hidden: Floats, hidden_2: Floats) -> tuple[float, float]:
-    """Expected margin in points and probability to win from the first layer, which is rectified in place."""
-    rectify(hidden)
-    hidden_2[:] = weights.bias_2
-    _add_hidden(hidden_2, weights.weights_2, hidden, HIDDEN)
-    rectify(hidden_2)
-    margin, win = weights.bias_3[0], weights.bias_3[1]
-    for k in range(HIDDEN_2):
-        margin += hidden_2[k] * weights.weights_3[k, 0]
-        win += hidden_2[k] * weights.weights_3[k, 1]
-    return float(MARGIN_SCALE * margin), 1 / (1 + math.exp(-win))
+def copy(to: Any, source: Any) -> None:
+    """Copies a vector."""
+    for k in range(len(to)):
+        to[k] = source[k]
 
 
 @kernel(inline=True)

@@ -6,7 +6,6 @@ with every row, which takes several times as long.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +21,8 @@ Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int32]
 
 _INT64 = ir.IntType(64)
-_LINE = 16  # floats in a cache line
+CACHE_LINE = 64
+"""Bytes."""
 
 
 def rows_adder(width: int, sign: int = 1) -> Callable[[Floats, Floats, Rows, int], None]:
@@ -100,14 +100,6 @@ def _compiled(width: int, term: Callable[[Any, list[Any], Any, Any], Any]) -> An
         return types.void(out, table, selection, types.intp), codegen
 
     return add
-
-
-def aligned_floats(*shape: int) -> Floats:
-    """Zeros whose first lies at the start of a cache line, so that no vector of a row crosses two of them."""
-    size = math.prod(shape)
-    memory = np.zeros(size + _LINE, np.float32)
-    start = -memory.ctypes.data // memory.itemsize % _LINE
-    return memory[start : start + size].reshape(shape)
 
 
 def _load_row(builder: Any, table: Any, row: Any, width: int) -> Any:
