@@ -7,9 +7,9 @@ A table is painted from the list of its tiles: one array of 64-bit words for eac
 Legal placements are found in bulk. On a level, a cell can be taken if it is covered on the level below and
 not on this one. The anchors (top-left corners) at which one oriented tile cannot lie are the OR over its
 cells of the words of all other cells, shifted by the cell's row and column; those at which it shares an edge
-with a tile of the level are the OR of the words of all cells next to covered ones. Cells that lie side by
-side are handled together. What is left are anchors at which the tile would rest on a single other one. There
-are few: each tile fits into few others, and a table says where.
+with a tile of the level are the OR of the words of all cells next to covered ones. What is left are
+anchors at which the tile would rest on a single other one. There are few: each tile fits into few others, and
+a table says where.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from patchwork_env.nmbr9.actions import (
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 from patchwork_env.nmbr9.tables import (
+    CELL_COLUMNS,
+    CELL_ROWS,
     FIRST_INDEX,
     FOOTPRINTS,
     HEIGHTS,
     INSIDE,
     IS_DISTINCT,
-    NUM_RUNS,
-    RUNS,
     SIZES,
     WIDTHS,
 )
@@ -213,24 +213,20 @@ def _write_first_placements(digit: int, maps: LegalSet) -> int:
 @kernel
 def _write_placements(levels: Levels, level: int, digit: int, first: int, end: int, maps: LegalSet) -> None:
     """Adds the anchors in rows ``first ... end - 1`` at which a tile fits and touches tiles of the level."""
-    number = end - first
-    blocked = np.empty((LONGEST_SIDE, NUM_ROWS), np.uint64)
-    near = np.empty((LONGEST_SIDE, NUM_ROWS), np.uint64)
-    places = _write_cells(levels, level, first, number + LONGEST_SIDE - 1, blocked[0], near[0])
-    if places < SIZES[digit]:
+    size, number = SIZES[digit], end - first
+    blocked, near = np.empty(NUM_ROWS, np.uint64), np.empty(NUM_ROWS, np.uint64)
+    if not _write_cells(levels, level, first, number + LONGEST_SIDE - 1, size, blocked, near):
         return
-    _write_runs(blocked, number + LONGEST_SIDE - 1)
-    _write_runs(near, number + LONGEST_SIDE - 1)
     overlaps, touches = np.empty(TABLE_SIZE, np.uint64), np.empty(TABLE_SIZE, np.uint64)
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
         if IS_DISTINCT[piece]:
             overlaps[:number] = _U0
             touches[:number] = _U0
-            for k in range(NUM_RUNS[piece]):
-                down, right, length = RUNS[piece, k]
-                _or_shifted(overlaps[:number], blocked[length - 1, down : down + number], _U(right))
-                _or_shifted(touches[:number], near[length - 1, down : down + number], _U(right))
+            for k in range(size):
+                down, right = CELL_ROWS[piece, k], _U(CELL_COLUMNS[piece, k])
+                _or_shifted(overlaps[:number], blocked[down : down + number], right)
+                _or_shifted(touches[:number], near[down : down + number], right)
             for k in range(number):
                 maps[orientation, first + k] |= touches[k] & ~overlaps[k]
 
@@ -243,27 +239,20 @@ def _or_shifted(out: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64], righ
 
 
 @kernel
-def _write_runs(words: npt.NDArray[np.uint64], number: int) -> None:
-    """Makes row ``n`` of ``words``, ``(4, NUM_ROWS)``, say where one of ``n + 1`` cells in a row is set."""
-    for n in range(1, LONGEST_SIDE):
-        words[n, :number] = words[n - 1, :number]
-        _or_shifted(words[n, :number], words[0, :number], _U(n))
-
-
-@kernel
 def _write_cells(
     levels: Levels,
     level: int,
     first: int,
     number: int,
+    size: int,
     blocked: npt.NDArray[np.uint64],
     near: npt.NDArray[np.uint64],
-) -> int:
+) -> bool:
     """Writes which cells of ``number`` rows of a level cannot be taken and which lie next to its tiles.
 
     On an empty level every cell counts as next to tiles. Words have no bits for cells beyond the last column;
-    on the table itself these are free, as all tiles lie at least one column before them. Returns how many
-    cells can be taken.
+    on the table itself these are free, as all tiles lie at least one column before them. Returns whether as
+    many cells as the tile needs can be taken at all.
     """
     is_empty, places = True, 0
     for k in range(number):
@@ -275,7 +264,7 @@ def _write_cells(
         places += popcount(~blocked[k])
     if is_empty:
         near[:number] = _ALL
-    return places
+    return places >= size
 
 
 @kernel

@@ -26,24 +26,6 @@ def _cell_table(axis: int) -> npt.NDArray[np.int64]:
     return table
 
 
-def _runs(cells: Cells) -> list[tuple[int, int, int]]:
-    """Row, first column and length of the rows of cells that lie side by side."""
-    runs: list[tuple[int, int, int]] = []
-    for row, column in cells:
-        if runs and (runs[-1][0], runs[-1][1] + runs[-1][2]) == (row, column):
-            runs[-1] = row, runs[-1][1], runs[-1][2] + 1
-        else:
-            runs.append((row, column, 1))
-    return runs
-
-
-def _run_table() -> npt.NDArray[np.int64]:
-    table = np.zeros((NUM_PIECES, max(NUM_RUNS), 3), np.int64)
-    for piece, cells in enumerate(SHAPES):
-        table[piece, : NUM_RUNS[piece]] = _runs(cells)
-    return table
-
-
 def _footprints() -> npt.NDArray[np.uint64]:
     table = np.zeros((NUM_PIECES, LONGEST_SIDE), np.uint64)
     for piece, cells in enumerate(SHAPES):
@@ -66,10 +48,6 @@ SIZES = np.array([len(tile) for tile in TILES], np.int64)
 """``SIZES[digit]``: number of cells."""
 CELL_ROWS, CELL_COLUMNS = _cell_table(0), _cell_table(1)
 """``CELL_ROWS[piece, k]``, ``CELL_COLUMNS[piece, k]``: cell ``k`` of a piece, counted from its anchor."""
-NUM_RUNS = np.array([len(_runs(cells)) for cells in SHAPES], np.int64)
-"""``NUM_RUNS[piece]``: rows of cells of a piece that lie side by side; a row with a gap is two of them."""
-RUNS = _run_table()
-"""``RUNS[piece, k]``: row, first column and length of a run, counted from the anchor."""
 FOOTPRINTS = _footprints()
 """``FOOTPRINTS[piece, row]``: the cells of a piece whose anchor is bit 0 of row 0."""
 HEIGHTS, WIDTHS = np.array([extent(cells) for cells in SHAPES], np.int64).T.copy()
