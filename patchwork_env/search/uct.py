@@ -38,8 +38,7 @@ EDGE = np.dtype(
         ("value_sum", "<f8"),  # of its visits, for the player to move at its node
         ("visits", "<i4"),
         ("child", "<i4"),  # node, or NOTHING
-        ("prior", "<f4"),
-        ("action", "<i4"),
+        ("action", "<i8"),
     ]
 )
 
@@ -111,7 +110,6 @@ def add_edges(
     node: int,
     player: int,
     actions: npt.NDArray[np.int64],
-    priors: npt.NDArray[np.float64],
     count: int,
 ) -> None:
     """Gives a node its edges.
@@ -121,7 +119,6 @@ def add_edges(
         node: Which has none.
         player: Who is to move there.
         actions: Best first.
-        priors: Of the actions.
         count: How many of them.
     """
     begin = tree.sizes[1]
@@ -134,7 +131,6 @@ def add_edges(
         tree.edges[edge]["value_sum"] = 0.0
         tree.edges[edge]["visits"] = 0
         tree.edges[edge]["child"] = NOTHING
-        tree.edges[edge]["prior"] = priors[k]
         tree.edges[edge]["action"] = actions[k]
 
 
@@ -188,6 +184,13 @@ def most_visited(tree: Tree, node: int) -> int:
         if more > 0 or (more == 0 and better):
             best = edge
     return int(best)
+
+
+@kernel
+def start_tree(tree: Tree, states: npt.NDArray[np.void], i: int) -> None:
+    """Makes a tree a mere root with the state of record ``i``."""
+    tree.sizes[0], tree.sizes[1] = 0, 0
+    tree.states[add_node(tree)] = states[i]
 
 
 @kernel

@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
-from patchwork_env.agents.mcts.simulation import new_workspace, simulate
+from patchwork_env.agents.mcts.simulation import Workspace, new_workspace, simulate
+from patchwork_env.patchwork.components import LAST_SPACE
+from patchwork_env.patchwork.endgame import NO_ACTION, Solver, new_solver, solve
 from patchwork_env.patchwork.engine import NUM_MAPS, legal, nth_legal
+from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.options import seed_streams
 from patchwork_env.patchwork.state import STATE, States
-from patchwork_env.search.uct import NOTHING, ROOT, Rule, add_node, most_visited, new_tree
+from patchwork_env.search.reuse import TreeMemory
+from patchwork_env.search.uct import (
+    NOTHING,
+    ROOT,
+    Rule,
+    Tree,
+    copy_subtree,
+    most_visited,
+    new_tree,
+    start_tree,
+)
 
 DEFAULT_SIMULATIONS = 400
-_RULE = Rule(exploration=0.7, first=4.0, factor=1.0, exponent=0.4)
+MOST_NODES = 1 << 18
+"""Of a tree, and of all trees that are kept for later moves. A node and its edges take up to 400 bytes.
+Once a tree is full, simulations go on from its leaves."""
+_EDGES_PER_NODE = 12
+_RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
 _MARGIN_SHARE = 0.2
 _BLOCK = 100
 """Simulations between two looks at the clock, about a millisecond."""
-_CAPACITY = 1 << 18
-"""Nodes of a tree; once it is full, simulations go on from its leaves."""
-_EDGES_PER_NODE = 12
+_ENDING = 24
+"""Spaces that both players have left together, at most, for a position that is worth trying to solve."""
+_SOLVED_PER_SECOND = 20_000
+"""Positions that the solver may look at, per second of the budget: less than a tenth of it."""
 
 
 class MctsAgent(BatchAgent):
@@ -47,8 +66,8 @@ class MctsAgent(BatchAgent):
             raise ValueError(f"seconds is {seconds}; it must be above 0 and finite")
         self.simulations, self.seconds = simulations, seconds
         self.name = _name(simulations, seconds)
-        self._tree = new_tree(_CAPACITY, _EDGES_PER_NODE * _CAPACITY, STATE)
-        self._work = new_workspace()
+        self._memory = TreeMemory(MOST_NODES)
+        self._room: _Room | None = None
         self.reseed(seed)
 
     def act_batch(self, states: States) -> Actions:
@@ -57,29 +76,79 @@ class MctsAgent(BatchAgent):
         return np.array([self._act(states[i : i + 1]) for i in range(len(states))], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers anew."""
+        """Starts the random numbers anew and forgets all games."""
         self._stream = seed_streams(seed)
+        self._memory.forget()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the room for searches, which is large and holds nothing between two moves."""
+        return {**self.__dict__, "_room": None}
 
     def _act(self, state: States) -> int:
-        forced = int(_forced_action(state))
-        if forced != NOTHING:
-            return forced
-        self._tree.sizes[:] = 0
-        self._tree.states[add_node(self._tree)] = state[0]
-        self._search()
-        return int(self._tree.edges[most_visited(self._tree, ROOT)]["action"])
+        action = int(_forced_action(state))
+        if action != NOTHING:
+            return action
+        if self._room is None:
+            self._room = _new_room()
+        began = perf_counter()
+        action = _solved_action(state, self._positions_to_solve(), self._room.solver)
+        if action != NO_ACTION:
+            return action
+        tree = self._room.tree
+        if not self._memory.recall(state, tree):
+            start_tree(tree, state, 0)
+        self._search(tree, self._room.work, began)
+        edge = tree.edges[most_visited(tree, ROOT)]
+        if edge["child"] != NOTHING:
+            copy_subtree(tree, edge["child"], self._room.part)
+            self._memory.keep(self._room.part)
+        return int(edge["action"])
 
-    def _search(self) -> None:
-        """Spends the budget of a move."""
+    def _positions_to_solve(self) -> int:
+        """What of the budget of a move goes to the solver; a position takes less time than a simulation."""
         if self.seconds is None:
-            self._simulate(self.simulations or DEFAULT_SIMULATIONS)
-            return
-        end = perf_counter() + self.seconds
-        while perf_counter() < end:
-            self._simulate(_BLOCK)
+            return self.simulations or DEFAULT_SIMULATIONS
+        return int(self.seconds * _SOLVED_PER_SECOND)
 
-    def _simulate(self, simulations: int) -> None:
-        simulate(self._tree, self._work, _RULE, _MARGIN_SHARE, self._stream, simulations)
+    def _search(self, tree: Tree, work: Workspace, began: float) -> None:
+        """Spends the budget of a move that began at the time given."""
+        if self.seconds is None:
+            self._simulate(tree, work, self.simulations or DEFAULT_SIMULATIONS)
+            return
+        self._simulate(tree, work, _BLOCK)
+        while perf_counter() < began + self.seconds:
+            self._simulate(tree, work, _BLOCK)
+
+    def _simulate(self, tree: Tree, work: Workspace, simulations: int) -> None:
+        simulate(tree, work, _RULE, _MARGIN_SHARE, self._stream, simulations)
+
+
+class _Room(NamedTuple):
+    """What a search needs room for; memory is taken as trees grow.
+
+    Attributes:
+        tree: That is searched.
+        part: What is kept of it.
+        work: For simulations.
+        solver: For endings.
+    """
+
+    tree: Tree
+    part: Tree
+    work: Workspace
+    solver: Solver
+
+
+def _new_room() -> _Room:
+    """Room for searches, and everything compiled that they need, so that no move has to wait for it."""
+    tree, part = (new_tree(MOST_NODES, _EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
+    room = _Room(tree, part, new_workspace(), new_solver())
+    state, stream = Game(seed=0).state, seed_streams(0)
+    start_tree(tree, state, 0)
+    simulate(tree, room.work, _RULE, _MARGIN_SHARE, stream, 1)
+    copy_subtree(tree, ROOT, part)
+    solve(state, 0, 1, room.solver, False)
+    return room
 
 
 def _name(simulations: int | None, seconds: float | None) -> str:
@@ -94,3 +163,17 @@ def _forced_action(states: States) -> int:
     """The only legal action of record 0, or ``NOTHING`` if there is a choice."""
     anchors = np.empty((2, NUM_MAPS), np.uint64)
     return nth_legal(anchors, 0) if legal(states, 0, anchors) == 1 else NOTHING
+
+
+def _solved_action(state: States, budget: int, solver: Solver) -> int:
+    """The best action of an ending that can be solved, or else one that surely wins, or ``NO_ACTION``.
+
+    In an ending that is lost and not solved any further, a search may still find what the opponent overlooks.
+    """
+    if 2 * LAST_SPACE - int(state["position"].sum()) > _ENDING:
+        return NO_ACTION
+    for only_outcome in (False, True):
+        is_solved, value, action = solve(state, 0, budget, solver, only_outcome)
+        if is_solved and (value > 0 or not only_outcome):
+            return int(action)
+    return NO_ACTION

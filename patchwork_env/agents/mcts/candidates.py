@@ -22,7 +22,7 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW
 from patchwork_env.polyomino import NUM_ORIENTATIONS
 
-MOST_CANDIDATES = 40
+MOST_CANDIDATES = 32
 _PRICE_OF_A_JOINT = 1.0
 _FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
 _MOST_PLACEMENTS = 448
@@ -67,9 +67,6 @@ def list_candidates(states: States, i: int, out: Candidates) -> int:
         first = slot * NUM_ORIENTATIONS
         worth = patch_value(states, i, states[i]["circle"][slot])
         count = _add_placements(states, i, first, first + NUM_ORIENTATIONS, worth, out, count)
-    for k in range(count):
-        if out.worths[k] > _AHEAD / 2:
-            out.worths[k] -= _AHEAD
     return count
 
 

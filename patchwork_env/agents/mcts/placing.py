@@ -2,10 +2,10 @@
 
 The measure is that of the greedy agent, joints: pairs of neighboring empty cells. A placement destroys the
 joints of the cells that it covers; as those within the patch are always the same, the best placements are
-those whose cells have the fewest empty neighbors in sum. The number of empty neighbors of every cell, 0-4, is kept
-as three words, one for each binary digit, and so is the sum for every anchor: additions of words add for all
-anchors of an orientation, and the compiler handles all orientations in one vector, as long as their number is
-read from an array: it unrolls loops whose length it knows.
+those whose cells have the fewest empty neighbors in sum. The number of empty neighbors of every cell, 0-4, is
+kept as three words, one for each binary digit, and so is the sum for every anchor: additions of words add for
+all anchors of an orientation, and the compiler handles all orientations in one vector, as long as it reads
+their number from an array: it unrolls loops whose length it knows.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def simulate(
 def _descend(tree: Tree, work: Workspace, rule: Rule) -> int:
     """Goes down to a new node, whose state is left in ``work.game``; returns the length of the way."""
     node, length = ROOT, 0
-    while _is_inner(tree, node, length, work):
+    while _is_inner(tree, node, work):
         edge = choose_edge(tree, node, rule)
         work.nodes[length], work.edges[length] = node, edge
         length += 1
@@ -101,7 +101,7 @@ def _descend(tree: Tree, work: Workspace, rule: Rule) -> int:
 
 
 @kernel
-def _is_inner(tree: Tree, node: int, length: int, work: Workspace) -> bool:
+def _is_inner(tree: Tree, node: int, work: Workspace) -> bool:
     """Whether a node that is visited again has edges, which it may get now."""
     if tree.nodes[node]["count"] > 0:
         return True
@@ -114,7 +114,7 @@ def _is_inner(tree: Tree, node: int, length: int, work: Workspace) -> bool:
             return False
         count = list_candidates(tree.states, node, work.candidates)
     player = tree.states[node]["current_player"]
-    add_edges(tree, node, player, work.candidates.actions, work.candidates.worths, count)
+    add_edges(tree, node, player, work.candidates.actions, count)
     return True
 
 

@@ -1,0 +1,286 @@
+"""Exact values of endings: alpha-beta with a table of positions and bounds of what players may still gain.
+
+Values are four times the margin of the scores, plus one for having reached the end first or minus one for
+not: the greater margin always has the greater value, and its sign says who wins. They are seen by the player
+to move, whose turn may not end with a move: the sign changes only where the player does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.endgame.choices import Workbench, list_choices, new_workbench
+from patchwork_env.patchwork.endgame.prospects import PROSPECTS, Prospects, survey
+from patchwork_env.patchwork.endgame.table import (
+    KEY_WORDS,
+    MOST_NUMBERS,
+    UNBOUNDED,
+    enter,
+    forget,
+    holds,
+    new_table,
+    place_of,
+    write_key,
+)
+from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score
+from patchwork_env.patchwork.state import NOBODY, States, empty_states
+
+NO_ACTION = -1
+_POINT = 4
+"""What a point of the margin adds to a value."""
+_MOST_PLIES = 64
+"""More turns than a game has."""
+_TABLE_SIZE = 1 << 16
+_BUDGET, _SPENT, _GAME = 0, 1, 2
+
+
+FRAME = np.dtype(
+    [
+        ("now", "<i8"),  # the value if the game ended now
+        ("lower", "<i8"),  # bounds of the value that are known
+        ("upper", "<i8"),
+        ("alpha", "<i8"),  # the window in which the value has to be exact
+        ("beta", "<i8"),
+        ("best", "<i8"),  # the best value so far
+        ("action", "<i8"),  # which leads to it
+        ("count", "<i8"),  # of moves
+        ("next", "<i8"),  # the move to look at next
+        ("place", "<i8"),  # in the table
+    ]
+)
+"""What is known of a position of the line that is looked at. Values are seen by its player to move."""
+
+
+class Solver(NamedTuple):
+    """Room for solving endings, one after the other.
+
+    Attributes:
+        states: The line that is looked at, ``(_MOST_PLIES,)``.
+        frames: :data:`FRAME`, likewise.
+        keys: uint64 ``(_MOST_PLIES, KEY_WORDS)``, of its positions.
+        actions: int64 ``(_MOST_PLIES, MAX_LEGAL_ACTIONS)``, the moves of each of its positions.
+        promises: float64 ``(MAX_LEGAL_ACTIONS,)``, what moves promise.
+        prospects: Of both players.
+        bench: Where moves are compared.
+        table: What is known already.
+        counters: int64 ``(3,)``: budget and number of positions so far, and the number of the game.
+    """
+
+    states: States
+    frames: npt.NDArray[np.void]
+    keys: npt.NDArray[np.uint64]
+    actions: npt.NDArray[np.int64]
+    promises: npt.NDArray[np.float64]
+    prospects: Prospects
+    bench: Workbench
+    table: npt.NDArray[np.void]
+    counters: npt.NDArray[np.int64]
+
+
+def new_solver() -> Solver:
+    """Room for :func:`solve`, about 6 MB; not for use by two threads at once."""
+    return Solver(
+        empty_states(_MOST_PLIES),
+        np.zeros(_MOST_PLIES, FRAME),
+        np.zeros((_MOST_PLIES, KEY_WORDS), np.uint64),
+        np.zeros((_MOST_PLIES, MAX_LEGAL_ACTIONS), np.int64),
+        np.zeros(MAX_LEGAL_ACTIONS),
+        np.zeros(NUM_PLAYERS, PROSPECTS),
+        new_workbench(),
+        new_table(_TABLE_SIZE),
+        np.zeros(3, np.int64),
+    )
+
+
+@kernel
+def solve(states: States, i: int, budget: int, room: Solver, only_outcome: bool) -> tuple[bool, int, int]:
+    """The value of an ending and a best action.
+
+    Args:
+        states: Records.
+        i: Which of them; it is not over.
+        budget: The most positions to look at.
+        room: For the search.
+        only_outcome: Only find out who wins, which is quicker: of the value only the sign is right then, and
+            the action is one that leads to a win if there is any.
+
+    Returns:
+        Whether it was solved within the budget; the value for the player to move, who wins if it is above 0,
+        and whose margin is :func:`margin_of` it; and the action, or ``NO_ACTION``. Both players play for the
+        margin first, then for reaching the end first.
+    """
+    _start(room, budget)
+    room.states[0] = states[i]
+    if only_outcome:
+        value = _search(room, -1, 1)
+        action = room.frames[0]["action"]
+    else:
+        value, action = _close_in(room, _value_now(states, i) | 1)
+    if room.counters[_SPENT] > budget:
+        return False, 0, NO_ACTION
+    return True, value, action
+
+
+@kernel
+def _close_in(room: Solver, guess: int) -> tuple[int, int]:
+    """The value of the first position and its action, by searches with the smallest of windows: MTD(f).
+
+    Plaat et al., "Best-first fixed-depth minimax algorithms" (1996). All values are odd, so are the limits.
+    """
+    lower, upper, action = -UNBOUNDED, UNBOUNDED, NO_ACTION
+    while lower < upper and room.counters[_SPENT] <= room.counters[_BUDGET]:
+        limit = max(guess, lower + 2)
+        guess = _search(room, limit - 2, limit)
+        if guess >= limit:
+            lower, action = guess, room.frames[0]["action"]
+        else:
+            upper = guess
+    return guess, action
+
+
+@kernel
+def margin_of(value: int) -> int:
+    """The difference of the scores that a value stands for."""
+    return (value + 1) // _POINT
+
+
+@kernel
+def _start(room: Solver, budget: int) -> None:
+    """Sets the counters; entries of earlier games no longer count."""
+    room.counters[_BUDGET], room.counters[_SPENT] = budget, 0
+    room.counters[_GAME] += 1
+    if room.counters[_GAME] > MOST_NUMBERS:
+        forget(room.table)
+        room.counters[_GAME] = 1
+
+
+@kernel
+def _search(room: Solver, alpha: int, beta: int) -> int:
+    """The value of the first position of the line: exact between ``alpha`` and ``beta``, else a bound."""
+    ply = 0
+    room.frames[0]["alpha"], room.frames[0]["beta"] = alpha, beta
+    is_known = _open(room, ply)
+    while room.counters[_SPENT] <= room.counters[_BUDGET]:
+        frame = room.frames[ply]
+        if (
+            not is_known
+            and frame["next"] < frame["count"]
+            and max(frame["alpha"], frame["best"]) < frame["beta"]
+        ):
+            _step_down(room, ply)
+            ply += 1
+            is_known = _open(room, ply)
+            continue
+        if not is_known:
+            _close(room, ply)
+        if ply == 0:
+            return int(room.frames[0]["best"])
+        ply -= 1
+        _take_value(room, ply)
+        is_known = False
+    return 0
+
+
+@kernel
+def _open(room: Solver, ply: int) -> bool:
+    """Starts a position, whose window is set; returns whether ``best`` is its value already."""
+    states, frame = room.states, room.frames[ply]
+    now = _value_now(states, ply)
+    frame["best"] = now
+    if is_over(states, ply):
+        return True
+    room.counters[_SPENT] += 1
+    for player in range(NUM_PLAYERS):
+        survey(states, ply, player, room.prospects, player)
+    write_key(states, ply, room.prospects, room.counters[_GAME], room.keys[ply])
+    lower, upper = _bounds(states, ply, room.prospects, now)
+    place = place_of(room.keys[ply], len(room.table))
+    known = NO_ACTION
+    if holds(room.table, place, room.keys[ply]):
+        lower = max(lower, now + room.table[place]["lower"])
+        upper = min(upper, now + room.table[place]["upper"])
+        known = room.table[place]["action"]
+    if ply > 0 and (lower >= frame["beta"] or lower == upper):
+        frame["best"] = lower
+        return True
+    if ply > 0 and upper <= frame["alpha"]:
+        frame["best"] = upper
+        return True
+    frame["now"], frame["lower"], frame["upper"], frame["place"] = now, lower, upper, place
+    frame["best"], frame["next"] = -UNBOUNDED, 0
+    frame["count"] = list_choices(states, ply, room.bench, room.actions[ply], room.promises)
+    _bring_forward(room.actions[ply], frame["count"], known)
+    return False
+
+
+@kernel
+def _step_down(room: Solver, ply: int) -> None:
+    """Plays the next move of a position and sets the window of the position after it."""
+    states, frame, following = room.states, room.frames[ply], room.frames[ply + 1]
+    states[ply + 1] = states[ply]
+    apply(states, ply + 1, room.actions[ply, frame["next"]])
+    floor = max(frame["alpha"], frame["best"])
+    if states[ply + 1]["current_player"] == states[ply]["current_player"]:
+        following["alpha"], following["beta"] = floor, frame["beta"]
+    else:
+        following["alpha"], following["beta"] = -frame["beta"], -floor
+
+
+@kernel
+def _take_value(room: Solver, ply: int) -> None:
+    """Brings the value of the position after a move back to the position before it."""
+    states, frame = room.states, room.frames[ply]
+    value = room.frames[ply + 1]["best"]
+    if states[ply + 1]["current_player"] != states[ply]["current_player"]:
+        value = -value
+    if value > frame["best"]:
+        frame["best"], frame["action"] = value, room.actions[ply, frame["next"]]
+    frame["next"] += 1
+
+
+@kernel
+def _close(room: Solver, ply: int) -> None:
+    """Enters what a position's moves have shown in the table."""
+    frame = room.frames[ply]
+    if frame["best"] > frame["alpha"]:
+        frame["lower"] = max(frame["lower"], frame["best"])
+    if frame["best"] < frame["beta"]:
+        frame["upper"] = min(frame["upper"], frame["best"])
+    lower, upper = frame["lower"] - frame["now"], frame["upper"] - frame["now"]
+    enter(room.table, frame["place"], room.keys[ply], lower, upper, frame["action"])
+
+
+@kernel
+def _value_now(states: States, i: int) -> int:
+    """The value of the present scores for the player to move; who reaches the end first may still be open."""
+    player = states[i]["current_player"]
+    finisher = states[i]["first_finisher"]
+    first = 0 if finisher == NOBODY else (1 if finisher == player else -1)
+    return int(_POINT * (score(states, i, player) - score(states, i, 1 - player)) + first)
+
+
+@kernel
+def _bounds(states: States, i: int, prospects: Prospects, now: int) -> tuple[int, int]:
+    """Bounds of the value: a player who only advances gains the least, whatever the other one does."""
+    player = states[i]["current_player"]
+    own, other = prospects[player], prospects[1 - player]
+    open_end = 1 if states[i]["first_finisher"] == NOBODY else 0
+    lower = now + _POINT * (own["least"] - other["most"]) - open_end
+    upper = now + _POINT * (own["most"] - other["least"]) + open_end
+    return lower, upper
+
+
+@kernel
+def _bring_forward(actions: npt.NDArray[np.int64], count: int, action: int) -> None:
+    """Moves an action, if it is in the list, to the front."""
+    for k in range(count):
+        if actions[k] == action:
+            for back in range(k, 0, -1):
+                actions[back] = actions[back - 1]
+            actions[0] = action
+            return

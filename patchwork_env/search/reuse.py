@@ -1,0 +1,85 @@
+"""Trees that are kept from one search to the next, of any number of games."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env.search.uct import NOTHING, Tree, copy_subtree
+
+_WORD = 8
+"""Bytes; records are compared word by word."""
+
+
+class TreeMemory:
+    """Keeps trees of games that go on, and finds the part of them that a later position starts.
+
+    Args:
+        most_nodes: Of all trees together; beyond it, those kept first are forgotten.
+    """
+
+    def __init__(self, most_nodes: int) -> None:
+        self.most_nodes = most_nodes
+        self._trees: deque[Tree] = deque()
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes of all trees that are kept."""
+        return sum(len(tree.nodes) for tree in self._trees)
+
+    def keep(self, tree: Tree) -> None:
+        """Keeps a copy of a tree."""
+        nodes, edges = tree.sizes.tolist()
+        self._trees.append(
+            Tree(
+                tree.nodes[:nodes].copy(),
+                tree.edges[:edges].copy(),
+                tree.states[:nodes].copy(),
+                tree.sizes.copy(),
+            )
+        )
+        while self.num_nodes > self.most_nodes:
+            self._trees.popleft()
+
+    def recall(self, state: npt.NDArray[np.void], target: Tree) -> bool:
+        """Makes ``target`` the tree below a state, if that was searched; the rest of its tree is forgotten.
+
+        Args:
+            state: One record, shape ``(1,)``.
+            target: Changed only if the state is found.
+
+        Returns:
+            Whether the state was found.
+        """
+        for tree in self._trees:
+            node = int(_find(_words(tree.states), _words(state)[0]))
+            if node != NOTHING:
+                copy_subtree(tree, node, target)
+                self._trees = deque(other for other in self._trees if other is not tree)
+                return True
+        return False
+
+    def forget(self) -> None:
+        """Forgets all trees."""
+        self._trees.clear()
+
+
+def _words(states: npt.NDArray[np.void]) -> npt.NDArray[Any]:
+    """Records as words, ``(n, words)``."""
+    return states.view(np.uint64).reshape(len(states), states.itemsize // _WORD)
+
+
+@kernel
+def _find(words: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> int:
+    """The first row that equals ``wanted``, or ``NOTHING``."""
+    for row in range(len(words)):
+        k = 0
+        while k < len(wanted) and words[row, k] == wanted[k]:
+            k += 1
+        if k == len(wanted):
+            return row
+    return NOTHING
