@@ -8,6 +8,7 @@ from patchwork_env.nmbr9.observation import LAYOUT, UPPER_BOUNDS
 
 __all__ = [
     "LAYOUTS",
+    "SPACES",
     "action_space",
     "check_layout",
     "flat_space",
@@ -16,9 +17,9 @@ __all__ = [
     "observation_space",
 ]
 
-_SPACES = GameSpaces(NUM_ACTIONS, LAYOUT, UPPER_BOUNDS)
-action_space = _SPACES.action_space
-mask_space = _SPACES.mask_space
-flat_space = _SPACES.flat_space
-observation_space = _SPACES.observation_space
-masked_space = _SPACES.masked_space
+SPACES = GameSpaces(NUM_ACTIONS, LAYOUT, UPPER_BOUNDS)
+action_space = SPACES.action_space
+mask_space = SPACES.mask_space
+flat_space = SPACES.flat_space
+observation_space = SPACES.observation_space
+masked_space = SPACES.masked_space

@@ -11,6 +11,7 @@ from patchwork_env.patchwork.observation import BUTTONS_FEATURE, LAYOUT, MAX_BUT
 
 __all__ = [
     "LAYOUTS",
+    "SPACES",
     "action_space",
     "check_layout",
     "flat_space",
@@ -26,9 +27,9 @@ def _upper_bounds() -> Observation:
     return bounds
 
 
-_SPACES = GameSpaces(NUM_ACTIONS, LAYOUT, _upper_bounds())
-action_space = _SPACES.action_space
-mask_space = _SPACES.mask_space
-flat_space = _SPACES.flat_space
-observation_space = _SPACES.observation_space
-masked_space = _SPACES.masked_space
+SPACES = GameSpaces(NUM_ACTIONS, LAYOUT, _upper_bounds())
+action_space = SPACES.action_space
+mask_space = SPACES.mask_space
+flat_space = SPACES.flat_space
+observation_space = SPACES.observation_space
+masked_space = SPACES.masked_space
