@@ -11,11 +11,13 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.champion.levels import LEVELS
+from patchwork_env.agents.champion.simulation import NODE_EFFORT
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import Payoffs
 from patchwork_env.agents.value.files import write_value
 from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from tests.agents.positions import many_states
 from tests.agents.values import simple_weights
 from training.matches import play_matches
@@ -145,9 +147,16 @@ def test_a_wrong_budget_is_an_error(budget, message: str) -> None:
 
 
 def test_levels_are_budgets() -> None:
-    assert ChampionAgent(WEIGHTS, PAYOFFS).nodes == LEVELS["instant"]
-    for level, nodes in LEVELS.items():
-        assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).nodes == nodes
+    assert ChampionAgent(WEIGHTS, PAYOFFS).budget.effort == LEVELS["instant"]
+    for level, effort in LEVELS.items():
+        assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).budget.effort == effort
+
+
+@pytest.mark.parametrize("turns_left", [40, 12])
+def test_a_level_ends_with_the_node_that_spends_it(turns_left: int) -> None:
+    agent = ChampionAgent(WEIGHTS, PAYOFFS, level="instant")
+    agent.search(end_of_game(1, turns_left))
+    assert 0 <= agent._work.effort[0] - LEVELS["instant"] <= NODE_EFFORT + MAX_LEGAL_ACTIONS
 
 
 def test_a_game_that_is_over_is_an_error() -> None:
@@ -168,10 +177,13 @@ def checkpoint(tmp_path_factory):
 
 def test_a_checkpoint_searches_if_its_spec_gives_a_budget(checkpoint) -> None:
     assert isinstance(agents.load(checkpoint), ValueAgent)
-    for option, nodes in ((":fast", 1000), (":level=fast", 1000), (":nodes=7", 7)):
+    fast, few = (
+        ChampionAgent(WEIGHTS, PAYOFFS, **given).budget for given in ({"level": "fast"}, {"nodes": 7})
+    )
+    for option, budget in ((":fast", fast), (":level=fast", fast), (":nodes=7", few)):
         agent = agents.load(f"{checkpoint}{option}")
         assert isinstance(agent, ChampionAgent)
-        assert agent.nodes == nodes
+        assert agent.budget == budget
     assert agents.load(f"{checkpoint}:level=fast").name == "final:fast"
     assert agents.load(f"{checkpoint}:seconds=0.5").seconds == 0.5
     game = Game(seed=1)
@@ -182,8 +194,8 @@ def test_a_value_that_comes_with_the_package_searches_at_once(checkpoint, monkey
     monkeypatch.setattr(agents, "SHIPPED_FOLDER", checkpoint.parent)
     agent = agents.load("final")
     assert isinstance(agent, ChampionAgent)
-    assert (agent.name, agent.nodes) == ("final", LEVELS["instant"])
-    assert agents.load("final:strong").nodes == LEVELS["strong"]
+    assert (agent.name, agent.budget.effort) == ("final", LEVELS["instant"])
+    assert agents.load("final:strong").budget.effort == LEVELS["strong"]
     assert agents.path_of("final:strong") == checkpoint
     with pytest.raises(ValueError, match=r"'final' has no level 'slow'; .* instant, fast, strong, analysis"):
         agents.load("final:slow")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.agents.value import features
-from patchwork_env.agents.value.network import MARGIN_SCALE, Weights, empty_weights
+from patchwork_env.agents.value.network import MARGIN_SCALE, Weights, arrays_of, empty_weights
 from patchwork_env.patchwork.components import LAST_SPACE
 
 _LIFT = 300.0
@@ -14,15 +14,14 @@ _POINTS_PER_SPACE = 1.5
 def simple_weights() -> Weights:
     """A value made by hand: the projected margin, and a price for every space that a player has moved."""
     weights = empty_weights()
-    for array in weights:
-        array[:] = 0
+    arrays = arrays_of(weights)
     for margin in range(-features._MARGINS, features._MARGINS + 1):
-        weights.features[features._MARGIN + features._MARGINS + margin, 0] = margin
+        arrays["features"][features._MARGIN + features._MARGINS + margin, 0] = margin
     for space in range(LAST_SPACE + 1):
-        weights.features[features._POSITION + space, 0] = -_POINTS_PER_SPACE * space
-        weights.features[features._POSITION + LAST_SPACE + 1 + space, 0] = _POINTS_PER_SPACE * space
-    weights.game_bias[0] = _LIFT
-    weights.weights_2[0, 0] = 1
-    weights.weights_3[0] = 1 / MARGIN_SCALE, 0.1
-    weights.bias_3[:] = -_LIFT / MARGIN_SCALE, -0.1 * _LIFT
+        arrays["features"][features._POSITION + space, 0] = -_POINTS_PER_SPACE * space
+        arrays["features"][features._POSITION + LAST_SPACE + 1 + space, 0] = _POINTS_PER_SPACE * space
+    arrays["game_bias"][0] = _LIFT
+    arrays["weights_2"][0, 0] = 1
+    arrays["weights_3"][0] = 1 / MARGIN_SCALE, 0.1
+    arrays["bias_3"][:] = -_LIFT / MARGIN_SCALE, -0.1 * _LIFT
     return weights

@@ -9,10 +9,12 @@ import numpy as np
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
-from patchwork_env.agents.champion.levels import most_nodes
+from patchwork_env.agents.champion.levels import DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
 from patchwork_env.agents.champion.lines import Line, lines_of
 from patchwork_env.agents.champion.simulation import (
+    NODE_EFFORT,
     WIDTH,
+    Budget,
     Mind,
     Workspace,
     new_workspace,
@@ -28,8 +30,10 @@ from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.search.best_first import NOTHING, ROOT, Rule, Tree, most_visited, new_tree
 
 _RULE = Rule(exploration=0.3, temperature=0.1, greed=0.5)
-_BLOCK = 64
-"""Simulations between two looks at the clock."""
+_LIKELY = 16
+_NO_LIMIT = 2**40
+_BLOCK = Budget(16, _NO_LIMIT)
+"""Between two looks at the clock."""
 
 
 class ChampionAgent(BatchAgent):
@@ -46,6 +50,7 @@ class ChampionAgent(BatchAgent):
         nodes: Instead, the most positions of a move whose successors are evaluated.
         seconds: Instead, the most time of a move; it may take a few milliseconds more.
         rule: How the tree of a search grows.
+        likely: See :class:`~patchwork_env.agents.champion.simulation.Mind`.
 
     Raises:
         ValueError: A budget is not of these, or there is more than one.
@@ -61,11 +66,14 @@ class ChampionAgent(BatchAgent):
         nodes: int | None = None,
         seconds: float | None = None,
         rule: Rule = _RULE,
+        likely: int = _LIKELY,
     ) -> None:
         self.name = name
-        self.nodes, self.seconds = most_nodes(level, nodes, seconds), seconds
-        self._mind = Mind(weights, payoffs, rule)
-        self._tree = new_tree(self.nodes, WIDTH, STATE)
+        check_budget(level, nodes, seconds)
+        self.seconds = seconds
+        self.budget = _budget(level, nodes, seconds)
+        self._mind = Mind(weights, payoffs, rule, likely)
+        self._tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
         self._work = new_workspace()
 
     def act_batch(self, states: States) -> Actions:
@@ -74,7 +82,7 @@ class ChampionAgent(BatchAgent):
         states = np.ascontiguousarray(states)
         actions = np.empty(len(states), np.int64)
         if self.seconds is None:
-            _choose_all(states, self._tree, self._work, self._mind, actions)
+            _choose_all(states, self._tree, self._work, self._mind, self.budget, actions)
         else:
             for i in range(len(states)):
                 actions[i] = self._choose_in_time(states, i)
@@ -105,11 +113,11 @@ class ChampionAgent(BatchAgent):
     def _grow(self) -> None:
         """Spends the budget of a move."""
         if self.seconds is None:
-            simulate(self._tree, self._work, self._mind, self.nodes, False)
+            simulate(self._tree, self._work, self._mind, self.budget, False)
             return
-        end = perf_counter() + self.seconds
-        while perf_counter() < end and simulate(self._tree, self._work, self._mind, _BLOCK, False) == _BLOCK:
-            pass
+        end, added = perf_counter() + self.seconds, _BLOCK.simulations
+        while perf_counter() < end and added == _BLOCK.simulations:
+            added = simulate(self._tree, self._work, self._mind, _BLOCK, False)
 
 
 def load(
@@ -125,6 +133,16 @@ def load(
     name = Path(path).name + _suffix(level, nodes, seconds)
     payoffs = payoffs_of(info, str(path))
     return ChampionAgent(weights, payoffs, name, level=level, nodes=nodes, seconds=seconds)
+
+
+def _budget(level: str | None, nodes: int | None, seconds: float | None) -> Budget:
+    """The budget of a search; the root is a node without a simulation."""
+    if seconds is not None:
+        return Budget(MOST_NODES - 1, _NO_LIMIT)
+    if nodes is not None:
+        return Budget(nodes - 1, _NO_LIMIT)
+    effort = LEVELS[level or DEFAULT_LEVEL]
+    return Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort)
 
 
 def _suffix(level: str | None, nodes: int | None, seconds: float | None) -> str:
@@ -144,10 +162,12 @@ def _forced_action(states: States, i: int) -> int:
 
 
 @kernel
-def _choose_all(states: States, tree: Tree, work: Workspace, mind: Mind, actions: Actions) -> None:
+def _choose_all(
+    states: States, tree: Tree, work: Workspace, mind: Mind, budget: Budget, actions: Actions
+) -> None:
     for i in range(len(states)):
         actions[i] = _forced_action(states, i)
         if actions[i] == NOTHING:
             plant(tree, work, mind, states, i)
-            simulate(tree, work, mind, len(tree.nodes), True)
+            simulate(tree, work, mind, budget, True)
             actions[i] = tree.edges[most_visited(tree, ROOT)]["action"]

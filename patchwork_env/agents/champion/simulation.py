@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value.choice import Payoffs, utility
-from patchwork_env.agents.value.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.value.expansion import Expansion, expand, expand_likely, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.engine import apply, is_over, score, winner
@@ -33,6 +33,8 @@ from patchwork_env.search.best_first import (
 
 WIDTH = 16
 """The most actions that a position considers."""
+NODE_EFFORT = 20
+"""What a node costs beside the evaluation of its successors, in evaluations."""
 _LONGEST_PATH = 80
 """More turns than a game has."""
 _SAME = 1e-5
@@ -46,11 +48,26 @@ class Mind(NamedTuple):
         weights: Of the value.
         payoffs: What players are after.
         rule: How the tree grows.
+        likely: Of the placements of a patch, how many are evaluated below the root; 0 for all.
     """
 
     weights: Weights
     payoffs: Payoffs
     rule: Rule
+    likely: int
+
+
+class Budget(NamedTuple):
+    """What a search may spend.
+
+    Attributes:
+        simulations: The most that are added to a tree.
+        effort: No simulations are added once so much is spent on the tree. The evaluation of a successor
+            is an effort of 1, a node, or a simulation without a new node, one of ``NODE_EFFORT`` beside it.
+    """
+
+    simulations: int
+    effort: int
 
 
 class Workspace(NamedTuple):
@@ -62,6 +79,7 @@ class Workspace(NamedTuple):
         worths: float64 ``(WIDTH,)``, their utilities.
         nodes: int64 ``(_LONGEST_PATH,)``, the way down.
         edges: int64 ``(_LONGEST_PATH,)``, the way down.
+        effort: int64 ``(1,)``, spent on the tree since it was planted.
     """
 
     expansion: Expansion
@@ -69,42 +87,50 @@ class Workspace(NamedTuple):
     worths: npt.NDArray[np.float64]
     nodes: npt.NDArray[np.int64]
     edges: npt.NDArray[np.int64]
+    effort: npt.NDArray[np.int64]
 
 
 def new_workspace() -> Workspace:
     """Room for simulations, which may be used for any game."""
     path = np.empty((2, _LONGEST_PATH), np.int64)
-    return Workspace(new_expansion(), np.empty(WIDTH, np.int64), np.empty(WIDTH), path[0], path[1])
+    best, worths = np.empty(WIDTH, np.int64), np.empty(WIDTH)
+    return Workspace(new_expansion(), best, worths, path[0], path[1], np.zeros(1, np.int64))
 
 
 @kernel
 def plant(tree: Tree, work: Workspace, mind: Mind, states: States, i: int) -> None:
     """Makes a tree of nothing but a root: a game that goes on, moved on to where there is a choice."""
     clear(tree)
+    work.effort[0] = 0
     tree.states[add_node(tree)] = states[i]
     _open(tree, work, mind, ROOT)
 
 
 @kernel
-def simulate(tree: Tree, work: Workspace, mind: Mind, simulations: int, may_stop: bool) -> int:
-    """Adds simulations until the tree is full or its root is settled.
+def simulate(tree: Tree, work: Workspace, mind: Mind, budget: Budget, may_stop: bool) -> int:
+    """Adds simulations until the budget is spent, the tree is full or its root is settled.
 
     Args:
         tree: Planted.
         work: Room.
         mind: What the search thinks with.
-        simulations: The most that are added.
-        may_stop: Whether it is enough to find the edge of the root that will have the most visits.
+        budget: What may be spent.
+        may_stop: Whether to stop when the most visited edge of the root will stay so at the present pace.
 
     Returns:
         How many were added.
     """
-    for k in range(simulations):
-        if is_full(tree) or is_settled(tree, ROOT) or (may_stop and is_decided(tree, simulations - k)):
+    for k in range(budget.simulations):
+        effort_left = budget.effort - work.effort[0]
+        if effort_left <= 0 or is_full(tree) or is_settled(tree, ROOT):
             return k
+        at_this_pace = effort_left * (k + 1) // work.effort[0] + 1
+        if may_stop and is_decided(tree, min(budget.simulations - k, at_this_pace)):
+            return k
+        work.effort[0] += NODE_EFFORT
         length = _descend(tree, work, mind)
         back_up(tree, work.nodes, work.edges, length, mind.rule)
-    return simulations
+    return budget.simulations
 
 
 @kernel
@@ -139,7 +165,8 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
             win = 1.0 if winner(tree.states, node) == 0 else 0.0
             settle_node(tree, node, 0, utility(mind.payoffs, margin, win), margin, 2 * win - 1)
             return
-        count = expand(tree.states, node, mind.weights, work.expansion)
+        count = _expand(tree, node, work, mind)
+        work.effort[0] += count
         if count == 1:
             apply(tree.states, node, signed(work.expansion.actions[0]))
     for k in range(_list_best(work, mind.payoffs, count)):
@@ -148,6 +175,14 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
         action = signed(work.expansion.actions[index])
         add_edge(tree, node, action, work.worths[k], margin, 2.0 * win - 1.0)
     start_node(tree, node, signed(tree.states[node]["current_player"]), mind.rule)
+
+
+@kernel
+def _expand(tree: Tree, node: int, work: Workspace, mind: Mind) -> int:
+    """Evaluates the successors of a node, at the root all of them; returns how many."""
+    if node == ROOT or mind.likely == 0:
+        return expand(tree.states, node, mind.weights, work.expansion)
+    return expand_likely(tree.states, node, mind.likely, mind.weights, work.expansion)
 
 
 @kernel
