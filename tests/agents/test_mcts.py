@@ -1,0 +1,241 @@
+"""The agent that searches: budgets, determinism, reuse of trees, memory, strength; and its parts."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import time
+
+import numpy as np
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents import GreedyAgent, MctsAgent
+from patchwork_env.agents.greedy import footprint_of, joints_left
+from patchwork_env.agents.mcts import agent as module
+from patchwork_env.agents.mcts.candidates import MOST_CANDIDATES, list_candidates, new_candidates
+from patchwork_env.agents.mcts.placing import NOWHERE, loneliest_cell, new_sums, snuggest_placement
+from patchwork_env.agents.mcts.playout import play_out
+from patchwork_env.agents.mcts.simulation import value_of
+from patchwork_env.patchwork import PATCHES, Game, engine
+from patchwork_env.patchwork.endgame import new_solver, solve
+from patchwork_env.patchwork.options import seed_streams
+from tests.agents.positions import many_states
+from training.matches import play_matches
+
+
+def joints_after(game: Game, action: int) -> int:
+    """Joints that an action leaves, by the kernels of the greedy agent."""
+    k, anchor = divmod(action - 1, 81)
+    return joints_left(game.state, 0, footprint_of(game.state, 0, k), anchor)
+
+
+def self_play(agent: MctsAgent, seed: int, turns: int = 100) -> list[int]:
+    game, actions = Game(seed=seed), []
+    while not game.is_over and len(actions) < turns:
+        actions.append(agent.act(game))
+        game.play(actions[-1])
+    return actions
+
+
+def test_equal_seeds_play_alike() -> None:
+    first, same, other = (self_play(MctsAgent(seed, simulations=100), 4) for seed in (5, 5, 6))
+    assert first == same != other
+    agent = MctsAgent(1, simulations=100)
+    self_play(agent, 3, turns=10)
+    agent.reseed(5)
+    assert self_play(agent, 4) == first
+
+
+def test_the_budget_of_simulations_is_kept() -> None:
+    agent, game = MctsAgent(1, simulations=150), Game(seed=2)
+    agent.act(game)
+    assert agent._room.tree.nodes[0]["visits"] == 150
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.2])
+def test_the_budget_of_time_is_kept(seconds: float) -> None:
+    agent, game = agents.load(f"mcts:seconds={seconds}", seed=1), Game(seed=2)
+    agent.act(game)
+    began = time.perf_counter()
+    agent.act(Game(seed=3))
+    assert seconds <= time.perf_counter() - began < seconds + 1
+    assert agent._room.tree.nodes[0]["visits"] % 100 == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            "mcts:simulations=1",
+            "option 'simulations' of agent 'mcts' is '1'; it must be an integer of at leas",
+        ),
+        ("mcts:seconds=0", "option 'seconds' of agent 'mcts' is '0'; it must be a number above 0"),
+        ("mcts:seconds=-1", "option 'seconds' of agent 'mcts' is '-1'"),
+        ("mcts:seconds=nan", "option 'seconds' of agent 'mcts' is 'nan'"),
+        ("mcts:seconds=1,simulations=5", "simulations=5 and seconds=1; give one of them"),
+        ("mcts:depth=3", "agent 'mcts' has no option 'depth'; its options: simulations, seconds"),
+    ],
+)
+def test_wrong_options_are_errors(spec: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        agents.load(spec)
+
+
+@pytest.mark.parametrize("budget", [{"simulations": 0}, {"seconds": 0.0}, {"seconds": float("inf")}])
+def test_wrong_budgets_are_errors(budget) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(budget))} is .*; it must be"):
+        MctsAgent(**budget)
+
+
+def test_names() -> None:
+    assert MctsAgent().name == "mcts"
+    assert agents.load("mcts:simulations=50").name == "mcts:simulations=50"
+    assert agents.load("mcts:seconds=0.50").name == "mcts:seconds=0.5"
+
+
+def test_trees_are_used_again() -> None:
+    agent, game = MctsAgent(1, simulations=200), Game(seed=7)
+    reused = 0
+    while not game.is_over and sum(game.positions) < 80:
+        before = agent._memory.num_nodes
+        action = agent.act(game)
+        if len(game.legal_actions()) > 1:
+            visits = int(agent._room.tree.nodes[0]["visits"])
+            assert visits >= 200
+            reused += visits > 200
+            assert visits == 200 or before > 0
+        game.play(action)
+    assert reused > 5
+
+
+def test_games_in_turns_do_not_disturb_each_other() -> None:
+    games, agent = [Game(seed=seed) for seed in range(6)], MctsAgent(2, simulations=30)
+    while games := [game for game in games if not game.is_over]:
+        actions = agent.act_batch(np.concatenate([game.state for game in games]))
+        for game, action in zip(games, actions, strict=True):
+            game.play(action)
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_NODES", 500)
+    agent = MctsAgent(1, simulations=800)
+    for seed in range(8):
+        agent.act(Game(seed=seed))
+        assert agent._room.tree.sizes[0] <= 500
+        assert agent._room.tree.sizes[1] <= 500 * module._EDGES_PER_NODE
+        assert agent._memory.num_nodes <= 500
+    assert agent._room.tree.nodes[0]["visits"] == 800
+
+
+def test_agents_can_be_pickled() -> None:
+    agent = MctsAgent(3, simulations=50)
+    self_play(agent, 1, turns=5)
+    data = pickle.dumps(agent)
+    assert len(data) < 1_000_000
+    assert self_play(pickle.loads(data), 2, turns=5) == self_play(agent, 2, turns=5)
+
+
+def test_endings_are_played_as_solved() -> None:
+    agent, solver, checked = MctsAgent(1, simulations=1000), new_solver(), 0
+    for seed in range(6):
+        game = Game(seed=seed)
+        while not game.is_over:
+            action = agent.act(game) if sum(game.positions) > 98 else GreedyAgent().act(game)
+            is_solved, value, _ = solve(game.state, 0, 1000, solver, False)
+            player = game.current_player
+            game.play(action)
+            if is_solved and sum(game.positions) > 98 and not game.is_over:
+                after = solve(game.state, 0, 100_000, solver, False)[1]
+                assert value == (after if game.current_player == player else -after)
+                checked += 1
+    assert checked > 5
+
+
+def test_it_beats_the_greedy_agent() -> None:
+    result = play_matches("mcts:simulations=200", "greedy", 40, seed=1)
+    assert result.win_rate >= 0.8
+
+
+def test_more_simulations_play_better() -> None:
+    assert play_matches("mcts:simulations=400", "mcts:simulations=20", 24, seed=1).win_rate >= 0.7
+
+
+# --- the parts --------------------------------------------------------------------------------------------
+
+
+def test_placements_of_playouts_leave_the_most_joints() -> None:
+    sums, streams, checked, nowhere = new_sums(), seed_streams(1), 0, 0
+    for state in many_states()[::3]:
+        game = Game.from_state(np.array([state]))
+        if game.pending_special:
+            continue
+        legal = game.legal_actions().tolist()[1:]
+        for slot in range(len(game.offered)):
+            if PATCHES[game.offered[slot]].buttons > game.buttons[game.current_player]:
+                continue
+            places = [action for action in legal if (action - 1) // 648 == slot]
+            action = snuggest_placement(game.state, 0, slot, sums, streams, 0)
+            if not places:
+                assert action == NOWHERE
+                nowhere += 1
+                continue
+            best = max(joints_after(game, place) for place in places)
+            assert action in [place for place in places if joints_after(game, place) == best]
+            checked += 1
+    assert checked > 100
+    assert nowhere > 5
+
+
+def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -> None:
+    states = many_states()
+    states = states[states["pending_special"] == 1]
+    assert len(states) > 10
+    for i in range(len(states)):
+        game = Game.from_state(states, i)
+        best = max(joints_after(game, action) for action in game.legal_actions().tolist())
+        action = loneliest_cell(game.state, 0)
+        assert action in game.legal_actions()
+        assert joints_after(game, action) == best
+
+
+def test_playouts_end_and_vary() -> None:
+    sums, streams, ends = new_sums(), seed_streams(1), set()
+    for _ in range(20):
+        states = Game(seed=1).state.copy()
+        play_out(states, 0, sums, streams, 0)
+        assert engine.is_over(states, 0)
+        ends.add(states.tobytes())
+    assert len(ends) == 20
+
+
+def test_candidates_begin_with_the_best_of_every_kind() -> None:
+    room = new_candidates()
+    for state in many_states()[::5]:
+        game = Game.from_state(np.array([state]))
+        legal = game.legal_actions().tolist()
+        count = list_candidates(game.state, 0, room)
+        actions = room.actions[:count].tolist()
+        assert count == min(len(legal), MOST_CANDIDATES)
+        assert len(set(actions)) == count
+        assert set(actions) <= set(legal)
+        kinds = [(action - 1) // 648 if action else -1 for action in legal]
+        first = {(action - 1) // 648 if action else -1 for action in actions[: len(set(kinds))]}
+        assert first == set(kinds)
+        for kind in set(kinds) - {-1}:
+            same = [action for action in legal if action and (action - 1) // 648 == kind]
+            chosen = next(action for action in actions if action and (action - 1) // 648 == kind)
+            assert joints_after(game, chosen) == max(joints_after(game, action) for action in same)
+
+
+def test_the_outcome_counts_for_more_than_the_margin() -> None:
+    rng = random.Random(1)
+    for _ in range(20):
+        game = Game(seed=rng.randrange(1000))
+        while not game.is_over:
+            game.play(rng.choice(game.legal_actions().tolist()))
+        value = value_of(game.state, 0, 0.2)
+        margin = game.scores()[0] - game.scores()[1]
+        assert (value > 0) == (game.winner() == 0)
+        assert 0.6 <= abs(value) <= 1
+        assert value_of(game.state, 0, 1.0) == pytest.approx(max(-1, min(1, margin / 50)))

@@ -1,0 +1,199 @@
+"""The solver of endings against plain minimax over games."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patchwork_env.agents import GreedyAgent
+from patchwork_env.patchwork import Game, engine
+from patchwork_env.patchwork.endgame import NO_ACTION, Solver, margin_of, new_solver, solve
+from patchwork_env.patchwork.endgame.prospects import PROSPECTS, coverable, survey
+from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, minimax, value_of
+from tests.patchwork.strategies import random_action
+
+ENOUGH = 100_000
+ROOM = new_solver()
+
+
+def check(game: Game, room: Solver = ROOM) -> None:
+    """Compares with minimax both the value and what the actions lead to."""
+    exact = minimax(game)
+    is_solved, value, action = solve(game.state, 0, ENOUGH, room, False)
+    assert is_solved
+    assert (margin_of(value), 1 if value % 4 == 1 else -1) == exact
+    assert value_of(game, action) == exact
+    is_solved, value, action = solve(game.state, 0, ENOUGH, room, True)
+    assert is_solved
+    assert (value > 0) == (exact > (0, 0)) == (value_of(game, action) > (0, 0))
+
+
+def played_ending(rng: random.Random, style: str, spaces: int) -> Game:
+    """A position of a random or greedy game in which both players have few spaces left together."""
+    game, greedy = Game(seed=rng.randrange(2**32), first_player=rng.randrange(2)), GreedyAgent()
+    while sum(game.positions) < 2 * LAST_SPACE - spaces:
+        game.play(greedy.act(game) if style == "greedy" else random_action(game, rng, style))
+    return game
+
+
+def test_made_up_endings() -> None:
+    rng, checked = random.Random(1), {"pending": 0, "bonus": 0, "large": 0}
+    for _ in range(300):
+        game = made_up_ending(rng)
+        try:
+            if not game.is_over:
+                check(game)
+        except TooLargeError:
+            checked["large"] += 1
+            continue
+        checked["pending"] += game.pending_special
+        checked["bonus"] += game.bonus_owner is None
+    assert checked["pending"] > 20
+    assert checked["bonus"] > 100
+    assert checked["large"] < 30
+
+
+@pytest.mark.parametrize("style", ["any", "buys", "packs", "greedy"])
+def test_endings_of_games(style: str) -> None:
+    rng, checked = random.Random(style), 0
+    for _ in range(20):
+        game = played_ending(rng, style, rng.randint(3, 8))
+        try:
+            if not game.is_over:
+                check(game)
+                checked += 1
+        except TooLargeError:
+            continue
+    assert checked > 4
+
+
+def test_what_is_known_of_one_game_is_not_used_in_another() -> None:
+    room, rng = new_solver(), random.Random(3)
+    game = made_up_ending(rng)
+    while len(game.circle) < 3 or game.is_over:
+        game = made_up_ending(rng)
+    for _ in range(6):
+        check(game, room)
+        states = game.state.copy()
+        states[0]["circle"][1:3] = states[0]["circle"][2:0:-1]
+        game = Game.from_state(states)
+
+
+def test_numbers_of_games_start_again() -> None:
+    room = new_solver()
+    room.counters[2] = (1 << 16) - 2
+    rng = random.Random(4)
+    for _ in range(20):
+        game = made_up_ending(rng)
+        if not game.is_over:
+            _, value, _ = solve(game.state, 0, ENOUGH, room, False)
+            assert value == solve(game.state, 0, ENOUGH, new_solver(), False)[1]
+    assert 0 < room.counters[2] < 100
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(("any", "buys", "packs", "greedy")), st.integers(1, 14))
+def test_best_play_reaches_the_value(seed: int, style: str, spaces: int) -> None:
+    game = played_ending(random.Random(seed), style, spaces)
+    if game.is_over:
+        return
+    player = game.current_player
+    is_solved, value, _ = solve(game.state, 0, 20_000, ROOM, False)
+    if not is_solved:
+        return
+    while not game.is_over:
+        is_solved, current, action = solve(game.state, 0, ENOUGH, ROOM, False)
+        assert is_solved
+        assert current == (value if game.current_player == player else -value)
+        game.play(action)
+    own, other = game.scores()[player], game.scores()[1 - player]
+    assert margin_of(value) == own - other
+    assert (value > 0) == (game.winner() == player)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10))
+def test_nobody_does_better_than_the_value(seed: int, spaces: int) -> None:
+    rng = random.Random(seed)
+    game = played_ending(rng, "greedy", spaces)
+    if game.is_over:
+        return
+    player = game.current_player
+    is_solved, value, _ = solve(game.state, 0, 20_000, ROOM, False)
+    if not is_solved:
+        return
+    while not game.is_over:
+        best = solve(game.state, 0, ENOUGH, ROOM, False)[2]
+        game.play(rng.choice(game.legal_actions().tolist()) if game.current_player == player else best)
+    assert game.scores()[player] - game.scores()[1 - player] <= margin_of(value)
+
+
+def test_the_budget_is_kept() -> None:
+    game = played_ending(random.Random(6), "greedy", 12)
+    for budget in (1, 10, 50):
+        is_solved, value, action = solve(game.state, 0, budget, ROOM, False)
+        assert ROOM.counters[1] <= budget + 1
+        assert is_solved or (value, action) == (0, NO_ACTION)
+    assert solve(Game(seed=1).state, 0, 20, ROOM, False) == (False, 0, NO_ACTION)
+
+
+def test_the_state_is_left_as_it_was() -> None:
+    game = played_ending(random.Random(7), "any", 6)
+    before = game.to_bytes()
+    solve(game.state, 0, ENOUGH, ROOM, False)
+    assert game.to_bytes() == before
+
+
+def test_margins_of_values() -> None:
+    for margin in range(-5, 6):
+        assert margin_of(4 * margin + 1) == margin_of(4 * margin - 1) == margin
+
+
+def test_coverable_cells_are_those_of_all_placements() -> None:
+    rng = random.Random(8)
+    for _ in range(30):
+        game = played_ending(rng, "any", rng.randint(20, 90))
+        player = game.current_player
+        words = [np.uint64(word) ^ np.uint64((1 << 63) - 1) for word in game.state[0]["quilt"][player]]
+        rich = game.state.copy()
+        rich[0]["buttons"], rich[0]["pending_special"] = 99, 0
+        rich = Game.from_state(rich)
+        for patch in rich.offered:
+            moves = map(rich.decode, rich.legal_actions()[1:].tolist())
+            cells = {cell for move in moves if move.patch == patch for cell in move.cells}
+            upper, lower = coverable(patch, *words)
+            found = int(upper) | int(lower) << 18
+            assert {divmod(bit, 9) for bit in range(81) if found >> bit & 1} == cells
+
+
+def test_no_play_gains_more_than_foreseen() -> None:
+    rng, prospects = random.Random(9), np.zeros(2, PROSPECTS)
+    for _ in range(60):
+        game = played_ending(rng, "buys", rng.randint(1, 106))
+        while not game.is_over:
+            before = game.scores()
+            for player in range(2):
+                survey(game.state, 0, player, prospects, player)
+            most = prospects["most"].tolist()
+            rest = game.clone()
+            while not rest.is_over:
+                rest.play(random_action(rest, rng, "buys"))
+            assert all(rest.scores()[player] - before[player] <= most[player] for player in range(2))
+            game.play(random_action(game, rng, "packs"))
+
+
+def test_who_only_advances_gains_what_is_foreseen() -> None:
+    rng, prospects = random.Random(10), np.zeros(1, PROSPECTS)
+    for _ in range(40):
+        game = played_ending(rng, "buys", rng.randint(1, 60))
+        player, before = game.current_player, game.scores()
+        survey(game.state, 0, player, prospects, 0)
+        while not game.is_over:
+            is_careful = game.current_player == player and not game.pending_special
+            game.play(0 if is_careful else random_action(game, rng, "buys"))
+        assert game.scores()[player] - before[player] >= prospects[0]["least"]
+        assert engine.is_over(game.state, 0)
