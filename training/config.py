@@ -158,7 +158,9 @@ class Td(_Section):
     An iteration plays ``games`` games and then takes ``updates`` steps on minibatches from the last
     ``window`` iterations. Targets are lambda-returns, with ``trace`` as lambda. With probability
     ``exploration`` an action is not the best, but drawn from the softmax of what all are worth divided by
-    ``temperature``. Of each patch the ``width`` placements are tried that leave the most joints.
+    ``temperature``. Of each patch the ``width`` placements are tried that leave the most joints. What plays
+    is the moving average of the weights, which each update keeps to a share of ``averaging``. Rows of tables,
+    of which a sum takes a hundred, learn at ``table_rate`` times the ``learning_rate``.
     """
 
     games: Positive = 512
@@ -170,7 +172,9 @@ class Td(_Section):
     updates: Positive = 64
     minibatch_size: Positive = 1024
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
-    margin_coefficient: NonNegative = 1.0
+    table_rate: Rate = 0.1
+    averaging: Fraction = 0.9995
+    score_coefficient: NonNegative = 1.0
     max_gradient_norm: Rate = 1.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.agents.value import features
-from patchwork_env.agents.value.network import MARGIN_SCALE, Weights, arrays_of, empty_weights
+from patchwork_env.agents.value.network import OWN_SCORE, SCALES, WIN, Weights, arrays_of, empty_weights
 from patchwork_env.patchwork.components import LAST_SPACE
 
 _LIFT = 300.0
@@ -22,6 +22,7 @@ def simple_weights() -> Weights:
         arrays["features"][features._POSITION + LAST_SPACE + 1 + space, 0] = _POINTS_PER_SPACE * space
     arrays["game_bias"][0] = _LIFT
     arrays["weights_2"][0, 0] = 1
-    arrays["weights_3"][0] = 1 / MARGIN_SCALE, 0.1
-    arrays["bias_3"][:] = -_LIFT / MARGIN_SCALE, -0.1 * _LIFT
+    for output, factor in ((OWN_SCORE, 1 / SCALES[OWN_SCORE]), (WIN, 0.1)):
+        arrays["weights_3"][0, output] = factor
+        arrays["bias_3"][output] = -factor * _LIFT
     return weights

@@ -11,7 +11,17 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from patchwork_env.agents.value.network import MARGIN_SCALE, Weights
+from patchwork_env.agents.value.network import (
+    OTHER_EMPTY,
+    OTHER_SCORE,
+    OWN_EMPTY,
+    OWN_SCORE,
+    SCALES,
+    TABLES,
+    WIN,
+    Weights,
+    arrays_of,
+)
 from training.config import Td
 from training.crew import Crew
 from training.gradients import descend, means
@@ -22,17 +32,36 @@ from training.td.self_play import Positions
 class TdLearner:
     """Moves a value towards its targets.
 
+    What plays is the average of the weights over the last updates (Polyak and Juditsky 1992): it lacks most
+    of the noise that single minibatches bring.
+
     Args:
-        weights: Changed in place.
+        weights: Where to begin.
         config: The algorithm's parameters.
         crew: Shares the work on each minibatch.
+
+    Attributes:
+        module: The weights that learn.
+        average: Their moving average.
+        updates: Steps taken so far.
     """
 
     def __init__(self, weights: Weights, config: Td, crew: Crew) -> None:
         self.config = config
         self.module = ValueModule(weights)
+        self.average = weights.copy()
+        self.updates = 0
         self._crew = crew
-        self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate.start, fused=True)
+        self.optimizer = torch.optim.Adam(self._groups(), lr=config.learning_rate.start, fused=True)
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """Every parameter by itself, in the order of the module."""
+        return [{"params": [parameter]} for parameter in self.module.parameters()]
+
+    def _factors(self) -> list[float]:
+        """What the learning rate of each parameter is multiplied by."""
+        names = [name for name, _ in self.module.named_parameters()]
+        return [self.config.table_rate if name in TABLES else 1.0 for name in names]
 
     def update(self, positions: Positions, progress: float, random: np.random.Generator) -> dict[str, float]:
         """Takes ``config.updates`` steps on random minibatches; returns mean losses and diagnostics.
@@ -40,8 +69,9 @@ class TdLearner:
         Raises:
             DivergenceError: The loss or its gradient is not finite.
         """
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.config.learning_rate.at(progress)
+        rate = self.config.learning_rate.at(progress)
+        for group, factor in zip(self.optimizer.param_groups, self._factors(), strict=True):
+            group["lr"] = factor * rate
         number = len(positions.states)
         size = min(self.config.minibatch_size, number)
         metrics = []
@@ -57,19 +87,31 @@ class TdLearner:
                     self.config.max_gradient_norm,
                 )
             )
+            self._add_to_average()
         return means(metrics)
 
+    def _add_to_average(self) -> None:
+        """The average is over all updates at first, later over the last ones."""
+        self.updates += 1
+        share = max(1 - self.config.averaging, 1 / self.updates)
+        averages = [torch.from_numpy(array) for array in arrays_of(self.average).values()]
+        torch._foreach_lerp_(averages, [p.detach() for p in self.module.parameters()], share)
+
     def _losses(self, positions: Positions, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        margins, logits = self.module(positions.states[samples])
-        targets = torch.from_numpy(positions.margins[samples]) / MARGIN_SCALE
-        wins = torch.from_numpy(positions.wins[samples])
-        margin_loss = (margins - targets).square().mean()
-        win_loss = binary_cross_entropy_with_logits(logits, wins)
+        outputs = self.module(positions.states[samples])
+        targets = torch.from_numpy(positions.targets[samples] / SCALES)
+        squares = (outputs - targets).square().mean(0)
+        score_loss = squares[OWN_SCORE] + squares[OTHER_SCORE]
+        empty_loss = squares[OWN_EMPTY] + squares[OTHER_EMPTY]
+        win_loss = binary_cross_entropy_with_logits(outputs[:, WIN], targets[:, WIN])
+        margins, expected = (x[:, OWN_SCORE] - x[:, OTHER_SCORE] for x in (targets, outputs.detach()))
         return {
-            "loss": self.config.margin_coefficient * margin_loss + win_loss,
-            "margin_loss": margin_loss,
+            "loss": self.config.score_coefficient * (score_loss + empty_loss) + win_loss,
+            "score_loss": score_loss,
+            "empty_loss": empty_loss,
             "win_loss": win_loss,
-            "explained_variance": 1 - margin_loss.detach() / targets.var().clamp_min(1e-9),
+            "margin_error": SCALES[OWN_SCORE] * (expected - margins).square().mean().sqrt(),
+            "explained_variance": 1 - (expected - margins).square().mean() / margins.var().clamp_min(1e-9),
         }
 
 

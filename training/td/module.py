@@ -8,11 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch.nn.functional import leaky_relu
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.network import QUILT_WIDTH, Weights, add_features, add_patterns, arrays_of
+from patchwork_env.agents.value.network import (
+    LEAK,
+    QUILT_WIDTH,
+    Weights,
+    add_features,
+    add_patterns,
+    arrays_of,
+)
 from patchwork_env.agents.value.vectors import Floats, Rows
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
@@ -41,21 +48,20 @@ class ValueModule(nn.Module):
         for name, array in arrays_of(weights).items():
             self.register_parameter(name, nn.Parameter(torch.from_numpy(array)))
 
-    def forward(self, states: States) -> tuple[Tensor, Tensor]:
-        """Margins in units of ``MARGIN_SCALE`` points and logits of winning, both ``(n,)``.
+    def forward(self, states: States) -> Tensor:
+        """The outputs in units of ``SCALES``, ``(n, OUTPUTS)``.
 
         Args:
             states: ``(n,)`` games that go on; values are of their players to move.
         """
         quilt_rows, game_rows, counts = rows_of(states)
         windows = np.full(NUM_PLAYERS * len(states), patterns.NUM_WINDOWS)
-        quilts = relu(self.quilt_bias + _SumOfRows.apply(self.patterns, quilt_rows, windows))
+        quilts = leaky_relu(self.quilt_bias + _SumOfRows.apply(self.patterns, quilt_rows, windows), LEAK)
         own, other = quilts.view(len(states), NUM_PLAYERS, -1).unbind(1)
         game = self.game_bias + _SumOfRows.apply(self.features, game_rows, counts)
-        hidden = relu(game + own @ self.own + other @ self.others)
-        hidden_2 = relu(self.bias_2 + hidden @ self.weights_2)
-        margins, wins = (self.bias_3 + hidden_2 @ self.weights_3).unbind(1)
-        return margins, wins
+        hidden = leaky_relu(game + own @ self.own + other @ self.others, LEAK)
+        hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
+        return self.bias_3 + hidden_2 @ self.weights_3
 
 
 class _SumOfRows(torch.autograd.Function):

@@ -11,9 +11,19 @@ from patchwork_env._compile import kernel
 from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
 from patchwork_env.agents.value.expansion import Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.features import signed
-from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.value.network import (
+    OTHER_EMPTY,
+    OTHER_SCORE,
+    OUTPUTS,
+    OWN_EMPTY,
+    OWN_SCORE,
+    WIN,
+    Weights,
+    evaluate,
+)
 from patchwork_env.patchwork.engine import (
     apply,
+    empty_cells,
     is_over,
     random_below,
     restart_games,
@@ -31,18 +41,20 @@ MAX_TURNS = 128
 has 53 spaces to go."""
 
 
+Targets = npt.NDArray[np.float32]
+
+
 class Positions(NamedTuple):
     """Positions with what they turned out to be worth to the player to move.
 
     Attributes:
         states: ``(n,)`` records.
-        margins: float32 ``(n,)``, final margins in points.
-        wins: float32 ``(n,)``, probabilities to win.
+        targets: float32 ``(n, OUTPUTS)``: scores, probability to win and empty cells, as the network's
+            outputs for the player to move.
     """
 
     states: States
-    margins: npt.NDArray[np.float32]
-    wins: npt.NDArray[np.float32]
+    targets: Targets
 
 
 class Games(NamedTuple):
@@ -52,8 +64,7 @@ class Games(NamedTuple):
         streams: uint64 ``(n,)``, random streams.
         states: ``(n,)`` records of the games as they stand.
         positions: ``(n, MAX_TURNS)`` records before each turn.
-        margins: float32 of the same shape: first what the best action promises, in the end the target.
-        wins: Likewise.
+        targets: float32 ``(n, MAX_TURNS, OUTPUTS)``: first what the best action promises, later the target.
         explored: bool, whether another action than the best was played.
         lengths: int64 ``(n,)``, turns.
     """
@@ -61,8 +72,7 @@ class Games(NamedTuple):
     streams: npt.NDArray[np.uint64]
     states: States
     positions: States
-    margins: npt.NDArray[np.float32]
-    wins: npt.NDArray[np.float32]
+    targets: Targets
     explored: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int64]
 
@@ -115,8 +125,7 @@ def _new_games(size: int) -> Games:
         np.empty(size, np.uint64),
         empty_states(size),
         empty_states(size * MAX_TURNS).reshape(shape),
-        np.empty(shape, np.float32),
-        np.empty(shape, np.float32),
+        np.empty((*shape, OUTPUTS), np.float32),
         np.empty(shape, np.bool_),
         np.empty(size, np.int64),
     )
@@ -124,7 +133,7 @@ def _new_games(size: int) -> Games:
 
 def _flat(games: Games) -> Positions:
     played = np.arange(MAX_TURNS) < games.lengths[:, None]
-    return Positions(games.positions[played], games.margins[played], games.wins[played])
+    return Positions(games.positions[played], games.targets[played])
 
 
 @kernel
@@ -145,7 +154,9 @@ def _play(
             games.positions[i, turn] = states[i]
             count = expand_likely(states, i, width, weights, expansion)
             best = best_action(expansion, count, payoffs)
-            games.margins[i, turn], games.wins[i, turn] = expansion.margins[best], expansion.wins[best]
+            _write_promise(
+                states, i, signed(expansion.actions[best]), weights, expansion, games.targets[i, turn]
+            )
             chosen = best
             if random_below(games.streams, i, 1 << 30) < exploration * (1 << 30):
                 chosen = draw_action(expansion, count, payoffs, temperature, games.streams, i)
@@ -156,22 +167,59 @@ def _play(
 
 
 @kernel
+def _write_promise(
+    states: States, i: int, action: int, weights: Weights, expansion: Expansion, promise: Targets
+) -> None:
+    """Writes what the player who acts may expect behind an action."""
+    successor, player = expansion.successor, signed(states[i]["current_player"])
+    successor[0] = states[i]
+    apply(successor, 0, action)
+    if is_over(successor, 0):
+        _write_result(successor, 0, player, promise)
+        return
+    evaluate(successor, 0, weights, expansion.memory)
+    promise[:] = expansion.memory[0]["outputs"]
+    if successor[0]["current_player"] != player:
+        _change_sides(promise)
+
+
+@kernel
+def _write_result(states: States, i: int, player: int, result: Targets) -> None:
+    """Writes how a game ended for a player."""
+    result[OWN_SCORE] = score(states, i, player)
+    result[OTHER_SCORE] = score(states, i, 1 - player)
+    result[WIN] = winner(states, i) == player
+    result[OWN_EMPTY] = empty_cells(states, i, player)
+    result[OTHER_EMPTY] = empty_cells(states, i, 1 - player)
+
+
+@kernel
+def _change_sides(values: Targets) -> None:
+    """Makes values of a player those of the other."""
+    values[OWN_SCORE], values[OTHER_SCORE] = values[OTHER_SCORE], values[OWN_SCORE]
+    values[OWN_EMPTY], values[OTHER_EMPTY] = values[OTHER_EMPTY], values[OWN_EMPTY]
+    values[WIN] = 1 - values[WIN]
+
+
+@kernel
 def _write_targets(games: Games, trace: float) -> None:
     """Lambda-returns for the player to move, in place of what the best actions promised.
 
     As in Watkins's Q(lambda), no return passes an action other than the best. See Sutton and Barto,
     Reinforcement Learning, 2nd edition, sections 12.1 and 12.10.
     """
+    following = np.empty(OUTPUTS, np.float32)
     for i in range(len(games.lengths)):
         last = games.lengths[i] - 1
         player = signed(games.positions[i, last]["current_player"])
-        margin = float(score(games.states, i, player) - score(games.states, i, 1 - player))
-        win = 1.0 if winner(games.states, i) == player else 0.0
+        _write_result(games.states, i, player, following)
         for turn in range(last, -1, -1):
             mover = signed(games.positions[i, turn]["current_player"])
             if mover != player:
-                margin, win, player = -margin, 1 - win, mover
+                _change_sides(following)
+                player = mover
             share = 0.0 if games.explored[i, turn] else trace
-            margin = share * margin + (1 - share) * games.margins[i, turn]
-            win = share * win + (1 - share) * games.wins[i, turn]
-            games.margins[i, turn], games.wins[i, turn] = margin, win
+            target = games.targets[i, turn]
+            for k in range(OUTPUTS):
+                target[k] += share * (following[k] - target[k])
+            following[:] = target

@@ -12,7 +12,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import Payoffs
 from patchwork_env.agents.value.files import write_value
-from patchwork_env.agents.value.network import new_weights
+from patchwork_env.agents.value.network import OUTPUTS, Weights, arrays_of, new_weights
 from patchwork_env.patchwork.state import empty_states
 from training.config import RunConfig
 from training.crew import Crew
@@ -29,24 +29,24 @@ from training.tensors import (
 )
 from training.trainer import Trainer, TrainerState
 
-_EMPTY = Positions(empty_states(0), np.empty(0, np.float32), np.empty(0, np.float32))
+_EMPTY = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 
 
 class TdTrainer(Trainer):
-    """Trains a compiled value by self-play.
-
-    Attributes:
-        weights: The value that learns.
-    """
+    """Trains a compiled value by self-play."""
 
     def __init__(self, config: RunConfig) -> None:
         super().__init__(config)
-        self.weights = new_weights(config.seed)
         crew = Crew(config.threads)
         self.self_play = SelfPlay(config.td, config.reward, config.special_patches, crew)
-        self.learner = TdLearner(self.weights, config.td, crew)
+        self.learner = TdLearner(new_weights(config.seed), config.td, crew)
         self.window: deque[Positions] = deque(maxlen=config.td.window)
         self.random = np.random.default_rng(config.seed)
+
+    @property
+    def weights(self) -> Weights:
+        """What plays: the average of the weights that learn."""
+        return self.learner.average
 
     @property
     def steps_per_iteration(self) -> int:
@@ -87,9 +87,11 @@ class TdTrainer(Trainer):
         tensors = prefixed("network", module.state_dict()) | prefixed(
             "optimizer", tensors_of_optimizer(optimizer, names_of_parameters(module))
         )
+        tensors |= prefixed("average", tensors_of_arrays(arrays_of(self.weights)))
         for number, positions in enumerate(self.window):
             tensors |= prefixed(f"positions.{number}", tensors_of_arrays(positions._asdict()))
         values = {"random": self.random.bit_generator.state, "positions": len(self.window)}
+        values["updates"] = self.learner.updates
         return TrainerState(values, tensors)
 
     def restore(self, state: TrainerState) -> None:
@@ -99,6 +101,10 @@ class TdTrainer(Trainer):
         module.load_state_dict(with_prefix("network", tensors))
         optimizer = with_prefix("optimizer", tensors)
         restore_optimizer(self.learner.optimizer, names_of_parameters(module), optimizer)
+        average = arrays_of(self.weights)
+        for name, array in arrays_of_tensors(with_prefix("average", tensors), average).items():
+            average[name][:] = array
+        self.learner.updates = values["updates"]
         self.window.clear()
         for number in range(values["positions"]):
             arrays = arrays_of_tensors(with_prefix(f"positions.{number}", tensors), _EMPTY._asdict())

@@ -1,15 +1,16 @@
 """The value of a position: sums of table rows and two small layers, compiled.
 
 A quilt is embedded as the sum of one table row per window (:mod:`.patterns`), the game around it as the sum
-of one row per feature (:mod:`.features`). With ``relu(x) = max(x, 0)``::
+of one row per feature (:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``::
 
-    quilt[role] = relu(quilt_bias + sum(patterns[windows of that quilt]))       role 0: the player to move
-    hidden      = relu(game_bias + sum(features[rows]) + quilt[0] @ own + quilt[1] @ others)
-    hidden_2    = relu(bias_2 + hidden @ weights_2)
-    margin, win = bias_3 + hidden_2 @ weights_3
+    quilt[role] = leaky(quilt_bias + sum(patterns[windows of that quilt]))       role 0: the player to move
+    hidden      = leaky(game_bias + sum(features[rows]) + quilt[0] @ own + quilt[1] @ others)
+    hidden_2    = leaky(bias_2 + hidden @ weights_2)
+    outputs     = bias_3 + hidden_2 @ weights_3
 
-``MARGIN_SCALE`` times ``margin`` is the expected final margin in points, and ``1 / (1 + exp(-win))`` the
-probability to win, both of the player to move.
+The outputs are, in units of :data:`SCALES`, what to expect of the end: the score of the player to move and
+that of the other, the logit of the probability to win, and the empty cells of both. Play needs the difference
+of the scores and the probability; with the rest, learning sees which quilt was to blame.
 """
 
 from __future__ import annotations
@@ -26,9 +27,14 @@ from patchwork_env.agents.value.vectors import CACHE_LINE, Floats, product_adder
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
-QUILT_WIDTH, HIDDEN, HIDDEN_2, OUTPUTS = 32, 64, 32, 2
-MARGIN_SCALE = 30.0
-"""Points per unit of the network's margin."""
+QUILT_WIDTH, HIDDEN, HIDDEN_2 = 32, 64, 32
+LEAK = 1 / 16
+"""Without it units die early, when all rows of a sum move in the same direction."""
+OWN_SCORE, OTHER_SCORE, WIN, OWN_EMPTY, OTHER_EMPTY = range(5)
+"""Outputs."""
+OUTPUTS = 5
+SCALES = np.array([30, 30, 1, 15, 15], np.float32)
+"""Points, or cells, per unit of an output."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "patterns": (patterns.NUM_ROWS, QUILT_WIDTH),
@@ -43,6 +49,8 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "bias_3": (OUTPUTS,),
 }
 """Shapes of the weights by name."""
+TABLES = ("patterns", "features")
+"""The weights of which rows are looked up."""
 
 
 def _record(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
@@ -67,6 +75,7 @@ MEMORY = _record(
         "quilt": (np.float32, (QUILT_WIDTH,)),
         "hidden": (np.float32, (HIDDEN,)),
         "hidden_2": (np.float32, (HIDDEN_2,)),
+        "outputs": (np.float32, (OUTPUTS,)),
         "bands": (np.uint64, (patterns.NUM_BANDS,)),
         # Of the position whose successors are evaluated.
         "own_bands": (np.uint64, (patterns.NUM_BANDS,)),
@@ -189,16 +198,23 @@ def add_squares(states: States, i: int, weights: Record, memory: Record) -> None
 
 @kernel
 def values_of(weights: Record, memory: Record) -> tuple[float, float]:
-    """Expected margin in points and probability to win from the first layer, which is rectified in place."""
+    """Expected margin in points and probability to win from the first layer, which is rectified in place.
+
+    Writes all of ``outputs``, in points, cells and as a probability.
+    """
     rectify(memory["hidden"])
     copy(memory["hidden_2"], weights["bias_2"])
     _add_hidden(memory["hidden_2"], weights["weights_2"], memory["hidden"], HIDDEN)
     rectify(memory["hidden_2"])
-    margin, win = weights["bias_3"][0], weights["bias_3"][1]
+    outputs = memory["outputs"]
+    copy(outputs, weights["bias_3"])
     for k in range(HIDDEN_2):
-        margin += memory["hidden_2"][k] * weights["weights_3"][k, 0]
-        win += memory["hidden_2"][k] * weights["weights_3"][k, 1]
-    return float(MARGIN_SCALE * margin), 1 / (1 + math.exp(-win))
+        for output in range(OUTPUTS):
+            outputs[output] += memory["hidden_2"][k] * weights["weights_3"][k, output]
+    for output in range(OUTPUTS):
+        outputs[output] *= SCALES[output]
+    outputs[WIN] = 1 / (1 + math.exp(-outputs[WIN]))
+    return float(outputs[OWN_SCORE] - outputs[OTHER_SCORE]), float(outputs[WIN])
 
 
 @kernel(inline=True)
@@ -210,6 +226,6 @@ def copy(to: Any, source: Any) -> None:
 
 @kernel(inline=True)
 def rectify(numbers: Floats) -> None:
-    """Sets negative numbers to 0."""
+    """Divides negative numbers by ``1 / LEAK``."""
     for k in range(len(numbers)):
-        numbers[k] = max(numbers[k], np.float32(0))
+        numbers[k] = max(numbers[k], np.float32(LEAK) * numbers[k])
