@@ -160,7 +160,8 @@ class Td(_Section):
     ``exploration`` an action is not the best, but drawn from the softmax of what all are worth divided by
     ``temperature``. Of each patch the ``width`` placements are tried that leave the most joints. What plays
     is the moving average of the weights, which each update keeps to a share of ``averaging``. Rows of tables,
-    of which a sum takes a hundred, learn at ``table_rate`` times the ``learning_rate``.
+    of which a sum takes a hundred, learn at ``table_rate`` times the ``learning_rate``, which rises to its
+    start in the first ``warmup`` updates.
     """
 
     games: Positive = 512
@@ -172,8 +173,9 @@ class Td(_Section):
     updates: Positive = 64
     minibatch_size: Positive = 1024
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
+    warmup: Positive = 500
     table_rate: Rate = 0.1
-    averaging: Fraction = 0.9995
+    averaging: Fraction = 0.998
     score_coefficient: NonNegative = 1.0
     max_gradient_norm: Rate = 1.0
 

@@ -69,13 +69,12 @@ class TdLearner:
         Raises:
             DivergenceError: The loss or its gradient is not finite.
         """
-        rate = self.config.learning_rate.at(progress)
-        for group, factor in zip(self.optimizer.param_groups, self._factors(), strict=True):
-            group["lr"] = factor * rate
         number = len(positions.states)
         size = min(self.config.minibatch_size, number)
         metrics = []
+        rate = self.config.learning_rate.at(progress)
         for _ in range(self.config.updates):
+            self._set_rate(rate * min(1, (self.updates + 1) / self.config.warmup))
             samples = random.integers(number, size=size)
             metrics.append(
                 descend(
@@ -89,6 +88,10 @@ class TdLearner:
             )
             self._add_to_average()
         return means(metrics)
+
+    def _set_rate(self, rate: float) -> None:
+        for group, factor in zip(self.optimizer.param_groups, self._factors(), strict=True):
+            group["lr"] = factor * rate
 
     def _add_to_average(self) -> None:
         """The average is over all updates at first, later over the last ones."""

@@ -28,7 +28,7 @@ from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
 QUILT_WIDTH, HIDDEN, HIDDEN_2 = 32, 64, 32
-LEAK = 1 / 16
+LEAK = 1 / 8
 """Without it units die early, when all rows of a sum move in the same direction."""
 OWN_SCORE, OTHER_SCORE, WIN, OWN_EMPTY, OTHER_EMPTY = range(5)
 """Outputs."""
@@ -117,7 +117,7 @@ def arrays_of(weights: Weights) -> dict[str, Floats]:
 
 
 def new_weights(seed: int) -> Weights:
-    """Random weights to start from; what a position is worth is 0 at first."""
+    """Random weights to start from. Positions are worth next to nothing, but not all the same."""
     rng = np.random.default_rng(seed)
     scales = {
         "patterns": 0.5 / math.sqrt(patterns.NUM_WINDOWS),
@@ -125,6 +125,7 @@ def new_weights(seed: int) -> Weights:
         "own": math.sqrt(2 / QUILT_WIDTH),
         "others": math.sqrt(2 / QUILT_WIDTH),
         "weights_2": math.sqrt(2 / HIDDEN),
+        "weights_3": 0.01,
     }
     weights = empty_weights()
     for name, scale in scales.items():
