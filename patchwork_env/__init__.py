@@ -1,4 +1,4 @@
-"""The board game Patchwork as a fast, exact reinforcement-learning environment.
+"""The board games Patchwork and NMBR 9 as fast, exact reinforcement-learning environments.
 
 Importing the package registers its environments with Gymnasium and PettingZoo; it compiles nothing.
 """
@@ -20,14 +20,17 @@ except PackageNotFoundError:  # a copy of the sources that was never installed
 
 def _register() -> None:
     """Makes the environments known by name, unless an earlier import in this process already has."""
-    if "Patchwork-v0" not in gymnasium.registry:
-        gymnasium.register(
-            "Patchwork-v0",
-            entry_point="patchwork_env.patchwork.gym_env:PatchworkEnv",
-            vector_entry_point="patchwork_env.patchwork.gym_vector_env:PatchworkVectorEnv",
-        )
-    if "patchwork/patchwork-v0" not in pettingzoo.aec_registry:
-        pettingzoo.register("aec", "patchwork/patchwork_v0", entry_point="patchwork_env.patchwork_v0:env")
+    for name, package in (("Patchwork", "patchwork"), ("Nmbr9", "nmbr9")):
+        if f"{name}-v0" not in gymnasium.registry:
+            gymnasium.register(
+                f"{name}-v0",
+                entry_point=f"patchwork_env.{package}.gym_env:{name}Env",
+                vector_entry_point=f"patchwork_env.{package}.gym_vector_env:{name}VectorEnv",
+            )
+        if f"{package}/{package}-v0" not in pettingzoo.aec_registry:
+            pettingzoo.register(
+                "aec", f"{package}/{package}_v0", entry_point=f"patchwork_env.{package}_v0:env"
+            )
 
 
 _register()

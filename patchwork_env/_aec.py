@@ -101,7 +101,7 @@ class BaseAECEnv(AECEnv[str, MaskedObservation, Any], Generic[_Game]):
             return
         game, is_cut_off = self._require_game(), False
         try:
-            rewards = self._play(game, action)  # type: ignore[arg-type]
+            rewards = self.play(game, action)  # type: ignore[arg-type]
         except TableEdgeError:
             rewards, is_cut_off = {}, True
         self._clear_rewards()
@@ -126,7 +126,11 @@ class BaseAECEnv(AECEnv[str, MaskedObservation, Any], Generic[_Game]):
         player = self._players.get(agent)
         if player is None:
             raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
-        vector, mask = self._view(self._require_game(), player)
+        return self.observation_of(self._require_game(), player)
+
+    def observation_of(self, game: _Game, player: int) -> MaskedObservation:
+        """What a player of any game sees, in fresh arrays."""
+        vector, mask = self._view(game, player)
         return {"observation": self._layout.as_dict(vector) if self._named else vector, "action_mask": mask}
 
     def state(self) -> Observation:
@@ -185,8 +189,8 @@ class BaseAECEnv(AECEnv[str, MaskedObservation, Any], Generic[_Game]):
             self.rewards[self.possible_agents[player]] = reward
         self._accumulate_rewards()
 
-    def _play(self, game: _Game, action: int) -> Mapping[int, float]:
-        """Plays an action and returns the rewards of players; raises and changes nothing if it is illegal."""
+    def play(self, game: _Game, action: int) -> Mapping[int, float]:
+        """Plays an action in any game and returns the players' rewards; an illegal one changes nothing."""
         game.play(action)
         return self._final_rewards(game) if game.is_over else {}
 

@@ -15,12 +15,14 @@ from patchwork_env.nmbr9.engine import (
     is_legal,
     is_over,
     legal,
+    legal_mask,
     meets_edge,
     nth_legal,
     score,
     shuffle,
     write_mask,
 )
+from patchwork_env.nmbr9.observation import Observation, write_observation
 from patchwork_env.nmbr9.state import FREE, States
 
 OVER = MAX_PLAYERS
@@ -38,6 +40,24 @@ Games = npt.NDArray[np.int64]
 def whose_turn(states: States, i: int) -> int:
     """Who is to move, 0-3, or ``OVER``."""
     return OVER if is_over(states, i) else int(states[i]["current_player"])
+
+
+@kernel
+def write_view(states: States, i: int, observer: int, mask: Mask, observation: Observation) -> None:
+    """Writes what a player sees of a state and may do in it.
+
+    Args:
+        states: Records.
+        i: Which of them.
+        observer: The player.
+        mask: int8 ``(NUM_ACTIONS,)``, contiguous; all zeros if it is not the observer's turn.
+        observation: float32 ``(OBSERVATION_SIZE,)``, contiguous.
+    """
+    if states[i]["current_player"] == observer:
+        legal_mask(states, i, mask)
+    else:
+        mask[:] = 0
+    write_observation(states, i, observer, observation)
 
 
 @kernel
@@ -91,6 +111,17 @@ def first_illegal(states: States, actions: npt.NDArray[np.int64]) -> int:
 
 
 @kernel
+def _play(states: States, i: int, action: int) -> tuple[int, int]:
+    """Plays a legal action unless it meets the edge; returns the points and what became of the game."""
+    if meets_edge(states, i, action):
+        return 0, CUT_OFF
+    player = states[i]["current_player"]
+    before = score(states, i, player)
+    apply(states, i, action)
+    return score(states, i, player) - before, ENDED if is_over(states, i) else GOES_ON
+
+
+@kernel
 def play_games(
     states: States,
     streams: Streams,
@@ -115,14 +146,7 @@ def play_games(
         final_scores: ``(n, MAX_PLAYERS)``, receives the scores where a game ended or was cut off.
     """
     for i in range(len(states)):
-        gains[i] = 0
-        endings[i] = CUT_OFF
-        if not meets_edge(states, i, actions[i]):
-            player = states[i]["current_player"]
-            before = score(states, i, player)
-            apply(states, i, actions[i])
-            gains[i] = score(states, i, player) - before
-            endings[i] = ENDED if is_over(states, i) else GOES_ON
+        gains[i], endings[i] = _play(states, i, actions[i])
         if endings[i] != GOES_ON:
             for player in range(MAX_PLAYERS):
                 final_scores[i, player] = score(states, i, player)
@@ -177,3 +201,33 @@ def restart_listed(states: States, games: Games, streams: Streams, beginning: St
     """Starts the listed games anew, each from the random stream of the same index; see :func:`restart`."""
     for i in games:
         restart(states, i, streams, beginning, shuffled)
+
+
+@kernel
+def write_views(states: States, games: Games, masks: Mask, observations: Observation) -> None:
+    """:func:`write_view` by the first player of the listed games into the rows of the same indices."""
+    for i in games:
+        write_view(states, i, 0, masks[i], observations[i])
+
+
+@kernel
+def play_all(
+    states: States,
+    actions: npt.NDArray[np.int64],
+    playable: npt.NDArray[np.bool_],
+    gains: npt.NDArray[np.float64],
+    endings: npt.NDArray[np.int8],
+) -> None:
+    """Plays one action in every game that is ``playable``.
+
+    Args:
+        states: ``(n,)`` games, none of them over.
+        actions: ``(n,)``, legal where ``playable``.
+        playable: ``(n,)``.
+        gains: ``(n,)``, receives the points that the player has gained.
+        endings: ``(n,)``, receives ``GOES_ON``, ``ENDED`` or ``CUT_OFF``, where the action is not played.
+    """
+    for i in range(len(states)):
+        gains[i], endings[i] = 0.0, GOES_ON
+        if playable[i]:
+            gains[i], endings[i] = _play(states, i, actions[i])

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from pettingzoo.utils.env import AECEnv
 
 from patchwork_env._aec import IGNORED_RESET_OPTIONS, BaseAECEnv, MaskedObservation, wrap
+from patchwork_env._display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.patchwork import spaces
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.dealer import Dealer, check_set_up
-from patchwork_env.patchwork.display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.observation import LAYOUT, OBSERVATION_SIZE, Observation
 from patchwork_env.patchwork.options import check_one_of, check_seed
@@ -91,7 +91,7 @@ class PatchworkAECEnv(BaseAECEnv[Game]):
         special_patches: str = "revised",
         first_player: int | str = 0,
     ) -> None:
-        self._display = Display(render_mode)
+        self._display = Display(render_mode, "patchwork", "Patchwork")
         self._margin = check_one_of(rewards, REWARDS, "rewards") == "margin"
         self._dealer = Dealer(1, special_patches, first_player)
         named = spaces.check_layout(observation)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
+from patchwork_env._display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, spaces
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.dealer import Dealer, Seats, check_set_up
-from patchwork_env.patchwork.display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.patchwork.game import Game, check_action
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, as_dict
 from patchwork_env.patchwork.options import check_one_of, check_seed
@@ -103,7 +103,7 @@ class PatchworkEnv(gymnasium.Env[Any, np.int64]):
         first_player: int | str = 0,
         render_mode: str | None = None,
     ) -> None:
-        self._display = Display(render_mode)
+        self._display = Display(render_mode, "patchwork", "Patchwork")
         self._named = spaces.check_layout(observation)
         self._margin = check_one_of(rewards, REWARDS, "rewards") == "margin"
         self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"

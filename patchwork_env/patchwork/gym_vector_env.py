@@ -11,8 +11,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from patchwork_env._gym_vector import Flags, Infos, add_info, as_int64, check_seeds, refuse
 from patchwork_env.agents import Agent, as_agent
-from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, spaces, turns
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS
@@ -26,11 +26,8 @@ from patchwork_env.patchwork.gym_env import (
     opponent_seed,
 )
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, as_dict
-from patchwork_env.patchwork.options import check_at_least_one, check_one_of, check_seed
+from patchwork_env.patchwork.options import check_at_least_one, check_one_of
 from patchwork_env.patchwork.state import States, empty_states
-
-Flags = npt.NDArray[np.bool_]
-Infos = dict[str, Any]
 
 
 class PatchworkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
@@ -128,7 +125,7 @@ class PatchworkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
             OpponentError: The opponent's action is not legal.
         """
         set_up = check_set_up(options)
-        self._reseed(self._check_seeds(seed))
+        self._reseed(check_seeds(seed, self.num_envs))
         states, learners = empty_states(self.num_envs), self._learners.copy()
         self._deal(states, learners, self._all_games, set_up)
         return self._show(states, learners, {})
@@ -162,8 +159,8 @@ class PatchworkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         infos: Infos = {}
         if terminations.any():
             infos = self._final_infos(states, learners, terminations)
-            _add(infos["final_info"], "scores", scores, terminations & legal)
-            _add(infos["final_info"], "illegal_action", np.where(legal, 0, checked), ~legal)
+            add_info(infos["final_info"], "scores", scores, terminations & legal)
+            add_info(infos["final_info"], "illegal_action", np.where(legal, 0, checked), ~legal)
             self._deal(states, learners, np.flatnonzero(terminations))
         observations, infos = self._show(states, learners, infos)
         return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
@@ -214,8 +211,8 @@ class PatchworkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         self._states, self._learners = states, learners
         turns.write_views(states, self._all_games, learners, self._masks, self._observations)
         everywhere = np.ones(self.num_envs, np.bool_)
-        _add(infos, "action_mask", self.action_masks(), everywhere)
-        _add(infos, "seat", learners.copy(), everywhere)
+        add_info(infos, "action_mask", self.action_masks(), everywhere)
+        add_info(infos, "seat", learners.copy(), everywhere)
         observations = self._observations.copy() if self._copy else self._observations
         return as_dict(observations) if self._named else observations, infos
 
@@ -230,40 +227,21 @@ class PatchworkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
             vector = vectors[game].copy()
             observations[game] = as_dict(vector) if self._named else vector
         infos: Infos = {}
-        _add(infos, "final_obs", observations, ended)
-        _add(infos, "final_info", {}, ended)
-        _add(infos["final_info"], "action_mask", masks, ended)
-        _add(infos["final_info"], "seat", np.where(ended, learners, 0), ended)
+        add_info(infos, "final_obs", observations, ended)
+        add_info(infos, "final_info", {}, ended)
+        add_info(infos["final_info"], "action_mask", masks, ended)
+        add_info(infos["final_info"], "seat", np.where(ended, learners, 0), ended)
         return infos
 
     # --- checks -------------------------------------------------------------------------------------------
 
     def _check_actions(self, states: States, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Flags]:
         """The actions, and which of them are legal."""
-        array = np.asarray(actions)
-        if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
-            raise ValueError(
-                f"actions have shape {array.shape} and type {array.dtype}; "
-                f"they must be {self.num_envs} integers"
-            )
-        array = array.astype(np.int64)
+        array = as_int64(actions, self.num_envs)
         legal = np.empty(self.num_envs, np.bool_)
         turns.check_actions(states, array, legal)
-        wrong = ~legal if self._raises else (array < 0) | (array >= NUM_ACTIONS)
-        if wrong.any():
-            game = int(wrong.argmax())
-            raise IllegalActionError(f"action {array[game]} of game {game} is not legal; no game was changed")
+        refuse(array, ~legal if self._raises else (array < 0) | (array >= NUM_ACTIONS))
         return array, legal
-
-    def _check_seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
-        if seed is None:
-            return [None] * self.num_envs
-        if not isinstance(seed, Sequence | np.ndarray):
-            first = check_seed(seed)
-            return [check_seed(first + i) for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise ValueError(f"there are {len(seed)} seeds for {self.num_envs} games")
-        return [None if value is None else check_seed(value) for value in seed]
 
     def _reseed(self, seeds: list[int | None]) -> None:
         given = {game: seed for game, seed in enumerate(seeds) if seed is not None}
@@ -283,9 +261,3 @@ def _listed(kernel: Any, states: States, *args: Any) -> turns.Games:
     """The games that a kernel lists."""
     games = np.empty(len(states), np.int64)
     return games[: kernel(states, *args, games)]
-
-
-def _add(infos: Infos, key: str, values: Any, present: Flags) -> None:
-    """Adds an entry as Gymnasium lays it out: the values, and which games have one; nothing if none has."""
-    if present.any():
-        infos[key], infos[f"_{key}"] = values, present.copy()

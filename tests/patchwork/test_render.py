@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from patchwork_env.drawing.scene import Label, Polygon
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
@@ -25,7 +26,6 @@ from patchwork_env.patchwork.render import (
     theme,
     view,
 )
-from patchwork_env.patchwork.render.scene import Label, Polygon
 from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, table
 from patchwork_env.patchwork.render.text_drawing import LETTERS
 from patchwork_env.polyomino import orient

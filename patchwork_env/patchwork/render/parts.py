@@ -6,8 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from patchwork_env.patchwork.render import theme
-from patchwork_env.patchwork.render.scene import (
+from patchwork_env.drawing.scene import (
     Circle,
     Label,
     Lines,
@@ -18,6 +17,7 @@ from patchwork_env.patchwork.render.scene import (
     Segment,
     Shape,
 )
+from patchwork_env.patchwork.render import theme
 from patchwork_env.patchwork.render.theme import Fabric, Weave
 from patchwork_env.polyomino import Cell, Cells
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from patchwork_env.drawing.scene import Label, Lines, Point, Rectangle, Scene, Segment
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     BONUS_SQUARE,
@@ -13,7 +14,6 @@ from patchwork_env.patchwork.components import (
 )
 from patchwork_env.patchwork.game import SPECIAL_PATCH, UNKNOWN_PIECE, Game
 from patchwork_env.patchwork.render import parts, theme
-from patchwork_env.patchwork.render.scene import Label, Lines, Point, Rectangle, Scene, Segment
 from patchwork_env.patchwork.render.view import empty_cells, pieces, status, top_player
 from patchwork_env.polyomino import Cell, Cells, extent
 

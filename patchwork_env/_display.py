@@ -1,14 +1,16 @@
-"""The render modes of the environments."""
+"""The render modes of the environments of both games."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.options import check_one_of
+from patchwork_env._game import BaseGame
+from patchwork_env._options import check_one_of
 
 if TYPE_CHECKING:
-    from patchwork_env.patchwork.render import Frame, Window
+    from patchwork_env.drawing.pixel_drawing import Frame
+    from patchwork_env.drawing.window import Window
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 FRAMES_PER_SECOND = 4
@@ -22,30 +24,34 @@ class Display:
 
     Args:
         mode: One of :data:`RENDER_MODES`, or None.
+        package: Of the game, such as ``"patchwork"``; its module ``render`` draws.
+        title: Of the window.
 
     Raises:
         ValueError: The mode is none of these.
     """
 
-    def __init__(self, mode: str | None) -> None:
+    def __init__(self, mode: str | None, package: str, title: str) -> None:
         self.mode: str | None = check_one_of(mode, (None, *RENDER_MODES), "render_mode")
+        self._package = package
+        self._title = title
         self._window: Window | None = None
 
-    def show(self, game: Game, names: tuple[str, str]) -> Frame | str | None:
+    def show(self, game: BaseGame, names: tuple[str, ...]) -> Frame | str | None:
         """A drawing as text (``"ansi"``), as pixels (``"rgb_array"``), or None after showing it in a window.
 
         Raises:
             MissingExtraError: Pillow, or pygame-ce for a window, is not installed.
         """
-        from patchwork_env.patchwork import render
-
+        render = import_module(f"patchwork_env.{self._package}.render")
         if self.mode == "ansi":
-            return render.text(game)
-        frame = render.rgb_array(game, names=names)
+            text: str = render.text(game)
+            return text
+        frame: Frame = render.rgb_array(game, names=names)
         if self.mode == "rgb_array":
             return frame
         if self._window is None:
-            self._window = render.Window("Patchwork", FRAMES_PER_SECOND)
+            self._window = render.Window(self._title, FRAMES_PER_SECOND)
         self._window.show(frame)
         return None
 

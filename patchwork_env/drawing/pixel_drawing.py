@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.patchwork.render.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
+from patchwork_env.drawing.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont

@@ -6,7 +6,7 @@ import os
 from types import TracebackType
 from typing import Any, Self
 
-from patchwork_env.patchwork.render.pixel_drawing import Frame, missing
+from patchwork_env.drawing.pixel_drawing import Frame, missing
 
 
 def _pygame() -> Any:

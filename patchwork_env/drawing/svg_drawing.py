@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from patchwork_env.patchwork.render.scene import (
+from patchwork_env.drawing.scene import (
     Circle,
     Label,
     Lines,

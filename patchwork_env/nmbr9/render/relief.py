@@ -1,0 +1,123 @@
+"""The picture of a game as a scene: every table as a relief, seen from the lower right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from patchwork_env.drawing.scene import Label, Lines, Polygon, Rectangle, Scene, Segment
+from patchwork_env.nmbr9.actions import Move
+from patchwork_env.nmbr9.components import MAX_PLAYERS, NUM_DIGITS
+from patchwork_env.nmbr9.game import Game
+from patchwork_env.polyomino import Cell
+
+PLAYER_NAMES = tuple(f"player {player}" for player in range(MAX_PLAYERS))
+
+PANEL = 560.0
+"""Side of the square in which a table is drawn."""
+_MARGIN, _HEAD = 20.0, 70.0
+_MIN_SPREAD = 10
+"""Rows and columns for which there is always room."""
+_RISE = 0.22
+"""How far each level is shifted up and to the left, in cells."""
+
+_TABLE, _PAPER, _INK, _FADED = "#e7eaee", "#fafbfc", "#2b3138", "#78828d"
+
+_TOPS = (
+    *("#9aa5b1", "#e3a857", "#7fb069", "#d9705f", "#5b9bd5"),
+    *("#b887c9", "#e6c84b", "#4fb3a5", "#e58fb0", "#8f7fd9"),
+)
+"""``_TOPS[digit]``: color of a tile."""
+_SIDES = (
+    *("#66707b", "#a87328", "#4f7a3c", "#9c4335", "#2f6699"),
+    *("#80538f", "#a58d1c", "#27796d", "#a9567a", "#5b4da6"),
+)
+"""``_SIDES[digit]``: color of its walls and edges."""
+assert len(_TOPS) == len(_SIDES) == NUM_DIGITS
+
+
+class _View:
+    """Where the cells of a table lie in its panel."""
+
+    def __init__(self, moves: Iterable[Move], left: float, top: float) -> None:
+        cells = [cell for move in moves for cell in move.cells] or [(0, 0)]
+        rows, columns = [row for row, _ in cells], [column for _, column in cells]
+        self.spread = max(_MIN_SPREAD, max(rows) - min(rows) + 3, max(columns) - min(columns) + 3)
+        self.cell = PANEL / self.spread
+        self._left = left + (PANEL - self.cell * (max(columns) + min(columns) + 1)) / 2
+        self._top = top + (PANEL - self.cell * (max(rows) + min(rows) + 1)) / 2
+
+    def point(self, row: float, column: float, height: float) -> tuple[float, float]:
+        """Where a corner of the grid is seen that lies so many tiles above the table."""
+        return (
+            self._left + self.cell * (column - _RISE * height),
+            self._top + self.cell * (row - _RISE * height),
+        )
+
+
+def relief(game: Game, names: tuple[str, ...]) -> Scene:
+    """The scene of all tables side by side."""
+    width = game.num_players * (PANEL + _MARGIN) + _MARGIN
+    scene = Scene(width, PANEL + _HEAD + _MARGIN, _PAPER)
+    for player, score in enumerate(game.scores()):
+        left, moves = _MARGIN + player * (PANEL + _MARGIN), game.placements(player)
+        scene.add(Label(left, 30, names[player], 22, _INK, bold=True))
+        scene.add(Label(left, 56, _status(game, player), 16, _FADED))
+        scene.add(Label(left + PANEL, 30, f"{score} points", 22, _INK, "end", bold=True))
+        scene.add(Rectangle(left, _HEAD, PANEL, PANEL, _TABLE, 8))
+        _add_table(scene, moves, _View(moves, left, _HEAD))
+    return scene
+
+
+def _status(game: Game, player: int) -> str:
+    placed = f"{len(game.placements(player))} of {game.num_rounds} tiles"
+    if game.is_over:
+        won = player in game.winners() and game.num_players > 1
+        return f"{placed}, winner" if won else placed
+    if player != game.current_player:
+        return placed
+    return f"{placed}, {'chooses a tile' if game.digit is None else f'places a {game.digit}'}"
+
+
+def _add_table(scene: Scene, moves: tuple[Move, ...], view: _View) -> None:
+    """The tiles from the lowest level up, and on each visible part of a tile its digit."""
+    heights: dict[Cell, int] = {}
+    for move in moves:
+        for cell in move.cells:
+            heights[cell] = max(heights.get(cell, 0), (move.level or 0) + 1)
+    for move in sorted(moves, key=lambda move: (move.level or 0, min(move.cells))):
+        _add_tile(scene, move, view)
+    for move in moves:
+        visible = sorted(cell for cell in move.cells if heights[cell] == (move.level or 0) + 1)
+        if visible:
+            row, column = visible[len(visible) // 2]
+            x, y = view.point(row + 0.5, column + 0.5, (move.level or 0) + 1)
+            size = 0.62 * view.cell
+            scene.add(Label(x, y + 0.35 * size, str(move.digit), size, _INK, "middle", bold=True))
+
+
+def _add_tile(scene: Scene, move: Move, view: _View) -> None:
+    """A tile: its walls below and to the right, its cells, and a line around it."""
+    level = move.level or 0
+    top, side = _TOPS[move.digit], _SIDES[move.digit]
+    for row, column in sorted(move.cells):
+        for (r0, c0), (r1, c1), beyond in (
+            ((row + 1, column), (row + 1, column + 1), (row + 1, column)),
+            ((row, column + 1), (row + 1, column + 1), (row, column + 1)),
+        ):
+            if beyond not in move.cells:
+                foot = view.point(r0, c0, level), view.point(r1, c1, level)
+                head = view.point(r1, c1, level + 1), view.point(r0, c0, level + 1)
+                scene.add(Polygon((*foot, *head), side))
+    edges: list[Segment] = []
+    for row, column in sorted(move.cells):
+        x, y = view.point(row, column, level + 1)
+        scene.add(Rectangle(x, y, view.cell, view.cell, top))
+        for start, end, beyond in (
+            ((row, column), (row, column + 1), (row - 1, column)),
+            ((row + 1, column), (row + 1, column + 1), (row + 1, column)),
+            ((row, column), (row + 1, column), (row, column - 1)),
+            ((row, column + 1), (row + 1, column + 1), (row, column + 1)),
+        ):
+            if beyond not in move.cells:
+                edges.append((view.point(*start, level + 1), view.point(*end, level + 1)))
+    scene.add(Lines(tuple(edges), side, max(1.0, 0.05 * view.cell)))
