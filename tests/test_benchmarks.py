@@ -65,6 +65,16 @@ def test_search() -> None:
     assert all(0 < row["search"] < row["total"] for row in figures.values())
 
 
+def test_mcts() -> None:
+    arguments = ["--simulations", "20", "--endings", "4", "--games", "2", "--seconds", "0.01", "--json"]
+    done = run("mcts.py", *arguments)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert all(row[name] > 0 for row in figures["speed"] for name in row if name != "turn")
+    assert sum(row["positions"] for row in figures["solver"]) >= 4
+    assert [row["agent"] for row in figures["strength"]] == ["mcts", "mcts:seconds=0.01"]
+
+
 def test_learning_curve(tmp_path: Path) -> None:
     rows = [
         {"steps": 100, "minutes": 0.5, "losses/kl": 0.01},

@@ -123,7 +123,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(8):
         agent.act(Game(seed=seed))
         assert agent._room.tree.sizes[0] <= 500
-        assert agent._room.tree.sizes[1] <= 500 * module._EDGES_PER_NODE
+        assert agent._room.tree.sizes[1] <= 500 * module.EDGES_PER_NODE
         assert agent._memory.num_nodes <= 500
     assert agent._room.tree.nodes[0]["visits"] == 800
 

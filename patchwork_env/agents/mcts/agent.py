@@ -32,9 +32,9 @@ DEFAULT_SIMULATIONS = 400
 MOST_NODES = 1 << 18
 """Of a tree, and of all trees that are kept for later moves. A node and its edges take up to 400 bytes.
 Once a tree is full, simulations go on from its leaves."""
-_EDGES_PER_NODE = 12
-_RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
-_MARGIN_SHARE = 0.2
+EDGES_PER_NODE = 12
+RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
+MARGIN_SHARE = 0.2
 _BLOCK = 100
 """Simulations between two looks at the clock, about a millisecond."""
 _ENDING = 24
@@ -120,7 +120,7 @@ class MctsAgent(BatchAgent):
             self._simulate(tree, work, _BLOCK)
 
     def _simulate(self, tree: Tree, work: Workspace, simulations: int) -> None:
-        simulate(tree, work, _RULE, _MARGIN_SHARE, self._stream, simulations)
+        simulate(tree, work, RULE, MARGIN_SHARE, self._stream, simulations)
 
 
 class _Room(NamedTuple):
@@ -141,11 +141,11 @@ class _Room(NamedTuple):
 
 def _new_room() -> _Room:
     """Room for searches, and everything compiled that they need, so that no move has to wait for it."""
-    tree, part = (new_tree(MOST_NODES, _EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
+    tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
     room = _Room(tree, part, new_workspace(), new_solver())
     state, stream = Game(seed=0).state, seed_streams(0)
     start_tree(tree, state, 0)
-    simulate(tree, room.work, _RULE, _MARGIN_SHARE, stream, 1)
+    simulate(tree, room.work, RULE, MARGIN_SHARE, stream, 1)
     copy_subtree(tree, ROOT, part)
     solve(state, 0, 1, room.solver, False)
     return room

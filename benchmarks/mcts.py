@@ -1,0 +1,203 @@
+"""Measures the agent that searches: playouts per second, endings solved, and strength in small matches.
+
+    python benchmarks/mcts.py [--simulations N] [--endings N] [--games N] [--seconds S …] [--json]
+
+Speed is measured on one thread, in processor time, from positions of greedy games. "Simulations" are those
+of the agent: a way down the tree, a new node, a playout, and the way back. "Playouts" are those of its
+policy alone, and "random games" play uniformly random actions. Endings come from games between searching
+agents. Matches are paired games of "mcts" against "greedy", and with the seconds per move given against a
+tenth of them.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from machine import describe
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents import GreedyAgent, MctsAgent
+from patchwork_env.agents.mcts.agent import EDGES_PER_NODE, MARGIN_SHARE, RULE
+from patchwork_env.agents.mcts.placing import Sums, new_sums
+from patchwork_env.agents.mcts.playout import play_out
+from patchwork_env.agents.mcts.simulation import new_workspace, simulate
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.components import LAST_SPACE
+from patchwork_env.patchwork.endgame import new_solver, solve
+from patchwork_env.patchwork.engine import NUM_MAPS, apply, is_over, legal, nth_legal, random_below
+from patchwork_env.patchwork.options import seed_streams
+from patchwork_env.patchwork.state import STATE, States
+from patchwork_env.search.uct import new_tree, start_tree
+from training.matches import play_matches
+
+TURNS = (0, 10, 20, 30)
+"""Stages of the game."""
+GAMES = 16
+"""Positions of each stage."""
+BUDGETS = (1_000, 10_000, 100_000)
+"""Positions that the solver may look at."""
+MOST_SPACES = 32
+"""Left to both players together, of endings."""
+SPACES_PER_ROW = 4
+
+
+def positions(turn: int) -> list[Game]:
+    """Greedy games after so many turns."""
+    games, greedy = [Game(seed=seed) for seed in range(GAMES)], GreedyAgent()
+    for game in games:
+        for _ in range(turn):
+            if not game.is_over:
+                game.play(greedy.act(game))
+    return [game for game in games if not game.is_over]
+
+
+@kernel
+def play_policy(states: States, sums: Sums, streams: npt.NDArray[np.uint64], repeats: int) -> None:
+    game = states[:1].copy()
+    for k in range(repeats * len(states)):
+        game[0] = states[k % len(states)]
+        play_out(game, 0, sums, streams, 0)
+
+
+@kernel
+def play_randomly(states: States, streams: npt.NDArray[np.uint64], repeats: int) -> None:
+    game, anchors = states[:1].copy(), np.empty((2, NUM_MAPS), np.uint64)
+    for k in range(repeats * len(states)):
+        game[0] = states[k % len(states)]
+        while not is_over(game, 0):
+            apply(game, 0, nth_legal(anchors, random_below(streams, 0, legal(game, 0, anchors))))
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    """Processor time of a call, compiled before."""
+    began = time.process_time()
+    function()
+    return time.process_time() - began
+
+
+def measure_speed(simulations: int) -> list[dict[str, float]]:
+    """Per stage: simulations, playouts and random games per second."""
+    tree, work = new_tree(simulations + 1, EDGES_PER_NODE * (simulations + 1), STATE), new_workspace()
+    streams, sums, repeats = seed_streams(1), new_sums(), max(simulations // 4, 1)
+
+    def search(states: States, number: int) -> None:
+        for i in range(len(states)):
+            start_tree(tree, states, i)
+            simulate(tree, work, RULE, MARGIN_SHARE, streams, number)
+
+    def measure(states: States) -> dict[str, float]:
+        playouts = repeats * len(states)
+        return {
+            "simulations": simulations * len(states) / seconds_of(lambda: search(states, simulations)),
+            "playouts": playouts / seconds_of(lambda: play_policy(states, sums, streams, repeats)),
+            "random_games": playouts / seconds_of(lambda: play_randomly(states, streams, repeats)),
+        }
+
+    start = Game(seed=0).state
+    search(start, 1)
+    play_policy(start, sums, streams, 1)
+    play_randomly(start, streams, 1)
+    return [{"turn": turn, **measure(np.concatenate([g.state for g in positions(turn)]))} for turn in TURNS]
+
+
+def endings(number: int) -> list[Game]:
+    """Positions with a choice near the end of games between searching agents."""
+    agent, collected, seed = MctsAgent(1, simulations=200), list[Game](), 0
+    while len(collected) < number:
+        game = Game(seed=1000 + seed)
+        while not game.is_over:
+            if spaces_left(game) < MOST_SPACES and len(game.legal_actions()) > 1:
+                collected.append(game.clone())
+            game.play(agent.act(game))
+        seed += 1
+    return collected
+
+
+def spaces_left(game: Game) -> int:
+    """Of both players together."""
+    return 2 * LAST_SPACE - sum(game.positions)
+
+
+def measure_solver(number: int) -> list[dict[str, float]]:
+    """Per distance from the end: how many positions there were, and which share each budget solves."""
+    solver, rows = new_solver(), []
+    games = endings(number)
+    solve(games[0].state, 0, 1, solver, False)
+    for begin in range(0, MOST_SPACES, SPACES_PER_ROW):
+        here = [game for game in games if begin <= spaces_left(game) < begin + SPACES_PER_ROW]
+        row: dict[str, float] = {"spaces_left": begin, "positions": len(here)}
+        for only_outcome in (False, True):
+            for budget in BUDGETS:
+                solved = [solve(game.state, 0, budget, solver, only_outcome)[0] for game in here]
+                row[f"{'winner' if only_outcome else 'margin'}_{budget}"] = (
+                    float(np.mean(solved)) if here else 0.0
+                )
+        rows.append(row)
+    return rows
+
+
+def measure_strength(games: int, seconds: list[float]) -> list[dict[str, object]]:
+    """Win rates in paired games."""
+    pairs = [("mcts", "greedy")]
+    pairs += [(f"mcts:seconds={second:g}", f"mcts:seconds={second / 10:g}") for second in seconds]
+    rows: list[dict[str, object]] = []
+    for agent, opponent in pairs:
+        result = play_matches(agent, opponent, games)
+        scores = result.means(0)["score"], result.means(1)["score"]
+        rows.append({"agent": agent, "opponent": opponent, "win_rate": result.win_rate, "scores": scores})
+    return rows
+
+
+def print_speed(rows: list[dict[str, float]]) -> None:
+    """One line per stage."""
+    print("\nthousand per second  simulations  playouts  random games  simulations per random game")
+    for row in rows:
+        figures = [row[name] / 1000 for name in ("simulations", "playouts", "random_games")]
+        print(
+            f"after {row['turn']:2} turns       {figures[0]:11.0f}  {figures[1]:8.0f}  {figures[2]:12.0f}",
+            end="",
+        )
+        print(f"  {figures[0] / figures[2]:.2f}")
+
+
+def print_solver(rows: list[dict[str, float]]) -> None:
+    """One line per distance from the end."""
+    print("\nendings solved: the margin, or at least the winner, within so many positions")
+    print("spaces left  endings" + "".join(f"  {name}" for name in rows[0] if name[0] in "mw"))
+    for row in rows:
+        line = (
+            f"{row['spaces_left']:3}-{row['spaces_left'] + SPACES_PER_ROW - 1:<3}      {row['positions']:7}"
+        )
+        print(line + "".join(f"  {row[name]:{len(name)}.0%}" for name in row if name[0] in "mw"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--simulations", type=int, default=10_000, help="of each search (default: 10000)")
+    parser.add_argument("--endings", type=int, default=300, help="to be solved, or 0 (default: 300)")
+    parser.add_argument("--games", type=int, default=40, help="of each match, even, or 0 (default: 40)")
+    parser.add_argument("--seconds", type=float, nargs="*", default=[0.2], help="of matches (default: 0.2)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON, last")
+    options = parser.parse_args()
+    if options.simulations < 1 or min(options.endings, options.games, *options.seconds, 1) < 0:
+        parser.error("--simulations must be positive, and --endings, --games and --seconds not negative")
+    print(describe())
+    figures: dict[str, object] = {"speed": (speed := measure_speed(options.simulations))}
+    print_speed(speed)
+    if options.endings:
+        figures["solver"] = (solved := measure_solver(options.endings))
+        print_solver(solved)
+    if options.games:
+        figures["strength"] = (strength := measure_strength(options.games, options.seconds))
+        print(f"\nwin rates in {options.games} paired games")
+        for row in strength:
+            print(f"{row['agent']} against {row['opponent']}: {row['win_rate']:.1%}, scores {row['scores']}")
+    if options.json:
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
