@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from patchwork_env.agents import GreedyAgent
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.endgame import NO_ACTION, Solver, margin_of, new_solver, solve
 from patchwork_env.patchwork.endgame.prospects import PROSPECTS, coverable, survey
+from patchwork_env.patchwork.endgame.table import KEY_WORDS, write_key
 from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, minimax, value_of
 from tests.patchwork.strategies import random_action
 
@@ -197,3 +199,47 @@ def test_who_only_advances_gains_what_is_foreseen() -> None:
             game.play(0 if is_careful else random_action(game, rng, "buys"))
         assert game.scores()[player] - before[player] >= prospects[0]["least"]
         assert engine.is_over(game.state, 0)
+
+
+def gain(game: Game) -> tuple[int, int]:
+    """What the player to move gains on the opponent under best play, and who is first."""
+    own, other = game.scores()[game.current_player], game.scores()[1 - game.current_player]
+    margin, first = minimax(game, 300)
+    return margin - (own - other), first
+
+
+def key_of(game: Game) -> list[int]:
+    key, prospects = np.zeros(KEY_WORDS, np.uint64), np.zeros(2, PROSPECTS)
+    for player in range(2):
+        survey(game.state, 0, player, prospects, player)
+    write_key(game.state, 0, prospects, 1, key)
+    return key.tolist()
+
+
+def slightly_changed(game: Game, rng: random.Random) -> Game:
+    """The same position with a covered cell moved, or with other buttons."""
+    states, player = game.state.copy(), rng.randrange(2)
+    if rng.random() < 0.2:
+        states[0]["buttons"][player] = rng.randrange(12)
+        return Game.from_state(states)
+    quilt = game.quilt(player).ravel()
+    quilt[rng.choice(np.flatnonzero(quilt).tolist())] = False
+    quilt[rng.choice(np.flatnonzero(~quilt).tolist())] = True
+    bits = sum(1 << int(cell) for cell in np.flatnonzero(quilt))
+    states[0]["quilt"][player] = bits & (1 << 63) - 1, bits >> 18
+    return Game.from_state(states)
+
+
+def test_positions_under_one_key_gain_the_same() -> None:
+    rng, alike = random.Random(11), 0
+    for _ in range(1500):
+        game = made_up_ending(rng)
+        other = slightly_changed(game, rng)
+        is_new_square = any(engine.has_square(other.state, 0, player) for player in range(2))
+        if game.is_over or game == other or (is_new_square and other.bonus_owner is None):
+            continue
+        if key_of(game) == key_of(other):
+            with suppress(TooLargeError):
+                assert gain(game) == gain(other)
+                alike += 1
+    assert alike > 100
