@@ -21,8 +21,7 @@ from machine import describe
 from patchwork_env._compile import kernel
 from patchwork_env.agents import GreedyAgent, MctsAgent
 from patchwork_env.agents.mcts.agent import EDGES_PER_NODE, MARGIN_SHARE, RULE
-from patchwork_env.agents.mcts.placing import Sums, new_sums
-from patchwork_env.agents.mcts.playout import play_out
+from patchwork_env.agents.mcts.playout import Table, new_table, play_out
 from patchwork_env.agents.mcts.simulation import new_workspace, simulate
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
@@ -55,11 +54,11 @@ def positions(turn: int) -> list[Game]:
 
 
 @kernel
-def play_policy(states: States, sums: Sums, streams: npt.NDArray[np.uint64], repeats: int) -> None:
+def play_policy(states: States, table: Table, streams: npt.NDArray[np.uint64], repeats: int) -> None:
     game = states[:1].copy()
     for k in range(repeats * len(states)):
         game[0] = states[k % len(states)]
-        play_out(game, 0, sums, streams, 0)
+        play_out(game, 0, table, streams, 0)
 
 
 @kernel
@@ -81,7 +80,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 def measure_speed(simulations: int) -> list[dict[str, float]]:
     """Per stage: simulations, playouts and random games per second."""
     tree, work = new_tree(simulations + 1, EDGES_PER_NODE * (simulations + 1), STATE), new_workspace()
-    streams, sums, repeats = seed_streams(1), new_sums(), max(simulations // 4, 1)
+    streams, table, repeats = seed_streams(1), new_table(), max(simulations // 4, 1)
 
     def search(states: States, number: int) -> None:
         for i in range(len(states)):
@@ -92,13 +91,13 @@ def measure_speed(simulations: int) -> list[dict[str, float]]:
         playouts = repeats * len(states)
         return {
             "simulations": simulations * len(states) / seconds_of(lambda: search(states, simulations)),
-            "playouts": playouts / seconds_of(lambda: play_policy(states, sums, streams, repeats)),
+            "playouts": playouts / seconds_of(lambda: play_policy(states, table, streams, repeats)),
             "random_games": playouts / seconds_of(lambda: play_randomly(states, streams, repeats)),
         }
 
     start = Game(seed=0).state
     search(start, 1)
-    play_policy(start, sums, streams, 1)
+    play_policy(start, table, streams, 1)
     play_randomly(start, streams, 1)
     return [{"turn": turn, **measure(np.concatenate([g.state for g in positions(turn)]))} for turn in TURNS]
 

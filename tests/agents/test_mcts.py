@@ -15,7 +15,7 @@ from patchwork_env.agents.greedy import footprint_of, joints_left
 from patchwork_env.agents.mcts import agent as module
 from patchwork_env.agents.mcts.candidates import MOST_CANDIDATES, list_candidates, new_candidates
 from patchwork_env.agents.mcts.placing import NOWHERE, loneliest_cell, new_sums, snuggest_placement
-from patchwork_env.agents.mcts.playout import play_out
+from patchwork_env.agents.mcts.playout import new_table, play_out
 from patchwork_env.agents.mcts.simulation import value_of
 from patchwork_env.patchwork import PATCHES, Game, engine
 from patchwork_env.patchwork.endgame import new_solver, solve
@@ -200,10 +200,10 @@ def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -
 
 
 def test_playouts_end_and_vary() -> None:
-    sums, streams, ends = new_sums(), seed_streams(1), set()
+    table, streams, ends = new_table(), seed_streams(1), set()
     for _ in range(20):
         states = Game(seed=1).state.copy()
-        play_out(states, 0, sums, streams, 0)
+        play_out(states, 0, table, streams, 0)
         assert engine.is_over(states, 0)
         ends.add(states.tobytes())
     assert len(ends) == 20

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.greedy import patch_value
-from patchwork_env.agents.mcts.placing import NOWHERE, Sums, loneliest_cell, snuggest_placement
+from patchwork_env.agents.mcts.placing import NOWHERE, Sums, loneliest_cell, new_sums, snuggest_placement
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_OFFERED
 from patchwork_env.patchwork.engine import apply, is_over, random_below
@@ -19,45 +21,73 @@ _NOISE = 6.0
 _STEPS = 1 << 16
 
 
+class Table(NamedTuple):
+    """Room for playouts.
+
+    Attributes:
+        sums: For placing patches.
+        worths: float64 ``(NUM_OFFERED,)``, of the patches on offer, in buttons.
+    """
+
+    sums: Sums
+    worths: npt.NDArray[np.float64]
+
+
+def new_table() -> Table:
+    """Room for playouts of any game."""
+    return Table(new_sums(), np.empty(NUM_OFFERED))
+
+
 @kernel
-def play_out(states: States, i: int, sums: Sums, streams: npt.NDArray[np.uint64], stream: int) -> None:
-    """Plays a game to its end."""
+def play_out(states: States, i: int, table: Table, streams: npt.NDArray[np.uint64], stream: int) -> None:
+    """Plays a game to its end.
+
+    Args:
+        states: Records.
+        i: Which of them.
+        table: Room.
+        streams: Random numbers.
+        stream: Which of the streams.
+    """
     while not is_over(states, i):
-        apply(states, i, choose(states, i, sums, streams, stream))
+        apply(states, i, choose(states, i, table, streams, stream))
 
 
 @kernel
-def choose(states: States, i: int, sums: Sums, streams: npt.NDArray[np.uint64], stream: int) -> int:
-    """An action of the policy in a game that is not over."""
+def choose(states: States, i: int, table: Table, streams: npt.NDArray[np.uint64], stream: int) -> int:
+    """An action of the policy in a game that is not over; for the arguments see :func:`play_out`."""
     if states[i]["pending_special"]:
         return loneliest_cell(states, i)
-    buttons = states[i]["buttons"][states[i]["current_player"]]
-    v0, v1, v2 = -1.0, -1.0, -1.0
-    offered = min(NUM_OFFERED, states[i]["num_patches"])
-    circle = states[i]["circle"]
-    if offered > 0 and PRICES[circle[0]] <= buttons:
-        v0 = patch_value(states, i, circle[0]) + _noise(streams, stream)
-    if offered > 1 and PRICES[circle[1]] <= buttons:
-        v1 = patch_value(states, i, circle[1]) + _noise(streams, stream)
-    if offered > 2 and PRICES[circle[2]] <= buttons:
-        v2 = patch_value(states, i, circle[2]) + _noise(streams, stream)
+    _appraise(states, i, table, streams, stream)
     while True:
-        slot, value = 0, v0
-        if v1 > value:
-            slot, value = 1, v1
-        if v2 > value:
-            slot, value = 2, v2
-        if value <= 0.0:
+        slot = _most_valuable(table.worths)
+        if table.worths[slot] <= 0:
             return ADVANCE
-        action = snuggest_placement(states, i, slot, sums, streams, stream)
+        action = snuggest_placement(states, i, slot, table.sums, streams, stream)
         if action != NOWHERE:
             return action
-        if slot == 0:
-            v0 = -1.0
-        elif slot == 1:
-            v1 = -1.0
-        else:
-            v2 = -1.0
+        table.worths[slot] = 0.0
+
+
+@kernel(inline=True)
+def _most_valuable(worths: npt.NDArray[np.float64]) -> int:
+    best = 0
+    for slot in range(1, NUM_OFFERED):
+        if worths[slot] > worths[best]:
+            best = slot
+    return best
+
+
+@kernel(inline=True)
+def _appraise(states: States, i: int, table: Table, streams: npt.NDArray[np.uint64], stream: int) -> None:
+    """Writes what the patches on offer are worth, more or less; 0 for those that cannot be paid for."""
+    buttons = states[i]["buttons"][states[i]["current_player"]]
+    offered = min(NUM_OFFERED, states[i]["num_patches"])
+    for slot in range(NUM_OFFERED):
+        patch = states[i]["circle"][slot]
+        table.worths[slot] = 0.0
+        if slot < offered and PRICES[patch] <= buttons:
+            table.worths[slot] = patch_value(states, i, patch) + _noise(streams, stream)
 
 
 @kernel

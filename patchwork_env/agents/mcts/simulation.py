@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.mcts.candidates import Candidates, list_candidates, new_candidates
-from patchwork_env.agents.mcts.placing import Sums, new_sums
-from patchwork_env.agents.mcts.playout import play_out
+from patchwork_env.agents.mcts.playout import Table, new_table, play_out
 from patchwork_env.patchwork.engine import apply, is_over, score, winner
 from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.search.uct import (
@@ -35,14 +34,14 @@ class Workspace(NamedTuple):
     Attributes:
         game: One record, in which games are played out.
         candidates: The actions of a node.
-        sums: For placing patches.
+        table: For playouts.
         nodes: int64 ``(_LONGEST_PATH,)``, the way down.
         edges: int64 ``(_LONGEST_PATH,)``, the way down.
     """
 
     game: States
     candidates: Candidates
-    sums: Sums
+    table: Table
     nodes: npt.NDArray[np.int64]
     edges: npt.NDArray[np.int64]
 
@@ -50,7 +49,7 @@ class Workspace(NamedTuple):
 def new_workspace() -> Workspace:
     """Room for simulations, which may be used for any game."""
     path = np.empty((2, _LONGEST_PATH), np.int64)
-    return Workspace(empty_states(1), new_candidates(), new_sums(), path[0], path[1])
+    return Workspace(empty_states(1), new_candidates(), new_table(), path[0], path[1])
 
 
 @kernel
@@ -74,7 +73,7 @@ def simulate(
     """
     for _ in range(simulations):
         length = _descend(tree, work, rule)
-        play_out(work.game, 0, work.sums, streams, 0)
+        play_out(work.game, 0, work.table, streams, 0)
         back_up(tree, work.nodes, work.edges, length, value_of(work.game, 0, margin_share))
 
 
