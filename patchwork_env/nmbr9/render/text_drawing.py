@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from patchwork_env.nmbr9.actions import Move
-from patchwork_env.nmbr9.components import MAX_PLAYERS, NUM_DIGITS
+from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.polyomino import Cell
 
 _EMPTY = "·"
 
 
-def text(game: Game, names: tuple[str, ...] = ()) -> str:
-    """The game as text: per player the digits that lie uppermost and, beside them, how many tiles lie there.
-
-    Args:
-        game: The game.
-        names: Of the players.
-    """
-    names = names or tuple(f"player {player}" for player in range(MAX_PLAYERS))
+def text(game: Game) -> str:
+    """The game as text: per player the digits that lie uppermost and, beside them, how many tiles do."""
     lines = [_headline(game)]
     for player, score in enumerate(game.scores()):
         moves = game.placements(player)
-        lines += ["", f"{names[player]}: {len(moves)} tiles, score {score}", *_table(moves)]
+        lines += ["", f"player {player}: {len(moves)} tiles, score {score}", *_table(moves)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,101 @@
+"""Measures how far the tiles of NMBR 9 spread, and what simple players score.
+
+    python benchmarks/nmbr9_table.py [--random N] [--greedy N] [--json]
+
+The numbering of actions reaches as far as the tiles spread over at most 59 rows and columns before the last
+one is placed. Random play chooses each legal placement with the same probability; greedy play takes the
+highest level and there the most contact.
+"""
+
+import argparse
+import json
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from machine import describe
+
+from patchwork_env._compile import kernel
+from patchwork_env._options import seed_streams
+from patchwork_env._random import Streams, random_below
+from patchwork_env.nmbr9.actions import MAX_SPREAD, TABLE_SIZE
+from patchwork_env.nmbr9.engine import NUM_MAPS, apply, bounds, legal, nth_legal, num_placed, score
+from patchwork_env.nmbr9.greedy import choose_action
+from patchwork_env.nmbr9.options import STANDARD, beginning
+from patchwork_env.nmbr9.state import States
+from patchwork_env.nmbr9.turns import restart_games
+
+BATCH = 10_000
+
+
+class Sample(NamedTuple):
+    """Per game: the score, and rows or columns, whichever are more, before the last tile."""
+
+    scores: npt.NDArray[np.int64]
+    spreads: npt.NDArray[np.int64]
+
+
+@kernel
+def play_games(
+    states: States,
+    streams: Streams,
+    greedy: bool,
+    scores: npt.NDArray[np.int64],
+    spreads: npt.NDArray[np.int64],
+) -> None:
+    """Plays all games to their ends."""
+    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
+    for i in range(len(states)):
+        for _ in range(states[i]["num_rounds"]):
+            if num_placed(states, i, 0) > 0:
+                _, _, height, width = bounds(states, i, 0, num_placed(states, i, 0))
+                spreads[i] = max(height, width)
+            if greedy:
+                apply(states, i, choose_action(states, i))
+            else:
+                apply(states, i, nth_legal(maps, random_below(streams, i, legal(states, i, maps))))
+        scores[i] = score(states, i, 0)
+
+
+def sample(games: int, greedy: bool, seed: int = 1) -> Sample:
+    """Standard games; with so many, in batches."""
+    scores, spreads = np.zeros(games, np.int64), np.zeros(games, np.int64)
+    for number, first in enumerate(range(0, games, BATCH)):
+        part = slice(first, min(first + BATCH, games))
+        states = np.repeat(beginning(STANDARD), part.stop - part.start)
+        streams = seed_streams(seed + 1000 * number, len(states))
+        restart_games(states, streams, beginning(STANDARD), True)
+        play_games(states, streams, greedy, scores[part], spreads[part])
+    return Sample(scores, spreads)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--random", type=int, default=100_000, help="games (default: 100000)")
+    parser.add_argument("--greedy", type=int, default=2000, help="games (default: 2000)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON, last")
+    options = parser.parse_args()
+    if min(options.random, options.greedy) < 1:
+        parser.error("--random and --greedy must be positive")
+    print(describe())
+    print(f"the numbering of actions allows for a spread of {MAX_SPREAD}\n")
+    print(f"{'play':<8}{'games':>8}{'score':>8}{'+-':>7}{'spread: mean':>14}{'99.9%':>7}{'most':>6}")
+    figures = {}
+    for name, games in (("random", options.random), ("greedy", options.greedy)):
+        played = sample(games, name == "greedy")
+        high = np.percentile(played.spreads, 99.9)
+        print(
+            f"{name:<8}{games:>8}{played.scores.mean():>8.2f}{played.scores.std():>7.2f}"
+            f"{played.spreads.mean():>14.1f}{high:>7.0f}{played.spreads.max():>6}"
+        )
+        figures[name] = {
+            "mean_score": float(played.scores.mean()),
+            "standard_deviation": float(played.scores.std()),
+            "largest_spread": int(played.spreads.max()),
+        }
+    if options.json:
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

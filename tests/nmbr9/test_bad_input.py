@@ -1,0 +1,205 @@
+"""Bad input is named, and leaves everything as it was."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patchwork_env.nmbr9 import NUM_ACTIONS, Game, IllegalActionError, Move
+from patchwork_env.nmbr9.serialization import to_bytes
+from patchwork_env.nmbr9.state import STATE
+
+
+def played(turns: int, **options: Any) -> Game:
+    game, rng = Game(seed=3, **options), random.Random(3)
+    for _ in range(turns):
+        game.play(rng.choice(game.legal_actions().tolist()))
+    return game
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": 1, "deck": [1]}, "a seed or a deck, not both"),
+        ({"deck": []}, "the deck has 0 cards; allowed are 1 to 40"),
+        ({"deck": [1] * 41}, "the deck has 41 cards"),
+        ({"deck": [1, 10, -1]}, r"the deck holds \[-1, 10\]; digits are 0 to 9"),
+        ({"deck": ["1"]}, "a card of the deck must be an integer, not '1'"),
+        ({"deck": 7}, "deck is 7"),
+        ({"deck": [1, 2], "copies": 3}, "a deck, or max_digit and copies, not both"),
+        ({"deck": [1, 2], "deck_size": 3}, "deck_size is 3; allowed are 1 to 2"),
+        ({"players": 0}, "players is 0; allowed are 1 to 4"),
+        ({"players": 2.0}, "players must be an integer"),
+        ({"order": "U"}, "order is 'U'; allowed are 'unknown', 'known', 'free'"),
+        ({"max_digit": -1}, "max_digit is -1"),
+        ({"copies": 0}, "copies is 0"),
+    ],
+)
+def test_set_up(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Game(**arguments)
+
+
+@pytest.mark.parametrize("action", [-1, NUM_ACTIONS, 2**70, 0, 4 * 4096 + 5, 1.0, "3", None, True])
+@pytest.mark.parametrize("method", [Game.play, Game.decode, Game.move_text])
+def test_actions(action: Any, method: Callable[[Game, Any], Any]) -> None:
+    game = played(7)
+    before = game.to_bytes()
+    with pytest.raises(IllegalActionError):
+        method(game, action)
+    assert game.to_bytes() == before
+    assert len(game.history) == 7
+
+
+def test_no_action_comes_after_the_end() -> None:
+    game = played(20)
+    with pytest.raises(IllegalActionError, match="after the end of the game"):
+        game.play(2000)
+    assert game.digit is None
+    assert not game.action_mask().any()
+
+
+def test_repeated_orientations_are_illegal() -> None:
+    game = Game(deck=[8, 8])
+    actions = game.legal_actions()
+    for action in actions.tolist():
+        with pytest.raises(IllegalActionError):
+            game.play(action + 2 * 4096)
+
+
+def test_moves() -> None:
+    game = played(7)
+    digit, level, cells = move = game.decode(game.legal_actions()[0])
+    assert game.encode(move) == game.legal_actions()[0]
+    far = frozenset((row + 200, column) for row, column in cells)
+    for wrong, message in (
+        (Move((digit + 1) % 10, level, cells), "the tile to be placed is"),
+        (Move(digit, 3, cells), "would lie on level 0, not on 3"),
+        (Move(digit, level, frozenset([(1, 1), (5, 5)])), "are not a placement"),
+        (Move(digit, level, far), "lie beyond the table"),
+        (Move(digit), "not to be done now"),
+        (Move(digit, 0, game.placements()[0].cells), "not"),
+    ):
+        with pytest.raises(IllegalActionError, match=message):
+            game.encode(wrong)
+
+
+@pytest.mark.parametrize("word", ["", "+", "7", "7/4@0,0", "77/0@0,0", "=3", "1/0@01,0", "1/0@-0,0", "1/0@0"])
+def test_words(word: str) -> None:
+    game = played(3)
+    with pytest.raises(IllegalActionError):
+        game.parse_move(word)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "starts with 'nmbr9/1'"),
+        ("patchwork/1 state=00", "starts with 'nmbr9/1'"),
+        ("nmbr9/1 players=1", "it needs"),
+        ("nmbr9/1 players=1 order=unknown rounds=2 deck=1,x", "'x' in the set-up is not a number"),
+        ("nmbr9/1 players=1 order=unknown rounds=3 deck=1,2", "deck_size is 3"),
+        ("nmbr9/1 state=zz", "not hexadecimal"),
+        ("nmbr9/1 players=1 order=unknown rounds=2 deck=1,2\n1/0@0,0 2/0@9,9", "move 2: '2/0@9,9'"),
+    ],
+)
+def test_notation(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Game.from_notation(text)
+
+
+# --- bytes ------------------------------------------------------------------------------------------------
+
+
+def test_damaged_bytes() -> None:
+    data = played(9).to_bytes()
+    for damaged, message in (
+        (b"", "not a NMBR 9 state"),
+        (b"PTCH" + data[4:], "not a NMBR 9 state"),
+        (data[:4] + b"\x09" + data[5:], "a state of version [9]"),
+        (data[:-1], "truncated or foreign"),
+        (data[:40] + bytes([data[40] ^ 1]) + data[41:], "checksum"),
+        ("text", "stored as bytes, not as str"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            Game.from_bytes(damaged)
+
+
+CHANGES: list[tuple[str, Any, Any, str]] = [
+    ("num_players", (), 0, "num_players is 0"),
+    ("num_players", (), 5, "num_players is 5"),
+    ("order", (), 3, "order is 3"),
+    ("num_cards", (), 41, "num_cards is 41"),
+    ("num_rounds", (), 21, "num_rounds is 21"),
+    ("round", (), 21, "round is 21"),
+    ("current_player", (), 2, "current_player is 2"),
+    ("chosen", (0,), 3, "chosen would be other"),
+    ("chosen", (0,), 11, "chosen is"),
+    ("deck", (30,), 1, "more in the deck than its 20 cards"),
+    ("deck", (2,), 10, "deck is"),
+    ("piece", (0, 2), 40, "piece is"),
+    ("piece", (1, 30), 3, "piece would be other"),
+    ("piece", (3, 0), 3, "piece would be other"),
+    ("level", (0, 1), 1, "level would be other"),
+    ("row", (0, 3), 0, "cannot have placed tile 3"),
+    ("round", (), 9, "cannot have placed"),
+]
+
+
+@pytest.mark.parametrize(("field", "index", "value", "message"), CHANGES)
+def test_states_that_no_game_reaches(field: str, index: Any, value: int, message: str) -> None:
+    states = played(13, players=2).state.copy()
+    states[field][(0, *index)] = value
+    with pytest.raises(ValueError, match=message):
+        Game.from_bytes(to_bytes(states))
+
+
+def test_a_table_that_was_moved_is_no_state() -> None:
+    states = played(13, players=2).state.copy()
+    states["row"][0, 0, :7] += 1
+    with pytest.raises(ValueError, match="row would be other"):
+        Game.from_bytes(to_bytes(states))
+
+
+def test_states_of_free_order() -> None:
+    for turns in range(13):
+        game = played(turns, players=2, order="free")
+        assert Game.from_bytes(game.to_bytes()) == game
+    states = game.state.copy()
+    states["deck"][0, [0, 19]] = states["deck"][0, [19, 0]]
+    with pytest.raises(ValueError, match="is not sorted"):
+        Game.from_bytes(to_bytes(states))
+    states = played(3, players=2, order="free").state.copy()
+    states["chosen"][0, 1] = 10
+    with pytest.raises(ValueError, match="reaches this state"):
+        Game.from_bytes(to_bytes(states))
+
+
+@settings(max_examples=150)
+@given(
+    st.integers(0, STATE.itemsize - 1),
+    st.integers(1, 255),
+    st.integers(0, 39),
+    st.sampled_from(["known", "free"]),
+)
+def test_any_changed_byte_gives_a_state_that_plays_on_or_an_error(
+    place: int, change: int, turns: int, order: str
+) -> None:
+    raw = bytearray(played(turns, players=2, order=order).state.tobytes())
+    raw[place] ^= change
+    states = np.frombuffer(bytes(raw), STATE).copy()
+    try:
+        game = Game.from_bytes(to_bytes(states))
+    except ValueError:
+        return
+    while not game.is_over:
+        game.play(game.legal_actions()[-1])
+    assert Game.from_bytes(game.to_bytes()) == game

@@ -1,0 +1,107 @@
+"""Observations hold what their table says."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from patchwork_env.nmbr9 import Game
+from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, UPPER_BOUNDS, as_dict
+from patchwork_env.nmbr9.spaces import flat_space
+from tests.nmbr9.twins import as_high_as_possible, play_out
+
+VIEW = slice(20, 44)
+
+
+def highest(game: Game, rng: random.Random) -> int:
+    actions = game.legal_actions().tolist()
+    if game.digit is None:
+        return rng.choice(actions)
+    return max(rng.sample(actions, min(30, len(actions))), key=lambda action: game.decode(action).level)
+
+
+@pytest.mark.parametrize("order", ["unknown", "known", "free"])
+def test_all_entries(order: str) -> None:
+    rng, game = random.Random(order), Game(seed=5, players=2, order=order, deck_size=12)
+    while True:
+        for observer in range(2):
+            compare(game, observer)
+        if game.is_over:
+            break
+        game.play(highest(game, rng))
+
+
+def compare(game: Game, observer: int) -> None:
+    vector = game.observation(observer)
+    assert vector in flat_space()
+    seen = as_dict(vector)
+    placed = game.placements(observer)
+    assert (seen["heights"] * 8 == game.heights(observer)[VIEW, VIEW]).all()
+    tops = np.zeros((64, 64))
+    for number, move in enumerate(placed, 1):
+        for cell in move.cells:
+            tops[cell] = number
+    assert (np.rint(seen["tops"] * 40) == tops[VIEW, VIEW]).all()
+    to_move = not game.is_over and game.current_player == observer
+    left = game.num_rounds - len(placed)
+    chooses = to_move and game.digit is None
+    expected = [to_move, chooses, left / 40, game.order == "known", game.order == "free"]
+    assert seen["phase"].tolist() == pytest.approx([float(value) for value in expected])
+    assert (seen["remaining"] * 2).tolist() == list(game.remaining(observer))
+    compare_cards(game, observer, seen["tile"], seen["upcoming"])
+    for k, player in enumerate((observer, 1 - observer)):
+        known = len(placed) if k == 0 else game.round
+        moves = game.placements(player)[:known]
+        points = sum(move.digit * (move.level or 0) for move in moves)
+        assert seen["players"][k].tolist() == pytest.approx([1, points / 100, known / 40])
+        assert seen["tiles"][k, :, 0].sum() == known
+        digits, levels = seen["tiles"][k, :known, 1] * 9, seen["tiles"][k, :known, 3] * 8
+        assert np.rint(digits).tolist() == [move.digit for move in moves]
+        assert np.rint(levels).tolist() == [move.level for move in moves]
+        if k == 0 or len(game.placements(player)) == known:
+            corners = [[min(r for r, _ in move.cells), min(c for _, c in move.cells)] for move in moves]
+            assert np.rint(seen["tiles"][k, :known, 4:] * 63).tolist() == corners
+    assert not seen["players"][2:].any()
+    assert not seen["tiles"][2:].any()
+
+
+def compare_cards(game: Game, observer: int, tile: np.ndarray, upcoming: np.ndarray) -> None:
+    placed = len(game.placements(observer))
+    shown = np.flatnonzero(tile).tolist()
+    if game.order == "free":
+        chosen = int(game.state[0]["chosen"][observer])
+        assert shown == ([chosen] if chosen < 10 else [])
+        assert not upcoming.any()
+        return
+    turned = placed < game.num_rounds and (placed == game.round or game.order == "known")
+    assert shown == ([game.deck[placed]] if turned else [])
+    later = game.deck[placed + 1 : game.num_rounds] if game.order == "known" else ()
+    assert np.rint(upcoming * 10).tolist() == [digit + 1 for digit in later] + [0] * (40 - len(later))
+
+
+def test_an_unknown_deck_stays_unknown() -> None:
+    """Games that differ in cards to come look the same."""
+    game = Game(seed=8)
+    play_on = random.Random(8)
+    while not game.is_over:
+        other = game.imagine(seed=play_on.randrange(2**32))
+        assert (other.observation() == game.observation()).all()
+        assert other.deck[: game.round + 1] == game.deck[: game.round + 1]
+        assert sorted(other.deck) == sorted(game.deck)
+        assert other.placements() == game.placements()
+        game.play(highest(game, play_on))
+    assert Game(seed=8).imagine(seed=1).deck != Game(seed=8).deck
+    for order in ("known", "free"):
+        assert Game(seed=8, order=order).imagine(seed=1) == Game(seed=8, order=order)
+
+
+def test_the_bounds_hold_for_high_towers() -> None:
+    game = Game(seed=3, copies=4)
+    play_out(Game(deck=[4, 4, 9]), as_high_as_possible, random.Random(1))
+    rng = random.Random(3)
+    while not game.is_over:
+        game.play(highest(game, rng))
+        assert (game.observation() <= UPPER_BOUNDS).all()
+    assert game.observation().shape == (OBSERVATION_SIZE,)

@@ -1,0 +1,94 @@
+"""Pictures show the game that they are of."""
+
+from __future__ import annotations
+
+import random
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from patchwork_env import nmbr9_v0
+from patchwork_env.nmbr9 import Game, render
+from patchwork_env.nmbr9.greedy import choose_action
+
+
+def played(turns: int, **options: object) -> Game:
+    game = Game(**options)  # type: ignore[arg-type]
+    for _ in range(turns):
+        game.play(choose_action(game.state, 0))
+    return game
+
+
+def test_text() -> None:
+    game = Game(deck=[1, 1, 4])
+    assert str(game).splitlines() == [
+        "NMBR 9, round 1 of 3: player 0 places tile 1, to come 1x1 4x1",
+        "",
+        "player 0: 0 tiles, score 0",
+    ]
+    for word in ("1/0@0,0", "1/2@0,2"):
+        game.play(game.parse_move(word))
+    lines = str(game).splitlines()
+    assert lines[2] == "player 0: 2 tiles, score 0"
+    assert lines[3:] == [
+        "1 1 1 ·    1 1 1 ·",
+        "· 1 1 ·    · 1 1 ·",
+        "· 1 1 ·    · 1 1 ·",
+        "· 1 1 1    · 1 1 1",
+    ]
+
+
+def test_text_of_a_tower() -> None:
+    """What lies uppermost on every cell, and how many tiles lie there."""
+    game = played(20, seed=2)
+    rows = [line.split("    ") for line in str(game).splitlines()[3:]]
+    digits = np.array([list(left.replace(" ", "")) for left, _ in rows])
+    heights = np.array([list(right.replace(" ", "").replace("·", "0")) for _, right in rows]).astype(int)
+    table = game.heights()
+    used = np.argwhere(table)
+    (top, left), (bottom, right) = used.min(axis=0), used.max(axis=0)
+    assert (heights == table[top : bottom + 1, left : right + 1]).all()
+    assert heights.max() >= 3
+    for move in game.placements():
+        for row, column in move.cells:
+            if table[row, column] == (move.level or 0) + 1:
+                assert digits[row - top, column - left] == str(move.digit)
+
+
+@pytest.mark.parametrize(("turns", "players"), [(0, 1), (5, 1), (20, 1), (17, 4)])
+def test_svg_is_well_formed_and_says_who_has_what(turns: int, players: int) -> None:
+    game = played(turns, seed=4, players=players)
+    document = render.svg(game, ("Ann", "Bob", "Cid", "Dan"))
+    texts = [element.text for element in ElementTree.fromstring(document).iter() if element.text]
+    for player, score in enumerate(game.scores()):
+        assert ("Ann", "Bob", "Cid", "Dan")[player] in texts
+        assert f"{score} points" in texts
+
+
+def test_pixels() -> None:
+    pytest.importorskip("PIL")
+    game = played(9, seed=4)
+    frame = render.rgb_array(game, width=300)
+    assert frame.dtype == np.uint8
+    assert frame.shape[1:] == (300, 3)
+    assert (frame != render.rgb_array(played(10, seed=4), width=300)).any()
+    with pytest.raises(ValueError, match="width is 99; allowed are 100 to 8000"):
+        render.rgb_array(game, width=99)
+
+
+def test_the_modes_of_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL")
+    env = nmbr9_v0.raw_env("ansi", players=2)
+    env.reset(seed=random.Random(1).randrange(100))
+    assert env.render() == render.text(env.game)
+    env = nmbr9_v0.raw_env("rgb_array", players=2)
+    env.reset(seed=1)
+    assert env.render().dtype == np.uint8
+    pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setattr("patchwork_env._display.FRAMES_PER_SECOND", 0)
+    env = nmbr9_v0.raw_env("human", players=2)
+    env.reset(seed=1)
+    env.step(int(env.observe("player_0")["action_mask"].argmax()))
+    env.close()
