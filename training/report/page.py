@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from training.palette import SERIES, SERIES_ON_DARK
-from training.report import charts
 from training.report.games import ShownGame, shown_game
 from training.report.run_data import RunData
-from training.report.sections import Figures, sections, words
+from training.report.sections import Figures, sections
+from training.report.templates import render
 
-_TEMPLATE = "page.html.jinja"
+_TEMPLATE = "report/page.html.jinja"
 _MOST_PICTURES = 4
 """Last positions that are drawn, over all runs; each takes about 120 kB."""
 
@@ -44,17 +40,10 @@ def render_page(runs: Sequence[RunData]) -> str:
     Raises:
         ValueError: A sample game is damaged.
     """
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["words"] = words
     matches = _last_matches(runs)
     drawn = sections(runs)
-    return environment.get_template(_TEMPLATE).render(
+    return render(
+        _TEMPLATE,
         title=", ".join(run.name for run in runs),
         runs=runs,
         matches=matches,
@@ -62,8 +51,6 @@ def render_page(runs: Sequence[RunData]) -> str:
         sections=drawn,
         is_thinned=any(chart.is_thinned for section in drawn for chart in section.charts),
         sample_games=_sample_games(runs),
-        colors=list(zip(SERIES, SERIES_ON_DARK, strict=True)),
-        chart=charts,
     )
 
 

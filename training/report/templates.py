@@ -1,0 +1,33 @@
+"""What the templates of pages share: colors, charts and filters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from training.palette import SERIES, SERIES_ON_DARK
+from training.report import charts
+from training.report.sections import words
+
+_FOLDER = Path(__file__).parents[1]
+
+
+def render(template: str, **values: Any) -> str:
+    """A page as HTML.
+
+    Args:
+        template: Path of its file from ``training/`` on.
+        values: What the template shows.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["words"] = words
+    environment.globals |= {"chart": charts, "colors": list(zip(SERIES, SERIES_ON_DARK, strict=True))}
+    return environment.get_template(template).render(**values)
