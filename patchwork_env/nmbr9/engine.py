@@ -321,7 +321,7 @@ def level_of(states: States, i: int, action: int) -> int:
 @kernel
 def level_at(levels: Levels, number: int, piece: int, row: int, column: int) -> int:
     """The level on which all cells of a placement can be taken, or -1 if they are not equally high."""
-    for level in range(number + 1):
+    for level in range(number):
         any_covered, all_covered = False, True
         for k in range(HEIGHTS[piece]):
             # Cells that lie beyond the last column are on the table, so they are not covered.
@@ -333,7 +333,7 @@ def level_at(levels: Levels, number: int, piece: int, row: int, column: int) -> 
             return level
         if not all_covered:
             return -1
-    return -1
+    return number
 
 
 @kernel

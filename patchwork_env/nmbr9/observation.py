@@ -145,16 +145,16 @@ def _write_cards(states: States, i: int, observer: int, out: Observation) -> Non
     turned = int(states[i]["round"]) + 1
     if is_free:
         if states[i]["chosen"][observer] != NO_DIGIT:
-            out[_TILE_AT + states[i]["chosen"][observer]] = 1
+            out[_TILE_AT + int(states[i]["chosen"][observer])] = 1
         counts = np.empty(NUM_DIGITS, np.int64)
         supply(states, i, observer, counts)
         for digit in range(NUM_DIGITS):
             out[_REMAINING_AT + digit] = counts[digit] / _F(2)
         return
     if placed < rounds and (is_known or placed < turned):
-        out[_TILE_AT + states[i]["deck"][placed]] = 1
+        out[_TILE_AT + int(states[i]["deck"][placed])] = 1
     for k in range(turned, states[i]["num_cards"]):
-        out[_REMAINING_AT + states[i]["deck"][k]] += _F(0.5)
+        out[_REMAINING_AT + int(states[i]["deck"][k])] += _F(0.5)
     if is_known:
         for k in range(placed + 1, rounds):
             out[_UPCOMING_AT + k - placed - 1] = (states[i]["deck"][k] + 1) / _F(10)

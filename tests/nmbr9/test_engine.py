@@ -1,0 +1,146 @@
+"""The rules one by one, in positions made by hand; short enough to run without compilation as well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env.nmbr9 import Game, IllegalActionError, engine
+from patchwork_env.nmbr9.actions import NUM_ACTIONS
+
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+
+
+def after(deck: list[int], *words: str, **options: int | str) -> Game:
+    """A game in which moves of the notation have been played."""
+    game = Game(deck=deck, **options)  # type: ignore[arg-type]
+    for word in words:
+        game.play(game.parse_move(word))
+    return game
+
+
+def is_legal(game: Game, word: str) -> bool:
+    """As both ways of finding legal actions say."""
+    try:
+        action = game.parse_move(word)
+    except IllegalActionError:
+        return False
+    assert action in game.legal_actions()
+    return True
+
+
+NINES = ("9/0@0,0", "9/0@0,3")
+"""Two nines side by side; their lower right corners are empty."""
+
+
+def test_the_first_tile_lies_in_the_middle() -> None:
+    game = Game(deck=[1])
+    assert len(game.legal_actions()) == 4
+    assert is_legal(game, "1/3@0,0")
+    assert not is_legal(game, "1/3@0,1")
+
+
+@pytest.mark.parametrize(
+    ("word", "legal"),
+    [
+        ("1/0@0,3", True),  # beside
+        ("1/0@4,0", True),  # below
+        ("1/0@4,-1", True),  # below, its foot under the corner cell
+        ("1/0@-4,-2", False),  # corner to corner
+        ("1/0@0,4", False),  # a gap between
+        ("1/0@1,1", False),  # half on it
+        ("1/2@0,0", False),  # on a single tile
+    ],
+)
+def test_next_to_and_on_one_tile(word: str, legal: bool) -> None:
+    assert is_legal(after([9, 1], NINES[0]), word) == legal
+
+
+@pytest.mark.parametrize(
+    ("word", "level"),
+    [
+        ("1/0@0,2", 1),  # two columns, one of each nine
+        ("1/2@0,1", None),  # its foot would hang over the corner between them
+        ("1/0@0,0", None),  # one nine only
+        ("1/0@0,5", None),  # half on the table
+        ("1/0@0,6", 0),
+    ],
+)
+def test_on_two_tiles(word: str, level: int | None) -> None:
+    game = after([9, 9, 1], *NINES)
+    assert is_legal(game, word) == (level is not None)
+    if level is not None:
+        assert game.decode(game.parse_move(word)).level == level
+
+
+def test_tiles_of_a_level_hang_together() -> None:
+    """Four nines in a row carry two tiles on level 1, of which the second must touch the first."""
+    row = [*NINES, "9/0@0,6", "9/0@0,9"]
+    game = after([9] * 4 + [1] * 3, *row, "1/0@0,2")
+    assert not is_legal(game, "1/0@0,5")
+    assert not is_legal(game, "1/0@0,8")
+    assert is_legal(game, "1/0@0,12")
+    lying = "1/1@0,4"  # on the second and the third nine, right of the first tile
+    assert is_legal(game, lying)
+    assert game.decode(game.parse_move(lying)).level == 1
+
+
+def test_a_large_tile_finds_no_place_on_a_small_one() -> None:
+    game = after([1, 9], "1/0@0,0")
+    assert {game.decode(action).level for action in game.legal_actions()} == {0}
+
+
+def test_a_random_deck() -> None:
+    assert sorted(Game(seed=1).deck) == sorted(Game(seed=2).deck)
+    assert Game(seed=1).deck != Game(seed=2).deck
+    assert Game(seed=1).deck == Game(seed=1).deck
+
+
+def test_score() -> None:
+    game = after([9, 9, 7, 1], *NINES)
+    best = max(game.legal_actions(), key=lambda action: game.decode(action).level)
+    game.play(best)
+    assert game.scores() == (7,)
+
+
+def test_repeated_orientations_and_foreign_actions() -> None:
+    game = after([0, 8], "0/0@0,0")
+    for orientation in (2, 3):
+        assert not is_legal(game, f"8/{orientation}@0,3")
+    for action in (-1, NUM_ACTIONS, 2**40, 16384):
+        assert not engine.is_legal(game.state, 0, action)
+
+
+def test_free_order() -> None:
+    game = after([1, 1, 7], order="free", players=2)
+    assert game.legal_actions().tolist() == [16384 + 1, 16384 + 7]
+    assert not is_legal(game, "=3")
+    assert not engine.is_legal(game.state, 0, 0)
+    for word in ("=7", "=1", "7/0@0,0", "1/0@0,0"):
+        assert is_legal(game, word)
+        game.play(game.parse_move(word))
+    assert game.remaining(0) == (0, 2, 0, 0, 0, 0, 0, 0, 0, 0)
+    assert game.remaining(1) == (0, 1, 0, 0, 0, 0, 0, 1, 0, 0)
+    assert game.legal_actions().tolist() == [16384 + 1]
+    assert not is_legal(game, "=7")
+
+
+def test_the_end() -> None:
+    game = after([1], "1/0@0,0")
+    assert game.is_over
+    assert not game.action_mask().any()
+    assert not engine.is_legal(game.state, 0, 2000)
+    with pytest.raises(IllegalActionError, match="after the end"):
+        game.play(2000)
+
+
+def test_batches_of_mixed_games() -> None:
+    """Every game of a batch is judged by its own table."""
+    games = [after([9, 1], NINES[0]), after([9, 1], "9/1@0,0")]
+    states = np.concatenate([game.state for game in games])
+    for i, game in enumerate(games):
+        maps = np.empty((engine.NUM_MAPS, 64), np.uint64)
+        assert engine.legal(states, i, maps) == len(game.legal_actions())
+        actions = game.legal_actions().tolist()
+        assert [engine.nth_legal(maps, n) for n in range(len(actions))] == actions
+    assert engine.nth_legal(np.zeros((engine.NUM_MAPS, 64), np.uint64), 0) == -1
