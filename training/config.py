@@ -161,13 +161,15 @@ class Td(_Section):
     ``temperature``. Of each patch the ``width`` placements are tried that leave the most joints. What plays
     is the moving average of the weights, which each update keeps to a share of ``averaging``. Rows of tables,
     of which a sum takes a hundred, learn at ``table_rate`` times the ``learning_rate``, which rises to its
-    start in the first ``warmup`` updates.
+    start in the first ``warmup`` updates. Self-play counts the opponent's points ``denial`` times: with 1
+    players may block each other for whole games.
     """
 
     games: Positive = 512
     width: Positive = 16
     exploration: Schedule = Schedule(start=0.1, end=0.02)
     temperature: Rate = 0.05
+    denial: Fraction = 1.0
     trace: Fraction = 0.8
     window: Positive = 4
     updates: Positive = 64

@@ -89,7 +89,7 @@ class SelfPlay:
 
     def __init__(self, config: Td, reward: Reward, special_patches: str, crew: Crew) -> None:
         self.config = config
-        self._payoffs = Payoffs(reward.outcome, reward.margin / reward.margin_scale)
+        self._payoffs = Payoffs(reward.outcome, reward.margin / reward.margin_scale, config.denial)
         self._variant = check_variant(special_patches)
         self._crew = crew
         sizes = [len(part) for part in np.array_split(np.arange(config.games), crew.size)]

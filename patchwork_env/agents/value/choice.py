@@ -15,10 +15,18 @@ from patchwork_env.patchwork.engine import random_below
 
 
 class Payoffs(NamedTuple):
-    """What a player is after: ``outcome`` for a win or minus it for a loss, and ``margin`` for each point."""
+    """What a player is after.
+
+    Attributes:
+        outcome: What a win is worth, and minus a loss.
+        margin: What a point of the difference of the scores is worth.
+        denial: How much of it is for a point that the other does not get; 1 if nothing but the difference
+            counts.
+    """
 
     outcome: float
     margin: float
+    denial: float = 1.0
 
 
 DEFAULT_PAYOFFS = Payoffs(1.0, 1 / 40)
@@ -52,14 +60,20 @@ def utility(payoffs: Payoffs, margin: float, win: float) -> float:
     return payoffs.outcome * (2 * win - 1) + payoffs.margin * margin
 
 
+@kernel(inline=True)
+def worth(payoffs: Payoffs, expansion: Expansion, k: int) -> float:
+    """What the ``k``-th action is worth to the player who acts."""
+    points = expansion.owns[k] - payoffs.denial * expansion.others[k]
+    return utility(payoffs, points, expansion.wins[k])
+
+
 @kernel
 def best_action(expansion: Expansion, count: int, payoffs: Payoffs) -> int:
     """Index of the action of most utility among the first ``count``; the first of them on equal terms."""
     best, most = 0, -math.inf
     for k in range(count):
-        worth = utility(payoffs, expansion.margins[k], expansion.wins[k])
-        if worth > most:
-            best, most = k, worth
+        if worth(payoffs, expansion, k) > most:
+            best, most = k, worth(payoffs, expansion, k)
     return best
 
 
@@ -74,13 +88,13 @@ def draw_action(
 ) -> int:
     """Index of an action drawn with probabilities in proportion to ``exp(utility / temperature)``."""
     best = best_action(expansion, count, payoffs)
-    most = utility(payoffs, expansion.margins[best], expansion.wins[best])
+    most = worth(payoffs, expansion, best)
     total = 0.0
     for k in range(count):
-        total += math.exp((utility(payoffs, expansion.margins[k], expansion.wins[k]) - most) / temperature)
+        total += math.exp((worth(payoffs, expansion, k) - most) / temperature)
     rest = total * random_below(streams, i, 1 << 30) / (1 << 30)
     for k in range(count):
-        rest -= math.exp((utility(payoffs, expansion.margins[k], expansion.wins[k]) - most) / temperature)
+        rest -= math.exp((worth(payoffs, expansion, k) - most) / temperature)
         if rest < 0:
             return k
     return best

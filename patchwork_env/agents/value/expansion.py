@@ -15,6 +15,8 @@ from patchwork_env._compile import kernel
 from patchwork_env.agents.value import patterns
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import (
+    OTHER_SCORE,
+    OWN_SCORE,
     Memory,
     Record,
     Weights,
@@ -50,11 +52,15 @@ class Expansion(NamedTuple):
 
     Attributes:
         actions: int16 ``(MAX_LEGAL_ACTIONS,)``, ascending; as many entries count as :func:`expand` says.
-        margins: float32, expected final margins in points after each action, for the player who acts.
+        owns: float32, expected final scores after each action of the player who acts.
+        others: float32, those of the other player.
+        margins: float32, their differences.
         wins: float32, that player's probabilities to win.
     """
 
     actions: npt.NDArray[np.int16]
+    owns: Floats
+    others: Floats
     margins: Floats
     wins: Floats
     anchors: LegalSet
@@ -67,6 +73,8 @@ def new_expansion() -> Expansion:
     """Memory for one thread."""
     return Expansion(
         np.empty(MAX_LEGAL_ACTIONS, np.int16),
+        np.empty(MAX_LEGAL_ACTIONS, np.float32),
+        np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty((2, NUM_MAPS), np.uint64),
@@ -105,6 +113,7 @@ def expand_likely(states: States, i: int, width: int, weights: Weights, expansio
 def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expansion: Expansion) -> None:
     """Evaluates the successors of the first ``count`` actions."""
     memory, successor = expansion.memory[0], expansion.successor
+    owns, others = expansion.owns, expansion.others
     player = signed(states[i]["current_player"])
     _embed_quilts(states, i, player, weights[0], memory)
     kind = -2
@@ -113,16 +122,18 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
         successor[0] = states[i]
         apply(successor, 0, action)
         if is_over(successor, 0):
-            expansion.margins[k] = score(successor, 0, player) - score(successor, 0, 1 - player)
+            owns[k], others[k] = score(successor, 0, player), score(successor, 0, 1 - player)
             expansion.wins[k] = winner(successor, 0) == player
-            continue
-        role = int(successor[0]["current_player"] != player)
-        if kind_of(action) != kind:
-            kind = kind_of(action)
-            _write_shared(successor, 1 - role, weights[0], memory)
-        margin, win = _evaluate_successor(successor, player, role, weights[0], memory)
-        expansion.margins[k] = margin if role == 0 else -margin
-        expansion.wins[k] = win if role == 0 else 1 - win
+        else:
+            role = int(successor[0]["current_player"] != player)
+            if kind_of(action) != kind:
+                kind = kind_of(action)
+                _write_shared(successor, 1 - role, weights[0], memory)
+            _, win = _evaluate_successor(successor, player, role, weights[0], memory)
+            outputs = memory["outputs"]
+            owns[k], others[k] = outputs[OWN_SCORE + role], outputs[OTHER_SCORE - role]
+            expansion.wins[k] = win if role == 0 else 1 - win
+        expansion.margins[k] = owns[k] - others[k]
 
 
 @kernel

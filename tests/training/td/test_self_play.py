@@ -1,0 +1,124 @@
+"""Self-play by a value: whole games, and targets as the definition of the lambda-return has them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from patchwork_env.agents.value.network import (
+    OTHER_EMPTY,
+    OTHER_SCORE,
+    OUTPUTS,
+    OWN_EMPTY,
+    OWN_SCORE,
+    WIN,
+    evaluate,
+    new_memory,
+    new_weights,
+)
+from patchwork_env.patchwork import Game
+from training.config import Reward, Schedule, Td
+from training.crew import Crew
+from training.td.self_play import SelfPlay
+
+SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
+
+
+def play(threads=1, **settings):
+    config = Td(games=6, width=4, **settings)
+    weights = new_weights(2)
+    weights["weights_3"] *= 30
+    self_play = SelfPlay(config, Reward(outcome=0.5, margin=1.0), "revised", Crew(threads))
+    positions, statistics = self_play.play(weights, 0.0, np.random.default_rng(4))
+    return weights, positions, statistics
+
+
+def games_of(positions):
+    """The positions of each game: it begins with an untouched circle."""
+    starts = np.flatnonzero(
+        (positions.states["num_patches"] == 33) & (positions.states["position"].sum(1) == 0)
+    )
+    return np.split(np.arange(len(positions.states)), starts[1:])
+
+
+def turned(values):
+    values = values[SWAPPED].copy()
+    values[WIN] = 1 - values[WIN]
+    return values
+
+
+def test_targets_without_exploration():
+    trace = 0.7
+    weights, positions, _ = play(exploration=Schedule(start=0, end=0), trace=trace)
+    memory, games = new_memory(), games_of(positions)
+    assert len(games) == 6
+    for indices in games:
+        for index, following in itertools.pairwise(indices):
+            evaluate(positions.states, following, weights, memory)
+            promise, later = memory[0]["outputs"].copy(), positions.targets[following]
+            if positions.states["current_player"][index] != positions.states["current_player"][following]:
+                promise, later = turned(promise), turned(later)
+            expected = (1 - trace) * promise + trace * later
+            np.testing.assert_allclose(positions.targets[index], expected, atol=1e-3)
+
+
+def test_last_targets_are_the_result():
+    """Whatever the trace: the end of a game is known."""
+    for trace in (0.0, 1.0):
+        _, positions, statistics = play(exploration=Schedule(start=0, end=0), trace=trace)
+        last = [positions.targets[indices[-1]] for indices in games_of(positions)]
+        assert np.mean([t[[OWN_SCORE, OTHER_SCORE]].mean() for t in last]) == pytest.approx(
+            statistics["score"]
+        )
+        assert np.mean([t[[OWN_EMPTY, OTHER_EMPTY]].mean() for t in last]) == pytest.approx(
+            statistics["empty_cells"]
+        )
+        assert {t[WIN] for t in last} <= {0.0, 1.0}
+        assert all((t[OWN_SCORE] >= t[OTHER_SCORE]) == t[WIN] or t[OWN_SCORE] == t[OTHER_SCORE] for t in last)
+
+
+def test_with_a_trace_of_one_all_targets_of_a_game_are_its_result():
+    _, positions, _ = play(exploration=Schedule(start=0, end=0), trace=1.0)
+    for indices in games_of(positions):
+        player = positions.states["current_player"][indices[-1]]
+        result = positions.targets[indices[-1]]
+        for index in indices:
+            same = positions.states["current_player"][index] == player
+            expected = result if same else turned(result)
+            np.testing.assert_allclose(positions.targets[index], expected, rtol=1e-5)
+
+
+def test_returns_do_not_pass_explored_actions():
+    """With exploration in every turn, the targets of a game differ although the trace is 1."""
+    _, positions, _ = play(exploration=Schedule(start=1, end=1), temperature=100.0, trace=1.0)
+    changes = 0
+    for indices in games_of(positions):
+        wins = positions.targets[indices, WIN]
+        changes += len(set(np.minimum(wins, 1 - wins).round(3)))
+    assert changes > 60
+
+
+def test_positions_follow_each_other():
+    _, positions, statistics = play()
+    assert positions.targets.shape == (len(positions.states), OUTPUTS)
+    assert statistics["turns_per_game"] == len(positions.states) / 6
+    for indices in games_of(positions):
+        for index, following in itertools.pairwise(indices):
+            game = Game.from_state(positions.states, index)
+            after = positions.states[following].tobytes()
+            successors = (game.clone() for _ in game.legal_actions())
+            reached = []
+            for successor, action in zip(successors, game.legal_actions(), strict=True):
+                successor.play(int(action))
+                reached.append(successor.state[0].tobytes())
+                if reached[-1] == after:
+                    break
+            assert after in reached
+
+
+def test_threads_change_nothing():
+    one, two = play(threads=1)[1], play(threads=2)[1]
+    np.testing.assert_array_equal(one.states, two.states)
+    np.testing.assert_array_equal(one.targets, two.targets)

@@ -1,0 +1,168 @@
+"""Runs of temporal-difference learning, from the command to the value that plays."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from patchwork_env import agents
+from patchwork_env.agents.value.network import SCALES, WIN, arrays_of, evaluate, new_memory, new_weights
+from patchwork_env.patchwork import Game
+from tests.agents.positions import many_states
+from training import train
+from training.config import load_config
+from training.td.learner import TdLearner
+from training.td.module import ValueModule, rows_of
+from training.trainer import DivergenceError, make_trainer
+
+TINY = """
+algorithm: td
+total_steps: 1500
+checkpoint_every: 2
+threads: 1
+seed: 5
+reward: {outcome: 0.5, margin: 1.0}
+td: {games: 8, width: 4, window: 3, updates: 4, minibatch_size: 64}
+evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
+"""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, config):
+    run = tmp_path_factory.mktemp("runs") / "tiny"
+    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
+    return run
+
+
+def tensors_of(folder):
+    return {
+        (path.name, name): tensor.numpy().tobytes()
+        for path in folder.glob("*.safetensors")
+        for name, tensor in load_file(path).items()
+    }
+
+
+def test_value_plays(finished):
+    game = Game(seed=3)
+    assert agents.load(f"{finished}/final").act(game) in game.legal_actions()
+    info = json.loads((finished / "final" / "checkpoint.json").read_text())["info"]
+    assert info["algorithm"] == "td"
+    assert info["reward"]["outcome"] == 0.5
+
+
+def test_metrics(finished):
+    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
+    played = [line for line in lines if "losses/score_loss" in line]
+    assert played[-1]["steps"] >= 1500 > played[-2]["steps"]
+    assert all(20 < line["games/turns_per_game"] < 112 for line in played)
+
+
+def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    last = sorted((run / "checkpoints").iterdir())[-1]
+    shutil.rmtree(last)
+    shutil.rmtree(run / "final")
+    assert train.main(["--resume", str(run)]) == 0
+    assert tensors_of(last) == tensors_of(finished / "checkpoints" / last.name)
+    assert tensors_of(run / "final") == tensors_of(finished / "final")
+
+
+def test_restored_trainer_goes_on_as_the_saved_one(config):
+    first, second = (make_trainer(load_config(config)) for _ in range(2))
+    first.iterate()
+    second.restore(first.state())
+    second.steps, second.iteration = first.steps, first.iteration
+    first.iterate()
+    second.iterate()
+    for one, other in zip(first.state().tensors.items(), second.state().tensors.items(), strict=True):
+        assert one[0] == other[0]
+        np.testing.assert_array_equal(one[1].numpy(), other[1].numpy())
+
+
+def test_the_value_comes_to_explain_the_results(config):
+    settings = ["td.games=32", "td.updates=16", "td.minibatch_size=256", "td.warmup=20", "td.trace=1.0"]
+    trainer = make_trainer(load_config(config, ["td.table_rate=1.0", *settings]))
+    explained = [trainer.iterate()["losses/explained_variance"] for _ in range(12)]
+    assert explained[0] < 0.1
+    assert np.mean(explained[-3:]) > 0.3
+
+
+# --- the module and the learner ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def weights():
+    weights = new_weights(1)
+    weights["weights_3"] *= 20
+    return weights
+
+
+def test_module_computes_what_the_kernels_compute(weights):
+    states, memory = many_states()[::5], new_memory()
+    outputs = ValueModule(weights)(states).detach().numpy() * SCALES
+    for i in range(len(states)):
+        margin, win = evaluate(states, i, weights, memory)
+        assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=1e-3)
+        assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=1e-5)
+
+
+def test_gradients_of_tables_against_plain_pytorch(weights):
+    states = many_states()[::9]
+    module = ValueModule(weights)
+    module(states).square().sum().backward()
+    quilt_rows, game_rows, counts = rows_of(states)
+    plain = {name: p.detach().clone().requires_grad_() for name, p in module.named_parameters()}
+
+    def leaky(x):
+        return torch.nn.functional.leaky_relu(x, 1 / 8)
+
+    quilts = leaky(plain["quilt_bias"] + plain["patterns"][torch.from_numpy(quilt_rows)].sum(1))
+    own, other = quilts.view(len(states), 2, -1).unbind(1)
+    chosen = [torch.from_numpy(row[:count]) for row, count in zip(game_rows, counts, strict=True)]
+    game = torch.stack([plain["features"][rows].sum(0) for rows in chosen])
+    hidden = leaky(plain["game_bias"] + game + own @ plain["own"] + other @ plain["others"])
+    hidden_2 = leaky(plain["bias_2"] + hidden @ plain["weights_2"])
+    (plain["bias_3"] + hidden_2 @ plain["weights_3"]).square().sum().backward()
+    for name, parameter in module.named_parameters():
+        torch.testing.assert_close(parameter.grad, plain[name].grad, rtol=1e-3, atol=1e-4)
+
+
+def learner_and_positions(config, weights):
+    trainer = make_trainer(load_config(config))
+    positions, _ = trainer.self_play.play(weights, 0.0, np.random.default_rng(1))
+    return TdLearner(weights, trainer.config.td, trainer.self_play._crew), positions
+
+
+def test_learning_changes_the_weights_in_place_and_averages_them(config, weights):
+    learner, positions = learner_and_positions(config, weights)
+    seen = [weights.copy()]
+    for _ in range(3):
+        learner.update(positions, 0.0, np.random.default_rng(2))
+        seen.append(weights.copy())
+    assert learner.updates == 12
+    for name, array in arrays_of(learner.average).items():
+        low, high = (bound([s[name][0] for s in seen], axis=0) for bound in (np.min, np.max))
+        assert not np.array_equal(seen[0][name], seen[-1][name])
+        assert (array >= low - 0.05).all()
+        assert (array <= high + 0.05).all()
+
+
+def test_a_target_that_is_no_number_stops_with_the_batch(config, weights):
+    learner, positions = learner_and_positions(config, weights)
+    positions.targets[:] = np.nan
+    with pytest.raises(DivergenceError) as caught:
+        learner.update(positions, 0.0, np.random.default_rng(2))
+    assert set(caught.value.batch) == {"states", "targets"}
