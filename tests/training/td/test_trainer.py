@@ -93,9 +93,14 @@ def test_restored_trainer_goes_on_as_the_saved_one(config):
 
 
 def test_the_value_comes_to_explain_the_results(config):
-    settings = ["td.games=32", "td.updates=16", "td.minibatch_size=256", "td.warmup=20", "td.trace=1.0"]
-    trainer = make_trainer(load_config(config, ["td.table_rate=1.0", *settings]))
-    explained = [trainer.iterate()["losses/explained_variance"] for _ in range(12)]
+    settings = [
+        "td={games: 32, updates: 16, minibatch_size: 256, warmup: 20, table_rate: 1.0, trace: 0.9}",
+        "td.exploration={start: 1.0, end: 1.0}",
+        "td.temperature=10.0",
+        "td.learning_rate={start: 5e-3, end: 5e-3}",
+    ]
+    trainer = make_trainer(load_config(config, settings))
+    explained = [trainer.iterate()["losses/explained_variance"] for _ in range(9)]
     assert explained[0] < 0.1
     assert np.mean(explained[-3:]) > 0.3
 
