@@ -240,6 +240,19 @@ def most_visited(tree: Tree, node: int) -> int:
 
 
 @kernel
+def best_edge(tree: Tree, node: int) -> int:
+    """The edge to play: the most visited one, but that with the highest value if the node is settled."""
+    best = most_visited(tree, node)
+    if not is_settled(tree, node):
+        return best
+    begin = tree.nodes[node]["begin"]
+    for edge in range(begin, begin + tree.nodes[node]["count"]):
+        if tree.edges[edge]["values"][0] > tree.edges[best]["values"][0]:
+            best = edge
+    return best
+
+
+@kernel
 def is_decided(tree: Tree, simulations: int) -> bool:
     """Whether so many more simulations cannot change which edge of the root has the most visits."""
     best = most_visited(tree, ROOT)

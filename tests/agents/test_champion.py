@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
+from patchwork_env.agents import Agent
 from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.champion.levels import LEVELS
 from patchwork_env.agents.champion.simulation import NODE_EFFORT
@@ -17,13 +18,15 @@ from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import Payoffs
 from patchwork_env.agents.value.files import write_value
 from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.endgame import margin_of, new_solver, solve
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from tests.agents.positions import many_states
 from tests.agents.values import simple_weights
 from training.matches import play_matches
 
-PAYOFFS = Payoffs(1.0, 1 / 40)
+PAYOFFS, MARGIN_ALONE = Payoffs(1.0, 1 / 40), Payoffs(0.0, 1.0)
 WEIGHTS = simple_weights()
+SOLVER = new_solver()
 
 
 def champion(nodes: int = 20) -> ChampionAgent:
@@ -41,17 +44,22 @@ def end_of_game(seed: int, turns_left: int) -> Game:
     return early
 
 
-def best_margin(game: Game, player: int) -> int:
-    """What perfect play gets for a player, by looking at everything."""
+def exact_margin(game: Game, player: int) -> int:
+    """What perfect play gets for a player; the game must be near its end."""
     if game.is_over:
         scores = game.scores()
         return scores[player] - scores[1 - player]
-    margins = []
-    for action in game.legal_actions():
-        after = game.clone()
-        after.play(action)
-        margins.append(best_margin(after, player))
-    return max(margins) if game.current_player == player else min(margins)
+    is_solved, value, _ = solve(game.state, 0, 100_000, SOLVER, False)
+    assert is_solved
+    margin = int(margin_of(value))
+    return margin if game.current_player == player else -margin
+
+
+def margin_after(agent: Agent, game: Game) -> int:
+    """What perfect play gets for the player to move once an agent has played a move."""
+    after = game.clone()
+    after.play(agent.act(game))
+    return exact_margin(after, game.current_player)
 
 
 @pytest.fixture(scope="module")
@@ -106,14 +114,32 @@ def test_a_forced_move_is_one_line_with_what_follows() -> None:
     assert len(line.variation) > 1
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_last_turns_are_played_perfectly(seed: int) -> None:
-    game = end_of_game(seed, 4)
-    player, best = game.current_player, best_margin(game, game.current_player)
-    line = ChampionAgent(WEIGHTS, Payoffs(0.0, 1.0), nodes=200).search(game)[0]
-    after = game.clone()
-    after.play(line.action)
-    assert best_margin(after, player) == best
+@pytest.mark.parametrize("seed", range(5))
+def test_an_ending_is_played_perfectly(seed: int) -> None:
+    game = end_of_game(seed, 6)
+    while sum(game.positions) < 90:
+        game.play(champion().act(game))
+    best = exact_margin(game, game.current_player)
+    agent = champion()
+    agent._positions = 100_000
+    assert margin_after(agent, game) == best
+    lines = agent.search(game)
+    assert lines[0].exact
+    assert lines[0].margin == best
+    for line in (line for line in lines if line.exact):
+        after = game.clone()
+        after.play(line.action)
+        assert exact_margin(after, game.current_player) == line.margin <= best
+        assert line.win == (line.margin > 0) or line.margin == 0
+
+
+def test_search_finds_what_one_ply_misses() -> None:
+    """Without the solver, by the tree alone."""
+    one_ply, searcher = ValueAgent(WEIGHTS, MARGIN_ALONE), ChampionAgent(WEIGHTS, MARGIN_ALONE, nodes=300)
+    searcher._positions = 0
+    games = [end_of_game(seed, 7) for seed in range(12)]
+    gains = [margin_after(searcher, game) - margin_after(one_ply, game) for game in games]
+    assert sum(gains) > 0
 
 
 def test_more_nodes_win() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.agents.champion.endings import settle_root, solved_action
 from patchwork_env.agents.champion.levels import DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
 from patchwork_env.agents.champion.lines import Line, lines_of
 from patchwork_env.agents.champion.simulation import (
@@ -17,23 +18,26 @@ from patchwork_env.agents.champion.simulation import (
     Budget,
     Mind,
     Workspace,
+    grow,
     new_workspace,
     plant,
-    simulate,
 )
 from patchwork_env.agents.value.choice import Payoffs, payoffs_of
 from patchwork_env.agents.value.files import read_value
 from patchwork_env.agents.value.network import Weights
-from patchwork_env.patchwork.engine import NUM_MAPS, legal, nth_legal
+from patchwork_env.patchwork.endgame import NO_ACTION, Solver, new_solver
+from patchwork_env.patchwork.engine import legal, nth_legal
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
-from patchwork_env.search.best_first import NOTHING, ROOT, Rule, Tree, most_visited, new_tree
+from patchwork_env.search.best_first import ROOT, Rule, best_edge, new_tree
 
-_RULE = Rule(exploration=0.3, temperature=0.1, greed=0.5)
-_LIKELY = 16
+_RULE = Rule(exploration=0.5, temperature=0.1, greed=0.5)
+_LIKELY = 4
 _NO_LIMIT = 2**40
-_BLOCK = Budget(16, _NO_LIMIT)
-"""Between two looks at the clock."""
+_NOTHING, _BLOCK = Budget(0, _NO_LIMIT), Budget(16, _NO_LIMIT)
+"""The latter is spent between two looks at the clock."""
+_EFFORT_PER_POSITION, _POSITIONS_PER_SECOND = 40, 20_000
+"""The solver gets about a quarter of the time of a move."""
 
 
 class ChampionAgent(BatchAgent):
@@ -71,25 +75,21 @@ class ChampionAgent(BatchAgent):
         self.name = name
         check_budget(level, nodes, seconds)
         self.seconds = seconds
-        self.budget = _budget(level, nodes, seconds)
+        self.budget, self._positions = _budget(level, nodes, seconds)
         self._mind = Mind(weights, payoffs, rule, likely)
         self._tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
-        self._work = new_workspace()
+        self._work, self._solver = new_workspace(), new_solver()
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
         check_running(states)
         states = np.ascontiguousarray(states)
-        actions = np.empty(len(states), np.int64)
-        if self.seconds is None:
-            _choose_all(states, self._tree, self._work, self._mind, self.budget, actions)
-        else:
-            for i in range(len(states)):
-                actions[i] = self._choose_in_time(states, i)
-        return actions
+        return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
 
     def search(self, game: Game) -> list[Line]:
         """What the agent thinks of a game with its whole budget, without ending early.
+
+        In an ending that it can solve, it also solves what follows the other moves, which takes longer.
 
         Returns:
             A line for every action that the search considers, the one that it would play first.
@@ -98,26 +98,35 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         check_running(game.state)
-        plant(self._tree, self._work, self._mind, game.state, 0)
-        self._grow()
-        return lines_of(self._tree, game)
+        plant(self._tree, self._work, game.state, 0)
+        self._grow(_NOTHING, may_stop=False)  # completes the root
+        solved = NO_ACTION
+        if self._tree.nodes[ROOT]["count"] > 0:
+            solved = int(solved_action(self._tree.states, ROOT, self._positions, self._solver))
+        if solved != NO_ACTION:
+            settle_root(self._tree, self._work, self._mind, solved, self._positions, self._solver)
+        self._spend(may_stop=False)
+        return lines_of(self._tree, game, solved)
 
-    def _choose_in_time(self, states: States, i: int) -> int:
-        forced = int(_forced_action(states, i))
-        if forced != NOTHING:
-            return forced
-        plant(self._tree, self._work, self._mind, states, i)
-        self._grow()
-        return int(self._tree.edges[most_visited(self._tree, ROOT)]["action"])
+    def _choose(self, states: States, i: int) -> int:
+        known = int(_known_action(states, i, self._work, self._positions, self._solver))
+        if known != NO_ACTION:
+            return known
+        plant(self._tree, self._work, states, i)
+        self._spend(may_stop=True)
+        return int(self._tree.edges[best_edge(self._tree, ROOT)]["action"])
 
-    def _grow(self) -> None:
-        """Spends the budget of a move."""
+    def _spend(self, *, may_stop: bool) -> None:
+        """Spends the budget of a move on a tree that is planted."""
         if self.seconds is None:
-            simulate(self._tree, self._work, self._mind, self.budget, False)
+            self._grow(self.budget, may_stop=may_stop)
             return
         end, added = perf_counter() + self.seconds, _BLOCK.simulations
         while perf_counter() < end and added == _BLOCK.simulations:
-            added = simulate(self._tree, self._work, self._mind, _BLOCK, False)
+            added = self._grow(_BLOCK, may_stop=False)
+
+    def _grow(self, budget: Budget, *, may_stop: bool) -> int:
+        return int(grow(self._tree, self._work, self._mind, budget, may_stop))
 
 
 def load(
@@ -135,14 +144,14 @@ def load(
     return ChampionAgent(weights, payoffs, name, level=level, nodes=nodes, seconds=seconds)
 
 
-def _budget(level: str | None, nodes: int | None, seconds: float | None) -> Budget:
-    """The budget of a search; the root is a node without a simulation."""
+def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tuple[Budget, int]:
+    """The budgets of a search, whose root is a node without a simulation, and of the solver, in positions."""
     if seconds is not None:
-        return Budget(MOST_NODES - 1, _NO_LIMIT)
+        return Budget(MOST_NODES - 1, _NO_LIMIT), int(seconds * _POSITIONS_PER_SECOND)
     if nodes is not None:
-        return Budget(nodes - 1, _NO_LIMIT)
+        return Budget(nodes - 1, _NO_LIMIT), nodes
     effort = LEVELS[level or DEFAULT_LEVEL]
-    return Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort)
+    return Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort), effort // _EFFORT_PER_POSITION
 
 
 def _suffix(level: str | None, nodes: int | None, seconds: float | None) -> str:
@@ -155,19 +164,9 @@ def _suffix(level: str | None, nodes: int | None, seconds: float | None) -> str:
 
 
 @kernel
-def _forced_action(states: States, i: int) -> int:
-    """The only legal action of a game, or ``NOTHING`` if there is a choice."""
-    anchors = np.empty((2, NUM_MAPS), np.uint64)
-    return nth_legal(anchors, 0) if legal(states, i, anchors) == 1 else NOTHING
-
-
-@kernel
-def _choose_all(
-    states: States, tree: Tree, work: Workspace, mind: Mind, budget: Budget, actions: Actions
-) -> None:
-    for i in range(len(states)):
-        actions[i] = _forced_action(states, i)
-        if actions[i] == NOTHING:
-            plant(tree, work, mind, states, i)
-            simulate(tree, work, mind, budget, True)
-            actions[i] = tree.edges[most_visited(tree, ROOT)]["action"]
+def _known_action(states: States, i: int, work: Workspace, positions: int, solver: Solver) -> int:
+    """The only legal action of a game, or the best one of a solved ending, or ``NO_ACTION``."""
+    anchors = work.expansion.anchors
+    if legal(states, i, anchors) == 1:
+        return nth_legal(anchors, 0)
+    return solved_action(states, i, positions, solver)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from patchwork_env.patchwork.game import Game
-from patchwork_env.search.best_first import NOTHING, ROOT, Tree, is_settled, most_visited
+from patchwork_env.search.best_first import NOTHING, ROOT, Tree, best_edge, is_settled
 
 
 class Line(NamedTuple):
@@ -28,22 +28,26 @@ class Line(NamedTuple):
     variation: tuple[int, ...]
 
 
-def lines_of(tree: Tree, game: Game) -> list[Line]:
-    """The actions that a search from a game considered, that with the most visits first.
+def lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
+    """The actions that a search from a game considered, the one to play first.
 
     Args:
         tree: Planted with the game.
         game: Goes on; it is left as it was.
+        solved: The action to play if that is known for sure, or ``NO_ACTION``.
     """
     if len(game.legal_actions()) == 1:
         return [_line_of_forced(tree, game)]
     begin, count = int(tree.nodes[ROOT]["begin"]), int(tree.nodes[ROOT]["count"])
-    edges = sorted(range(begin, begin + count), key=lambda edge: _rank(tree, edge))
+    by_value = bool(is_settled(tree, ROOT))
+    edges = sorted(range(begin, begin + count), key=lambda edge: _rank(tree.edges[edge], solved, by_value))
     return [_line_of(tree, game, edge) for edge in edges]
 
 
-def _rank(tree: Tree, edge: int) -> tuple[int, float]:
-    return -int(tree.edges[edge]["visits"]), -float(tree.edges[edge]["values"][0])
+def _rank(edge: Any, solved: int, by_value: bool) -> tuple[bool, float, float]:
+    """Where a line belongs: see :func:`~patchwork_env.search.best_first.best_edge`."""
+    value, visits = float(edge["values"][0]), int(edge["visits"])
+    return edge["action"] != solved, *((-value, -visits) if by_value else (-visits, -value))
 
 
 def _line_of(tree: Tree, game: Game, edge: int) -> Line:
@@ -70,7 +74,7 @@ def _best_play(tree: Tree, game: Game, node: int) -> list[int]:
     """Plays the best line to its end, by the tree, from where the forced moves before a node begin."""
     actions = _play_forced(game)
     while node != NOTHING and tree.nodes[node]["count"] > 0:
-        edge = tree.edges[most_visited(tree, node)]
+        edge = tree.edges[best_edge(tree, node)]
         actions.append(int(edge["action"]))
         game.play(actions[-1])
         actions += _play_forced(game)

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value.choice import Payoffs, utility
-from patchwork_env.agents.value.expansion import Expansion, expand, expand_likely, new_expansion
+from patchwork_env.agents.value.expansion import Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
-from patchwork_env.patchwork.engine import apply, is_over, score, winner
+from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
     NOTHING,
@@ -48,7 +48,7 @@ class Mind(NamedTuple):
         weights: Of the value.
         payoffs: What players are after.
         rule: How the tree grows.
-        likely: Of the placements of a patch, how many are evaluated below the root; 0 for all.
+        likely: Of the placements of a patch, about how many are evaluated below the root.
     """
 
     weights: Weights
@@ -98,20 +98,19 @@ def new_workspace() -> Workspace:
 
 
 @kernel
-def plant(tree: Tree, work: Workspace, mind: Mind, states: States, i: int) -> None:
-    """Makes a tree of nothing but a root: a game that goes on, moved on to where there is a choice."""
+def plant(tree: Tree, work: Workspace, states: States, i: int) -> None:
+    """Makes a tree of nothing but a root: a game that goes on."""
     clear(tree)
     work.effort[0] = 0
     tree.states[add_node(tree)] = states[i]
-    _open(tree, work, mind, ROOT)
 
 
 @kernel
-def simulate(tree: Tree, work: Workspace, mind: Mind, budget: Budget, may_stop: bool) -> int:
+def grow(tree: Tree, work: Workspace, mind: Mind, budget: Budget, may_stop: bool) -> int:
     """Adds simulations until the budget is spent, the tree is full or its root is settled.
 
     Args:
-        tree: Planted.
+        tree: Planted; its root is completed first if that has not been done.
         work: Room.
         mind: What the search thinks with.
         budget: What may be spent.
@@ -120,6 +119,8 @@ def simulate(tree: Tree, work: Workspace, mind: Mind, budget: Budget, may_stop: 
     Returns:
         How many were added.
     """
+    if work.effort[0] == 0:
+        _open(tree, work, mind, ROOT)
     for k in range(budget.simulations):
         effort_left = budget.effort - work.effort[0]
         if effort_left <= 0 or is_full(tree) or is_settled(tree, ROOT):
@@ -128,31 +129,35 @@ def simulate(tree: Tree, work: Workspace, mind: Mind, budget: Budget, may_stop: 
         if may_stop and is_decided(tree, min(budget.simulations - k, at_this_pace)):
             return k
         work.effort[0] += NODE_EFFORT
-        length = _descend(tree, work, mind)
+        length = _descend(tree, work, mind.rule)
+        node, edge = work.nodes[length - 1], work.edges[length - 1]
+        if tree.edges[edge]["child"] == NOTHING:
+            _open(tree, work, mind, add_child(tree, node, edge))
         back_up(tree, work.nodes, work.edges, length, mind.rule)
     return budget.simulations
 
 
 @kernel
-def _descend(tree: Tree, work: Workspace, mind: Mind) -> int:
-    """Goes down to a new node, or to where the tree is settled; returns the length of the way."""
+def _descend(tree: Tree, work: Workspace, rule: Rule) -> int:
+    """Goes down to an edge that has no node yet, or is settled; returns the length of the way."""
     node, length = ROOT, 0
-    while tree.nodes[node]["count"] > 0:
-        edge = choose_edge(tree, node, mind.rule)
+    while True:
+        edge = choose_edge(tree, node, rule)
         work.nodes[length], work.edges[length] = node, edge
         length += 1
-        child = tree.edges[edge]["child"]
-        if child == NOTHING:
-            child = add_node(tree)
-            tree.edges[edge]["child"] = child
-            tree.states[child] = tree.states[node]
-            apply(tree.states, child, tree.edges[edge]["action"])
-            _open(tree, work, mind, child)
+        node = tree.edges[edge]["child"]
+        if node == NOTHING or tree.edges[edge]["settled"]:
             return length
-        if tree.edges[edge]["settled"]:
-            return length
-        node = child
-    return length
+
+
+@kernel
+def add_child(tree: Tree, node: int, edge: int) -> int:
+    """A new node with the position after an edge."""
+    child = add_node(tree)
+    tree.edges[edge]["child"] = child
+    tree.states[child] = tree.states[node]
+    apply(tree.states, child, tree.edges[edge]["action"])
+    return int(child)
 
 
 @kernel
@@ -161,11 +166,10 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
     count = 1
     while count == 1:
         if is_over(tree.states, node):
-            margin = score(tree.states, node, 0) - score(tree.states, node, 1)
-            win = 1.0 if winner(tree.states, node) == 0 else 0.0
-            settle_node(tree, node, 0, utility(mind.payoffs, margin, win), margin, 2 * win - 1)
+            settle_finished(tree, mind.payoffs, node)
             return
-        count = _expand(tree, node, work, mind)
+        width = MAX_LEGAL_ACTIONS if node == ROOT else mind.likely
+        count = expand_likely(tree.states, node, width, mind.weights, work.expansion)
         work.effort[0] += count
         if count == 1:
             apply(tree.states, node, signed(work.expansion.actions[0]))
@@ -178,11 +182,11 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
 
 
 @kernel
-def _expand(tree: Tree, node: int, work: Workspace, mind: Mind) -> int:
-    """Evaluates the successors of a node, at the root all of them; returns how many."""
-    if node == ROOT or mind.likely == 0:
-        return expand(tree.states, node, mind.weights, work.expansion)
-    return expand_likely(tree.states, node, mind.likely, mind.weights, work.expansion)
+def settle_finished(tree: Tree, payoffs: Payoffs, node: int) -> None:
+    """Settles a node whose game is over."""
+    margin = score(tree.states, node, 0) - score(tree.states, node, 1)
+    win = 1.0 if winner(tree.states, node) == 0 else 0.0
+    settle_node(tree, node, 0, utility(payoffs, margin, win), margin, 2 * win - 1)
 
 
 @kernel
