@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
-BENCHMARKS ?= startup engine environments strength search training_speed inference
+BENCHMARKS ?= startup engine nmbr9_engine environments strength mcts search champion training_speed inference placement
 OLD_GYMNASIUM := 1.2.2
 
 python := $(VENV)/bin/python
@@ -49,13 +49,15 @@ test: $(ready) clear-kernels  ## run the whole test suite, then measure how much
 
 # Numba's machine code has no lines to count, so the rules run as plain Python here.
 coverage: $(ready)  ## run the tests of the rules without compilation: every line of the engine must be reached
-	NUMBA_DISABLE_JIT=1 $(python) -m pytest --cov --cov-report=term-missing tests/patchwork/test_engine.py
+	NUMBA_DISABLE_JIT=1 $(python) -m pytest --cov --cov-report=term-missing \
+		tests/patchwork/test_engine.py tests/nmbr9/test_engine.py
 
 clear-kernels:
 	@find . -path './.venv*' -prune -o -name '*.nb[ic]' -exec rm -f {} +
 
 test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environments with the oldest supported Gymnasium
-	$(old_gymnasium)/bin/python -m pytest tests/patchwork/test_gym_env.py tests/patchwork/test_gym_vector_env.py
+	$(old_gymnasium)/bin/python -m pytest \
+		tests/patchwork/test_gym_env.py tests/patchwork/test_gym_vector_env.py tests/nmbr9/test_gym_env.py
 
 # An environment that holds some packages of its own and finds all others in $(VENV).
 define create_beside

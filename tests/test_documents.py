@@ -12,7 +12,13 @@ import pytest
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES
 
 PROJECT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "docs/environments.md", "docs/evaluation.md", "docs/interoperability.md"]
+DOCUMENTS = [
+    "README.md",
+    "docs/environments.md",
+    "docs/evaluation.md",
+    "docs/interoperability.md",
+    "docs/placement.md",
+]
 
 
 def examples() -> list[tuple[str, int, str]]:

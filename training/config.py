@@ -162,10 +162,13 @@ class Td(_Section):
     is the moving average of the weights, which each update keeps to a share of ``averaging``. Rows of tables,
     of which a sum takes a hundred, learn at ``table_rate`` times the ``learning_rate``, which rises to its
     start in the first ``warmup`` updates. Self-play counts the opponent's points ``denial`` times: with 1
-    players may block each other for whole games.
+    players may block each other for whole games. Guests, who play by rules of thumb, begin a share of
+    ``openings`` of the games, and play one side of a share of ``guests``.
     """
 
     games: Positive = 512
+    openings: Fraction = 0.3
+    guests: Fraction = 0.2
     width: Positive = 16
     exploration: Schedule = Schedule(start=0.1, end=0.02)
     temperature: Rate = 0.05

@@ -176,6 +176,19 @@ def test_legal_sets_of_a_special_patch() -> None:
     assert [action for action in range(NUM_ACTIONS) if engine.is_legal(states, 0, action)] == legal
 
 
+def test_placements_of_a_patch_are_the_purchases_of_the_rich() -> None:
+    states = games_in_play(14, 4)
+    states["buttons"], states["pending_special"] = 99, 0
+    anchors, actions = np.empty((2, engine.NUM_MAPS), np.uint64), np.empty(engine.MAX_LEGAL_ACTIONS, np.int16)
+    for i in range(len(states)):
+        engine.legal(states, i, anchors)
+        count = engine.write_actions(anchors, actions)
+        slots = ((actions[1:count] - 1) // (8 * 81)).tolist()
+        quilt = states["quilt"][i, states["current_player"][i]]
+        for slot, patch in enumerate(states["circle"][i, :3]):
+            assert engine.count_placements(quilt[0], quilt[1], patch) == slots.count(slot)
+
+
 def test_the_legal_set_after_the_end_is_empty() -> None:
     states = new_games(1)
     states[0]["position"] = 53

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
+from patchwork_env.agents.mcts.playout import Table, choose, new_table
 from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
 from patchwork_env.agents.value.expansion import Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.features import signed
@@ -21,6 +22,7 @@ from patchwork_env.agents.value.network import (
     Weights,
     evaluate,
 )
+from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import (
     apply,
     empty_cells,
@@ -40,6 +42,9 @@ MAX_TURNS = 128
 """Room for the turns of a game: all but at most 5 special patches move one of the two tokens, each of which
 has 53 spaces to go."""
 
+
+_LONGEST_OPENING = 40
+_STEPS = 1 << 30
 
 Targets = npt.NDArray[np.float32]
 
@@ -67,6 +72,8 @@ class Games(NamedTuple):
         targets: float32 ``(n, MAX_TURNS, OUTPUTS)``: first what the best action promises, later the target.
         explored: bool, whether another action than the best was played.
         lengths: int64 ``(n,)``, turns.
+        openings: int64 ``(n,)``, turns that guests have played before.
+        guests: int64 ``(n,)``, the player who is a guest, or NOBODY.
     """
 
     streams: npt.NDArray[np.uint64]
@@ -75,10 +82,16 @@ class Games(NamedTuple):
     targets: Targets
     explored: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int64]
+    openings: npt.NDArray[np.int64]
+    guests: npt.NDArray[np.int64]
 
 
 class SelfPlay:
-    """Plays whole games against oneself.
+    """Plays whole games, most of them against oneself.
+
+    Positions that arise among equals are few, and a value that knows no others fails against everybody else.
+    So some games have an opening by guests, and in some a guest plays one side to the end. The guest is the
+    quick policy of ``mcts``. Nothing is learned from openings.
 
     Args:
         config: How to play and how far targets look ahead.
@@ -93,30 +106,56 @@ class SelfPlay:
         self._variant = check_variant(special_patches)
         self._crew = crew
         sizes = [len(part) for part in np.array_split(np.arange(config.games), crew.size)]
-        self._parts = [(_new_games(size), new_expansion()) for size in sizes if size]
+        self._parts = [_Part(_new_games(size), new_expansion(), new_table()) for size in sizes if size]
 
     def play(
         self, weights: Weights, progress: float, random: np.random.Generator
     ) -> tuple[Positions, dict[str, float]]:
-        """Plays ``config.games`` games; returns their positions with targets, and statistics."""
+        """Plays ``config.games`` games; returns their positions with targets, and statistics.
+
+        Statistics are of the games without guests.
+        """
         streams = seed_streams(random.integers(2**64, dtype=np.uint64), self.config.games)
         start = 0
-        for games, _ in self._parts:
-            games.streams[:] = streams[start : start + len(games.streams)]
-            start += len(games.streams)
-        exploration, temperature = self.config.exploration.at(progress), self.config.temperature
+        for part in self._parts:
+            part.games.streams[:] = streams[start : start + len(part.games.streams)]
+            start += len(part.games.streams)
 
-        def work(part: tuple[Games, Expansion]) -> Positions:
-            games, expansion = part
-            restart_games(games.states, games.streams, self._variant, NOBODY)
-            _play(games, weights, expansion, self._payoffs, self.config.width, exploration, temperature)
-            _write_targets(games, self.config.trace)
-            return _flat(games)
+        def work(part: _Part) -> Positions:
+            return self._play_part(part, weights, progress)
 
         parts = self._crew.map(work, self._parts)
-        finals = np.concatenate([games.states for games, _ in self._parts])
         joined = Positions(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-        return joined, statistics_of_games(finals) | {"turns_per_game": len(joined.states) / len(finals)}
+        return joined, _statistics([part.games for part in self._parts])
+
+    def _play_part(self, part: _Part, weights: Weights, progress: float) -> Positions:
+        games, expansion, table = part
+        config = self.config
+        restart_games(games.states, games.streams, self._variant, NOBODY)
+        _draw_roles(games, config.openings, config.guests)
+        _play_openings(games, table)
+        exploration = config.exploration.at(progress)
+        _play(games, weights, expansion, table, self._payoffs, config.width, exploration, config.temperature)
+        _write_targets(games, config.trace)
+        return _flat(games)
+
+
+class _Part(NamedTuple):
+    """What one thread plays."""
+
+    games: Games
+    expansion: Expansion
+    table: Table
+
+
+def _statistics(parts: list[Games]) -> dict[str, float]:
+    """Mean figures of the games without guests; empty if there are none."""
+    alone = [(games.openings == 0) & (games.guests == NOBODY) for games in parts]
+    finals = np.concatenate([games.states[chosen] for games, chosen in zip(parts, alone, strict=True)])
+    if not len(finals):
+        return {}
+    lengths = np.concatenate([games.lengths[chosen] for games, chosen in zip(parts, alone, strict=True)])
+    return statistics_of_games(finals) | {"turns_per_game": float(lengths.mean())}
 
 
 def _new_games(size: int) -> Games:
@@ -127,7 +166,7 @@ def _new_games(size: int) -> Games:
         empty_states(size * MAX_TURNS).reshape(shape),
         np.empty((*shape, OUTPUTS), np.float32),
         np.empty(shape, np.bool_),
-        np.empty(size, np.int64),
+        *(np.empty(size, np.int64) for _ in range(3)),
     )
 
 
@@ -137,10 +176,31 @@ def _flat(games: Games) -> Positions:
 
 
 @kernel
+def _draw_roles(games: Games, openings: float, guests: float) -> None:
+    """Draws which games begin with turns of guests only, and which have a guest for one of the players."""
+    for i in range(len(games.lengths)):
+        number = random_below(games.streams, i, _STEPS) / _STEPS
+        games.openings[i], games.guests[i] = 0, NOBODY
+        if number < openings:
+            games.openings[i] = 1 + random_below(games.streams, i, _LONGEST_OPENING)
+        elif number < openings + guests:
+            games.guests[i] = random_below(games.streams, i, NUM_PLAYERS)
+
+
+@kernel
+def _play_openings(games: Games, table: Table) -> None:
+    for i in range(len(games.lengths)):
+        for _ in range(games.openings[i]):
+            if not is_over(games.states, i):
+                apply(games.states, i, choose(games.states, i, table, games.streams, i))
+
+
+@kernel
 def _play(
     games: Games,
     weights: Weights,
     expansion: Expansion,
+    table: Table,
     payoffs: Payoffs,
     width: int,
     exploration: float,
@@ -154,14 +214,15 @@ def _play(
             games.positions[i, turn] = states[i]
             count = expand_likely(states, i, width, weights, expansion)
             best = best_action(expansion, count, payoffs)
-            _write_promise(
-                states, i, signed(expansion.actions[best]), weights, expansion, games.targets[i, turn]
-            )
-            chosen = best
-            if random_below(games.streams, i, 1 << 30) < exploration * (1 << 30):
-                chosen = draw_action(expansion, count, payoffs, temperature, games.streams, i)
-            games.explored[i, turn] = chosen != best
-            apply(states, i, signed(expansion.actions[chosen]))
+            action = best_so_far = signed(expansion.actions[best])
+            if states[i]["current_player"] == games.guests[i]:
+                action = choose(states, i, table, games.streams, i)
+            elif random_below(games.streams, i, _STEPS) < exploration * _STEPS:
+                drawn = draw_action(expansion, count, payoffs, temperature, games.streams, i)
+                action = signed(expansion.actions[drawn])
+            games.explored[i, turn] = action != best_so_far
+            _write_promise(states, i, best_so_far, weights, expansion, games.targets[i, turn])
+            apply(states, i, action)
             turn += 1
         games.lengths[i] = turn
 
@@ -210,6 +271,8 @@ def _write_targets(games: Games, trace: float) -> None:
     """
     following = np.empty(OUTPUTS, np.float32)
     for i in range(len(games.lengths)):
+        if games.lengths[i] == 0:
+            continue
         last = games.lengths[i] - 1
         player = signed(games.positions[i, last]["current_player"])
         _write_result(games.states, i, player, following)
