@@ -15,14 +15,18 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
 from patchwork_env.agents.champion.levels import FEWEST_NODES, LEVELS, MOST_NODES
 from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.mcts import MctsAgent
 from patchwork_env.agents.uniform import RandomAgent
+from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.options import check_seed
+
+if TYPE_CHECKING:
+    from patchwork_env.agents.analysis import Analysis
 
 __all__ = [
     "Agent",
@@ -31,6 +35,7 @@ __all__ = [
     "GreedyAgent",
     "MctsAgent",
     "RandomAgent",
+    "analyse",
     "as_agent",
     "load",
     "names",
@@ -45,6 +50,8 @@ PARTIAL = ".partial"
 """How the names of files and folders end that are not complete yet; they begin with a dot."""
 FEWEST_SIMULATIONS = 2
 """Of an agent that plans; with a single one there would be nothing to compare."""
+ANALYST = "champion:seconds=1"
+"""Who analyses unless another agent is named."""
 ONNX_SUFFIX = ".onnx"
 """The ending that makes a file an exported policy."""
 
@@ -222,6 +229,26 @@ def as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: i
     if callable(agent):
         return CallableAgent(agent)
     raise ValueError(f"{agent!r} is no agent: give a spec, an Agent or a function from a game to an action")
+
+
+def analyse(game: Game, agent: str | os.PathLike[str] | Agent = ANALYST, k: int | None = None) -> Analysis:
+    """What an agent that searches thinks of a game: margin, probability to win and line of play of each move.
+
+    Args:
+        game: Goes on; it is left as it was.
+        agent: A search with a learned value, or its spec, whose budget is that of the analysis.
+        k: The most moves that the analysis has; None for all.
+
+    Returns:
+        The moves, best first: see :mod:`patchwork_env.agents.analysis`. ``str`` makes a table of it.
+
+    Raises:
+        ValueError: The game is over, the agent cannot analyse, or ``k`` is below 1; or see :func:`load`.
+        FileNotFoundError: See :func:`load`.
+    """
+    from patchwork_env.agents import analysis
+
+    return analysis.analyse(game, as_agent(agent), k)
 
 
 def _parse(spec: str) -> tuple[str, dict[str, str]]:

@@ -10,6 +10,7 @@ import numpy as np
 from patchwork_env._compile import kernel
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
 from patchwork_env.agents.champion.endings import settle_root, solved_action
+from patchwork_env.agents.champion.glance import glance
 from patchwork_env.agents.champion.levels import DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
 from patchwork_env.agents.champion.lines import Line, lines_of
 from patchwork_env.agents.champion.simulation import (
@@ -107,6 +108,18 @@ class ChampionAgent(BatchAgent):
             settle_root(self._tree, self._work, self._mind, solved, self._positions, self._solver)
         self._spend(may_stop=False)
         return lines_of(self._tree, game, solved)
+
+    def appraise(self, game: Game) -> list[Line]:
+        """What the value alone says of a game, at a glance at the position after each action.
+
+        Returns:
+            A line of one action for every legal action, those of most utility first.
+
+        Raises:
+            ValueError: The game is over.
+        """
+        check_running(game.state)
+        return glance(game, self._mind.weights, self._mind.payoffs, self._work.expansion)
 
     def _choose(self, states: States, i: int) -> int:
         known = int(_known_action(states, i, self._work, self._positions, self._solver))

@@ -1,0 +1,189 @@
+"""What an agent that searches thinks of a position: its moves and what they lead to, as data and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from patchwork_env._options import check_at_least_one
+from patchwork_env.agents.base import Agent, check_running
+from patchwork_env.agents.champion.agent import ChampionAgent
+from patchwork_env.agents.champion.lines import Line
+from patchwork_env.patchwork.game import Game
+from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
+
+Source = Literal["exact", "search", "value"]
+_SOURCES = {
+    "exact": "the ending is solved",
+    "search": "by as many simulations as there are visits",
+    "value": "at a glance at the position after the move",
+}
+
+_MOST_ROWS = 20
+_MOST_WORDS = 6
+"""Moves and words of a line that a text shows."""
+
+
+@dataclass(frozen=True)
+class AnalysedMove:
+    """A move and what it leads to, for the player to move.
+
+    Attributes:
+        action: Of the player to move.
+        move: The same in the notation of the game.
+        margin: Expected final margin, in points.
+        win: Probability to win, 0-1.
+        visits: Simulations that began with the move.
+        source: Where the figures come from. ``"exact"``: the ending is solved, as far as it depends on moves
+            that the search considered; ``"search"``: the visits; ``"value"``: there are none, and the learned
+            value judges the position after the move.
+        line: The line of play that the search holds for best, from the move on, in notation.
+        alike: Other legal moves that lead to the same position but for turns and flips of the quilt.
+    """
+
+    action: int
+    move: str
+    margin: float
+    win: float
+    visits: int
+    source: Source
+    line: tuple[str, ...]
+    alike: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What an agent thinks of a position.
+
+    Attributes:
+        agent: Its name.
+        player: Who is to move.
+        num_legal: How many legal moves there are.
+        moves: The best first, of moves that are alike only one. The first is what the agent would play. Those
+            that the search considered come first.
+    """
+
+    agent: str
+    player: int
+    num_legal: int
+    moves: tuple[AnalysedMove, ...]
+
+    @property
+    def best(self) -> AnalysedMove:
+        """The first of the moves; what it leads to is what the position is worth."""
+        return self.moves[0]
+
+    def find(self, move: str) -> AnalysedMove:
+        """The entry of a move in notation, which may be that of a move that is alike.
+
+        Raises:
+            ValueError: The move is not legal, or not among the best moves that were asked for.
+        """
+        for entry in self.moves:
+            if move == entry.move or move in entry.alike:
+                return entry
+        raise ValueError(f"the analysis has no move {move!r}; it has {len(self.moves)} moves")
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as dictionaries, tuples, numbers and words, as JSON can hold it."""
+        return asdict(self)
+
+    def text(self, rows: int | None = _MOST_ROWS) -> str:
+        """A table to read.
+
+        Args:
+            rows: How many moves it shows at most; None for all.
+
+        Raises:
+            ValueError: ``rows`` is below 1.
+        """
+        shown = self.moves[: None if rows is None else check_at_least_one(rows, "rows")]
+        head = (
+            f"player {self.player} to move, {self.num_legal} legal moves; margin {self.best.margin:+.1f}, "
+            f"wins {self.best.win:.1%}, says {self.agent}"
+        )
+        sources = dict.fromkeys(entry.source for entry in shown)
+        notes = [f"{source}: {_SOURCES[source]}" for source in sources]
+        rest = [f"... and {len(self.moves) - len(shown)} more"] if len(shown) < len(self.moves) else []
+        return "\n".join([head, "", *_table(shown), *rest, "", *notes])
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def analyse(game: Game, agent: Agent, k: int | None = None) -> Analysis:
+    """See :func:`patchwork_env.agents.analyse`."""
+    if not isinstance(agent, ChampionAgent):
+        raise ValueError(
+            f"agent {agent.name!r} cannot analyse; those can that search with a learned value, such as "
+            "'champion:fast' or 'path/of/a/value:seconds=1'"
+        )
+    most = None if k is None else check_at_least_one(k, "k")
+    check_running(game.state)
+    groups = _alike(game)
+    lines: dict[int, Line] = {}
+    for line in (*agent.search(game), *agent.appraise(game)):
+        lines.setdefault(groups[line.action][0], line)
+    moves = [_analysed(game, line, groups[line.action]) for line in list(lines.values())[:most]]
+    return Analysis(agent.name, game.current_player, len(groups), tuple(moves))
+
+
+def _alike(game: Game) -> dict[int, list[int]]:
+    """For every legal action those that lead to the same position but for turns and flips, itself included.
+
+    They are each other's images in the symmetries that the quilt of the player to move has.
+    """
+    actions = game.legal_actions().astype(np.int64)
+    images, none = [actions], np.zeros(1, np.int64)
+    for symmetry in range(1, NUM_SYMMETRIES):
+        turned, own = game.state.copy(), np.array([symmetry])
+        turn_quilts(turned, own, none)
+        if turned.tobytes() == game.state.tobytes():
+            images.append(turn_actions(game.state, np.array([len(actions)]), actions, own))
+    orbits = np.stack(images, axis=1).tolist()
+    return {action: sorted(set(orbit)) for action, orbit in zip(actions.tolist(), orbits, strict=True)}
+
+
+def _analysed(game: Game, line: Line, group: Sequence[int]) -> AnalysedMove:
+    source: Source = "exact" if line.exact else "search" if line.visits else "value"
+    return AnalysedMove(
+        line.action,
+        game.move_text(line.action),
+        line.margin,
+        line.win,
+        line.visits,
+        source,
+        _words(game, line.variation),
+        tuple(game.move_text(action) for action in group if action != line.action),
+    )
+
+
+def _words(game: Game, actions: Sequence[int]) -> tuple[str, ...]:
+    """A line of play from a position in notation."""
+    position, words = game.clone(), []
+    for action in actions:
+        words.append(position.move_text(action))
+        position.play(action)
+    return tuple(words)
+
+
+def _table(moves: Sequence[AnalysedMove]) -> list[str]:
+    rows = [("move", "margin", "win", "visits", "source", "alike", "line")]
+    for entry in moves:
+        more = " ..." if len(entry.line) > _MOST_WORDS else ""
+        figures = f"{entry.margin:+.1f}", f"{entry.win:.1%}", f"{entry.visits:,}"
+        alike = f"{len(entry.alike)}" if entry.alike else "-"
+        rows.append((entry.move, *figures, entry.source, alike, " ".join(entry.line[:_MOST_WORDS]) + more))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = (0, 4)  # columns of words
+    return [
+        "  ".join(
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row[:-1], widths[:-1], strict=True))
+        )
+        + f"  {row[-1]}"
+        for row in rows
+    ]

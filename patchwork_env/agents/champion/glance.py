@@ -1,0 +1,30 @@
+"""What a value says of all legal actions without a search, as lines."""
+
+from __future__ import annotations
+
+from patchwork_env.agents.champion.lines import Line
+from patchwork_env.agents.value.choice import Payoffs, utility
+from patchwork_env.agents.value.expansion import Expansion, expand
+from patchwork_env.agents.value.network import Weights
+from patchwork_env.patchwork.game import Game
+
+
+def glance(game: Game, weights: Weights, payoffs: Payoffs, expansion: Expansion) -> list[Line]:
+    """A line of one action, without visits, for every legal action; those of most utility first.
+
+    Args:
+        game: Goes on; it is left as it was.
+        weights: Of the value.
+        payoffs: What players are after.
+        expansion: Room.
+    """
+    count = expand(game.state, 0, weights, expansion)
+    parts = (values[:count].tolist() for values in (expansion.actions, expansion.margins, expansion.wins))
+    lines = [_line(game, *figures) for figures in zip(*parts, strict=True)]
+    return sorted(lines, key=lambda line: -utility(payoffs, line.margin, line.win))
+
+
+def _line(game: Game, action: int, margin: float, win: float) -> Line:
+    after = game.clone()
+    after.play(action)
+    return Line(action, 0, margin, win, after.is_over, (action,))

@@ -1,0 +1,184 @@
+"""Analyses: the figures of the search, for every legal move, as data and as text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents.champion.agent import ChampionAgent
+from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.value.agent import ValueAgent
+from patchwork_env.agents.value.choice import Payoffs
+from patchwork_env.agents.value.files import write_value
+from patchwork_env.patchwork import Game
+from tests.agents.values import simple_weights
+
+PAYOFFS = Payoffs(1.0, 1 / 40)
+WEIGHTS = simple_weights()
+AGENT = ChampionAgent(WEIGHTS, PAYOFFS, nodes=60)
+
+
+def middle() -> Game:
+    """A game in which a player without foresight has many moves, on a quilt without symmetry."""
+    game, player = Game(seed=1), ValueAgent(WEIGHTS, PAYOFFS)
+    while len(game.history) < 12 or len(game.legal_actions()) < 60:
+        game.play(player.act(game))
+    return game
+
+
+def near_end(legal: int = 4) -> Game:
+    """A position just before the end of a game, with a choice."""
+    game, player, last = Game(seed=1), ValueAgent(WEIGHTS, PAYOFFS), None
+    while not game.is_over:
+        if len(game.legal_actions()) >= legal:
+            last = game.clone()
+        game.play(player.act(game))
+    assert last is not None
+    return last
+
+
+def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value() -> None:
+    game = middle()
+    lines, glances = AGENT.search(game), {line.action: line for line in AGENT.appraise(game)}
+    analysis = agents.analyse(game, AGENT)
+    assert (analysis.agent, analysis.player) == (AGENT.name, game.current_player)
+    assert [entry.action for entry in analysis.moves[: len(lines)]] == [line.action for line in lines]
+    assert analysis.best is analysis.moves[0]
+    assert analysis.best.action == AGENT.act(game)
+    assert any(line.visits for line in lines)
+    for entry, line in zip(analysis.moves, lines, strict=False):
+        assert (entry.margin, entry.win, entry.visits) == (line.margin, line.win, line.visits)
+        assert entry.source == ("search" if line.visits else "value")
+        after = game.clone()
+        for word in entry.line:
+            after.play(after.parse_move(word))
+        assert after.history[len(game.history) :] == line.variation
+    rest = analysis.moves[len(lines) :]
+    assert len(rest) > 0
+    for entry in rest:
+        glance = glances[entry.action]
+        assert (entry.margin, entry.win, entry.visits) == (glance.margin, glance.win, 0)
+        assert (entry.source, entry.line) == ("value", (entry.move,))
+    worths = [PAYOFFS.outcome * (2 * entry.win - 1) + PAYOFFS.margin * entry.margin for entry in rest]
+    assert worths == sorted(worths, reverse=True)
+
+
+def test_a_glance_is_what_the_value_plays_by() -> None:
+    game = middle()
+    glances = AGENT.appraise(game)
+    assert sorted(line.action for line in glances) == game.legal_actions().tolist()
+    assert glances[0].action == ValueAgent(WEIGHTS, PAYOFFS).act(game)
+
+
+@pytest.mark.parametrize("game", [Game(seed=3), middle(), near_end()], ids=["start", "middle", "end"])
+def test_every_legal_move_is_there_once(game: Game) -> None:
+    before = game.clone()
+    analysis = agents.analyse(game, AGENT)
+    words = [word for entry in analysis.moves for word in (entry.move, *entry.alike)]
+    assert sorted(words) == sorted(game.move_text(action) for action in game.legal_actions())
+    assert analysis.num_legal == len(words)
+    for entry in analysis.moves:
+        assert game.move_text(entry.action) == entry.move == entry.line[0]
+        assert 0 <= entry.win <= 1
+    assert (game, game.history) == (before, before.history)
+
+
+def test_on_an_empty_quilt_turned_and_flipped_moves_are_alike() -> None:
+    game = Game(seed=3)
+    analysis = agents.analyse(game, AGENT)
+    glances = {game.move_text(line.action): line for line in AGENT.appraise(game)}
+    assert any(len(entry.alike) == 7 for entry in analysis.moves)
+    for entry in analysis.moves:
+        for word in entry.alike:
+            assert glances[word].margin == pytest.approx(glances[entry.move].margin, abs=1e-3)
+            assert analysis.find(word) is entry
+    assert all(not entry.alike for entry in agents.analyse(middle(), AGENT).moves)
+
+
+def test_the_best_k() -> None:
+    game = middle()
+    assert agents.analyse(game, AGENT, k=3).moves == agents.analyse(game, AGENT).moves[:3]
+    assert agents.analyse(game, AGENT, 10_000) == agents.analyse(game, AGENT)
+
+
+def test_solved_endings_are_exact() -> None:
+    game = near_end()
+    agent = ChampionAgent(WEIGHTS, PAYOFFS, nodes=2000)
+    best = agents.analyse(game, agent).best
+    assert best.source == "exact"
+    player = game.current_player
+    while not game.is_over:
+        game.play(agent.act(game))
+    scores = game.scores()
+    assert best.margin == scores[player] - scores[1 - player]
+    assert best.win == (game.winner() == player)
+
+
+def test_a_forced_move_is_one_move_with_what_follows() -> None:
+    game = Game(seed=3)
+    while len(game.legal_actions()) > 1:
+        game.play(game.legal_actions()[-1])
+    (move,) = agents.analyse(game, AGENT).moves
+    assert move.action == game.legal_actions()[0]
+    assert len(move.line) > 1
+
+
+def test_json() -> None:
+    analysis = agents.analyse(middle(), AGENT, k=2)
+    data = json.loads(json.dumps(analysis.as_dict()))
+    assert set(data) == {"agent", "player", "num_legal", "moves"}
+    for values, entry in zip(data["moves"], analysis.moves, strict=True):
+        assert values["move"] == entry.move
+        assert (values["margin"], values["win"], values["visits"]) == (entry.margin, entry.win, entry.visits)
+        assert tuple(values["line"]) == entry.line
+
+
+def test_text() -> None:
+    analysis = agents.analyse(middle(), AGENT)
+    text = str(analysis)
+    assert text == analysis.text()
+    assert text.startswith(f"player {analysis.player} to move, {analysis.num_legal} legal moves; ")
+    rows = text.splitlines()[3:23]
+    for row, entry in zip(rows, analysis.moves, strict=False):
+        assert row.split()[:5] == [
+            entry.move,
+            f"{entry.margin:+.1f}",
+            f"{entry.win:.1%}",
+            str(entry.visits),
+            entry.source,
+        ]
+        assert len(row) < 120
+    assert f"... and {len(analysis.moves) - 20} more" in text
+    assert "search: " in text
+    assert analysis.moves[-1].move in analysis.text(rows=None)
+    assert f"... and {len(analysis.moves) - 1} more" in analysis.text(rows=1).splitlines()[4]
+
+
+def test_a_spec_names_the_agent(tmp_path) -> None:
+    folder = tmp_path / "value"
+    write_folder(folder, lambda target: write_value(target, WEIGHTS, {}))
+    analysis = agents.analyse(middle(), f"{folder}:nodes=60")
+    assert analysis.moves == agents.analyse(middle(), AGENT).moves
+    with pytest.raises(ValueError, match="agent 'value' cannot analyse"):
+        agents.analyse(middle(), folder)
+
+
+def test_errors() -> None:
+    game = middle()
+    with pytest.raises(ValueError, match="agent 'greedy' cannot analyse; those can that search"):
+        agents.analyse(game, "greedy")
+    for k, message in ((0, "k is 0; it must be at least 1"), (1.5, "k must be an integer, not 1.5")):
+        with pytest.raises(ValueError, match=message):
+            agents.analyse(game, AGENT, k)
+    analysis = agents.analyse(game, AGENT, 1)
+    with pytest.raises(ValueError, match="rows is 0; it must be at least 1"):
+        analysis.text(0)
+    with pytest.raises(ValueError, match="the analysis has no move '32/0@a1'"):
+        analysis.find("32/0@a1")
+    player = ValueAgent(WEIGHTS, PAYOFFS)
+    while not game.is_over:
+        game.play(player.act(game))
+    with pytest.raises(ValueError, match="the game is over"):
+        agents.analyse(game, AGENT)
