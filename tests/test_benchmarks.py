@@ -9,6 +9,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from patchwork_env.agents.value.files import write_value
+from patchwork_env.agents.value.network import new_weights
+
 ROOT = Path(__file__).parents[1]
 TINY = """
 threads: 1
@@ -73,6 +76,19 @@ def test_mcts() -> None:
     assert all(row[name] > 0 for row in figures["speed"] for name in row if name != "turn")
     assert sum(row["positions"] for row in figures["solver"]) >= 4
     assert [row["agent"] for row in figures["strength"]] == ["mcts", "mcts:seconds=0.01"]
+
+
+def test_champion(tmp_path: Path) -> None:
+    write_value(tmp_path, new_weights(seed=1))
+    arguments = ["--agent", str(tmp_path), "--levels", "instant", "--moves", "5", "--games", "2", "--json"]
+    done = run("champion.py", *arguments)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert 0 < figures["times"]["instant"]["mean"] <= figures["times"]["instant"]["most"]
+    assert list(figures["matches"]) == [f"{tmp_path}:level=instant - {tmp_path}"]
+    done = run("champion.py", "--agent", str(tmp_path / "missing"))
+    assert done.returncode == 2
+    assert "missing" in done.stderr
 
 
 def test_learning_curve(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""Measures an agent that searches with a learned value: time per move at each level, and level against level.
+
+    python benchmarks/champion.py [--agent SPEC] [--levels LEVEL …] [--moves N] [--games N]
+        [--seed S] [--json]
+
+Moves are those with a choice, taken from games of the agent against itself at its first level, evenly from
+beginning to end. Their times are those of the processor, on one thread, so that other work on the machine
+matters little. In matches every circle is played from both seats; each level meets the one before it, and the
+first one the same value without a search if the agent is given as the folder of a checkpoint.
+"""
+
+import argparse
+import json
+import time
+from typing import Any
+
+import numpy as np
+from machine import describe
+
+from patchwork_env import agents
+from patchwork_env.agents import Agent
+from patchwork_env.agents.champion.levels import LEVELS
+from patchwork_env.agents.value.agent import ValueAgent
+from patchwork_env.patchwork import Game
+from training.matches import play_matches
+
+_PLAYED_LEVELS = ("instant", "fast", "strong")
+_GAMES = 4
+"""That positions are taken from, at least."""
+
+
+def positions(agent: Agent, number: int, seed: int) -> list[Game]:
+    """Positions with a choice, evenly from beginning to end of some games."""
+    found: list[Game] = []
+    while len(found) < number:
+        game, choices = Game(seed=seed), []
+        seed += 1
+        while not game.is_over:
+            if len(game.legal_actions()) > 1:
+                choices.append(game.clone())
+            game.play(agent.act(game))
+        found += choices[:: max(1, _GAMES * len(choices) // number)]
+    return found[:number]
+
+
+def milliseconds_per_move(agent: Agent, games: list[Game]) -> dict[str, float]:
+    """Mean, 99th percentile and maximum over one move in every game."""
+    agent.act(games[0])  # compiles
+    times = []
+    for game in games:
+        start = time.thread_time()
+        agent.act(game)
+        times.append((time.thread_time() - start) * 1e3)
+    return {"mean": float(np.mean(times)), "p99": float(np.percentile(times, 99)), "most": max(times)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--agent", metavar="SPEC", default="champion", help="without options (default: %(default)s)"
+    )
+    parser.add_argument("--levels", metavar="LEVEL", nargs="+", choices=LEVELS, default=list(_PLAYED_LEVELS))
+    parser.add_argument(
+        "--moves", type=int, default=100, help="to measure at each level (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--games", type=int, default=40, help="of each match, even; 0: none (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of circles (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    options = parser.parse_args()
+    if options.moves < 1 or options.games < 0 or options.games % 2:
+        parser.error("--moves must be at least 1, --games even and at least 0")
+    specs = [f"{options.agent}:level={level}" for level in options.levels]
+    try:
+        players = [agents.load(spec) for spec in specs]
+    except (ValueError, OSError, ImportError) as error:
+        parser.error(str(error))
+    print(f"{describe()}\n{options.agent}, one thread, {options.moves} moves with a choice\n")
+    print("level       effort  ms per move: mean   99th percentile      most")
+    figures: dict[str, dict[str, Any]] = {"times": {}, "matches": {}}
+    games = positions(players[0], options.moves, options.seed)
+    for level, player in zip(options.levels, players, strict=True):
+        figures["times"][level] = row = milliseconds_per_move(player, games)
+        times = f"{row['mean']:17.2f} {row['p99']:17.2f} {row['most']:9.2f}"
+        print(f"{level:8} {LEVELS[level]:9,} {times}", flush=True)
+    pairs = list(zip(specs[1:], specs[:-1], strict=True)) if options.games else []
+    if options.games and isinstance(agents.load(options.agent), ValueAgent):
+        pairs.insert(0, (specs[0], options.agent))
+    for spec, opponent in pairs:
+        result = play_matches(spec, opponent, options.games, seed=options.seed)
+        low, high = result.interval
+        print(f"\n{spec} against {opponent}: {result.win_rate:.1%} [{low:.1%}, {high:.1%}]", flush=True)
+        figures["matches"][f"{spec} - {opponent}"] = {"win_rate": result.win_rate, "interval": [low, high]}
+    if options.json:
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
