@@ -1,0 +1,234 @@
+"""Reviews of games: the searches' figures, the costliest moves, the files, and errors that name the line."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents.champion.agent import ChampionAgent
+from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.value.choice import Payoffs
+from patchwork_env.agents.value.files import write_value
+from patchwork_env.patchwork import Game
+from tests.agents.values import simple_weights
+from tests.training.report.pages import Page, check_nothing_has_to_be_loaded
+from training.pictures import position_after
+from training.review.__main__ import FIGURES, PAGE, PICTURE, main
+from training.review.judging import POINTS, Review, review
+from training.review.reading import read_game
+from training.review.tables import MOST_MISTAKES, text
+
+PAYOFFS = Payoffs(1.0, 1 / 40)
+WEIGHTS = simple_weights()
+NODES = 20
+AGENT = ChampionAgent(WEIGHTS, PAYOFFS, nodes=NODES)
+SOLVER = ChampionAgent(WEIGHTS, PAYOFFS, nodes=300)
+
+
+@cache
+def blundered() -> tuple[Game, int]:
+    """A game in which the agent plays a bad move on purpose, once it can solve the ending, and its number."""
+    game, number = Game(seed=4), 0
+    while not game.is_over:
+        moves = agents.analyse(game, SOLVER).moves
+        worst = min(moves, key=lambda entry: (entry.source != "exact", entry.margin))
+        is_time = not number and worst.source == "exact" and moves[0].margin - worst.margin > 5
+        number = len(game.history) + 1 if is_time else number
+        game.play((worst if is_time else moves[0]).action)
+    return game, number
+
+
+@cache
+def finished() -> Game:
+    game, players = Game(seed=5), (agents.load("greedy"), agents.load("random", seed=1))
+    while not game.is_over:
+        game.play(players[game.current_player].act(game))
+    return game
+
+
+@cache
+def reviewed() -> Review:
+    return review(finished(), AGENT)
+
+
+# --- what it says -------------------------------------------------------------------------------------------
+
+
+def test_evaluations_are_those_of_the_searches() -> None:
+    game, result = finished(), reviewed()
+    assert len(result.evaluations) == len(game.history) + 1
+    for turns in (0, 7, 20):
+        analysis = agents.analyse(position_after(game, turns), AGENT)
+        margin, win = analysis.best.margin, analysis.best.win
+        expected = (margin, win) if analysis.player == 0 else (-margin, 1 - win)
+        assert (result.evaluations[turns].margin, result.evaluations[turns].win) == expected
+    last = result.evaluations[-1]
+    first, second = game.scores()
+    assert (last.margin, last.win, last.exact) == (first - second, game.winner() == 0, True)
+
+
+def test_moves_are_judged_by_what_follows_them() -> None:
+    game, result = finished(), reviewed()
+    assert [verdict.number for verdict in result.verdicts] == list(range(1, len(game.history) + 1))
+    better = 0
+    for verdict, after in zip(result.verdicts, result.evaluations[1:], strict=True):
+        position = position_after(game, verdict.number - 1)
+        assert verdict.player == position.current_player
+        assert verdict.move == position.move_text(game.history[verdict.number - 1])
+        assert verdict.best_line[0] == verdict.best
+        assert verdict.played_line[0] == verdict.move
+        if verdict.best == verdict.move:
+            assert (verdict.margin_loss, verdict.win_loss, verdict.cost) == (0, 0, 0)
+            continue
+        better += 1
+        position.play(position.parse_move(verdict.best))
+        if better < 5 and not position.is_over:
+            analysis = agents.analyse(position, AGENT)
+            sign = 1 if analysis.player == verdict.player else -1
+            played = after.margin if verdict.player == 0 else -after.margin
+            assert verdict.margin_loss == pytest.approx(sign * analysis.best.margin - played)
+        assert verdict.cost == pytest.approx(max(0, verdict.win_loss + verdict.margin_loss / POINTS))
+    assert better > 5
+
+
+def test_mistakes_are_those_of_a_player_and_sorted() -> None:
+    result = reviewed()
+    for player in (0, 1):
+        mistakes = result.mistakes(player, 100)
+        assert len(mistakes) > 1
+        assert all(verdict.player == player and verdict.cost > 0 for verdict in mistakes)
+        costs = [verdict.cost for verdict in mistakes]
+        assert costs == sorted(costs, reverse=True)
+        assert result.mistakes(player, 1) == mistakes[:1]
+
+
+def test_a_deliberately_bad_move_is_the_costliest() -> None:
+    game, number = blundered()
+    assert number > 0
+    result = review(game, SOLVER)
+    worst = max(result.verdicts, key=lambda verdict: verdict.cost)
+    assert worst.number == number
+    assert result.mistakes(worst.player, 1) == [worst]
+    assert worst.margin_loss > 5
+    assert f"{number}  {worst.move}" in text(result)
+
+
+def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing() -> None:
+    start = Game(seed=3)
+    best = agents.analyse(start, AGENT).best
+    assert best.alike
+    start.play(start.parse_move(best.alike[-1]))
+    (verdict,) = review(start, AGENT).verdicts
+    assert (verdict.move, verdict.best, verdict.cost) == (best.alike[-1], best.alike[-1], 0)
+
+
+def test_a_game_without_moves_and_an_agent_without_value_are_errors() -> None:
+    with pytest.raises(ValueError, match="the game has no moves"):
+        review(Game(seed=1), AGENT)
+    with pytest.raises(ValueError, match="agent 'greedy' cannot analyse"):
+        review(finished(), agents.load("greedy"))
+
+
+# --- the command --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("run") / "final"
+    write_folder(folder, lambda target: write_value(target, WEIGHTS, {}))
+    return f"{folder}:nodes={NODES}"
+
+
+@pytest.fixture(scope="module")
+def out(spec, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("games")
+    (folder / "game.txt").write_text(finished().notation())
+    assert main([str(folder / "game.txt"), "--agent", spec]) == 0
+    return folder / "game-review"
+
+
+def test_figures(out) -> None:
+    data, result = json.loads((out / FIGURES).read_text()), reviewed()
+    assert (data["format"], data["version"], data["game"]) == ("patchwork-env review", 1, "patchwork")
+    assert Game.from_notation(data["notation"]) == finished()
+    assert (tuple(data["scores"]), data["winner"]) == (finished().scores(), finished().winner())
+    assert data["evaluations"] == json.loads(json.dumps(result.as_dict()["evaluations"]))
+    assert data["moves"] == json.loads(json.dumps(result.as_dict()["moves"]))
+
+
+def test_page(out) -> None:
+    page, result = Page((out / PAGE).read_text(encoding="utf-8")), reviewed()
+    assert "game.txt" in page.text
+    assert page.classes.count("chart") == 2
+    check_nothing_has_to_be_loaded(page)
+    for verdict, evaluation in zip(result.verdicts, result.evaluations[1:], strict=True):
+        assert f"{verdict.number} {verdict.player} {verdict.move} {evaluation.margin:+.1f} " in page.text
+    mistakes = [verdict for player in (0, 1) for verdict in result.mistakes(player, MOST_MISTAKES)]
+    for verdict in mistakes:
+        assert f"move {verdict.number}: {verdict.move} instead of {verdict.best}" in page.text
+    assert page.classes.count("final") == len(mistakes) + 1
+
+
+def test_picture(out) -> None:
+    from matplotlib.image import imread
+
+    pixels = imread(out / PICTURE)
+    assert pixels.shape[:2] == (720, 1080)
+    assert pixels[..., :3].std() > 0.05
+
+
+def test_terminal_and_unfinished_games(spec, tmp_path, capsys) -> None:
+    (tmp_path / "game.txt").write_text(position_after(finished(), 9).notation())
+    assert main([str(tmp_path / "game.txt"), "--agent", spec, "--out", str(tmp_path / "a" / "b")]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"9 moves, not finished; judged by {spec}\n")
+    assert str(tmp_path / "a" / "b") in printed
+    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted([PAGE, PICTURE, FIGURES])
+    assert json.loads((tmp_path / "a" / "b" / FIGURES).read_text())["winner"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: "", "game.txt is empty"),
+        (lambda t: "chess/1\n", "game.txt, line 1: the notation of a game starts with 'patchwork/1'"),
+        (lambda t: "\n" + t.replace("first=0", "first=7"), "game.txt, line 2: first_player is 7"),
+        (lambda t: t.replace(" ", "\n").replace("\n", " ", 3) + "x9\n", "'x9' is not a move"),
+        (lambda t: t + "\n+\n", "line 4: move {end}: '+': action 0 comes after the end of the game"),
+        (
+            lambda t: t.splitlines()[0] + "\n+\n+ 99/0@a1\n",
+            "line 3: move 3: '99/0@a1' buys patch 99",
+        ),
+        (lambda t: t.splitlines()[0] + "\n", "the game has no moves"),
+    ],
+)
+def test_a_damaged_game_is_an_error_that_names_the_line(change, message, spec, tmp_path, capsys) -> None:
+    path = tmp_path / "game.txt"
+    path.write_text(change(finished().notation()))
+    assert main([str(path), "--agent", spec]) == 2
+    assert message.format(end=len(finished().history) + 1) in capsys.readouterr().err
+
+
+def test_other_errors(spec, tmp_path, capsys) -> None:
+    path = tmp_path / "game.txt"
+    path.write_text(finished().notation())
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    (tmp_path / "file").touch()
+    for arguments, message in (
+        ([tmp_path / "none.txt"], "none.txt"),
+        ([tmp_path], str(tmp_path)),
+        ([tmp_path / "bytes"], "bytes is no text in UTF-8"),
+        ([path, "--agent", "greedy"], "agent 'greedy' cannot analyse"),
+        ([path, "--agent", "grandmaster"], "there is no agent 'grandmaster'"),
+        ([path, "--agent", spec, "--out", tmp_path / "file"], "file is a file; --out takes the path"),
+    ):
+        assert main(list(map(str, arguments))) == 2
+        assert message in capsys.readouterr().err
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bytes", "file", "game.txt"]
+
+
+def test_the_example_is_a_finished_game(pytestconfig) -> None:
+    assert read_game(pytestconfig.rootpath / "examples" / "game.txt").is_over

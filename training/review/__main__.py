@@ -1,0 +1,78 @@
+"""Reviews a game: who was ahead when, and which moves cost most; as table, picture, page and JSON.
+
+python -m training.review examples/game.txt
+python -m training.review game.txt --agent champion:strong --out review
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from training.files import storing_in, write_bytes, write_text
+from training.players import load_player
+from training.review.judging import Review, review
+from training.review.page import render_page
+from training.review.picture import png
+from training.review.reading import read_game
+from training.review.tables import text
+
+_AGENT = "champion:fast"
+PAGE, PICTURE, FIGURES = "review.html", "evaluation.png", "review.json"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns the exit code."""
+    options = _parse(arguments)
+    out = options.out or options.game.with_name(options.game.stem + "-review")
+    try:
+        game, agent = read_game(options.game), load_player(options.agent)
+        if out.exists() and not out.is_dir():
+            raise NotADirectoryError(f"{out} is a file; --out takes the path of a folder")
+        with tqdm(total=len(game.history), unit=" moves", leave=False, disable=None) as bar:
+            reviewed = review(game, agent, bar.update)
+        print(text(reviewed))
+        _write(reviewed, out, options.game.name)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"training.review: {error}", file=sys.stderr)
+        return 2
+    print(f"\n{out}: {PAGE}, {PICTURE}, {FIGURES}")
+    return 0
+
+
+def _write(reviewed: Review, out: Path, title: str) -> None:
+    with storing_in(out):
+        out.mkdir(parents=True, exist_ok=True)
+        write_text(out / PAGE, render_page(reviewed, title))
+        write_bytes(out / PICTURE, png(reviewed))
+        write_text(out / FIGURES, json.dumps(reviewed.as_dict(), indent=2) + "\n")
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.review",
+        description="Reviews a game: who was ahead when, and which moves cost most.",
+    )
+    parser.add_argument("game", type=Path, metavar="FILE", help="a game in notation, finished or not")
+    parser.add_argument(
+        "--agent",
+        default=_AGENT,
+        metavar="SPEC",
+        help="a search with a learned value, with its budget per position, as champion:strong or "
+        f"PATH:seconds=1 (default: {_AGENT})",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="of the results (default: beside the file, NAME-review)",
+    )
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

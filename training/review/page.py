@@ -1,0 +1,77 @@
+"""A review as a page."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from patchwork_env.patchwork.render import svg
+from training.pictures import position_after
+from training.report import charts
+from training.report.charts import Chart, Sample, Series
+from training.report.templates import render
+from training.review.judging import Review, Verdict
+from training.review.tables import MOST_MISTAKES, headline, line_text, loss_texts, summary
+
+_TEMPLATE = "review/page.html.jinja"
+_LONGEST = 30
+"""Words of a line of play that the page shows."""
+_PLAYERS = "player 0", "player 1"
+
+
+class Mistake(NamedTuple):
+    """A mistake with the position in which it was made, as SVG."""
+
+    verdict: Verdict
+    losses: tuple[str, str]
+    best_line: str
+    played_line: str
+    position: Markup
+
+
+class Side(NamedTuple):
+    """A player with the costliest mistakes."""
+
+    player: int
+    summary: str
+    mistakes: list[Mistake]
+
+
+def render_page(review: Review, title: str) -> str:
+    """The whole page, which needs nothing else."""
+    return render(
+        _TEMPLATE,
+        title=title,
+        review=review,
+        headline=headline(review),
+        charts=_charts(review),
+        sides=[_side(review, player) for player in (0, 1)],
+        moves=list(zip(review.verdicts, review.evaluations[1:], strict=True)),
+        losses=loss_texts,
+        final=Markup(svg(review.game, _PLAYERS)),
+    )
+
+
+def _charts(review: Review) -> list[Chart]:
+    margins = [Sample(k, evaluation.margin) for k, evaluation in enumerate(review.evaluations)]
+    wins = [Sample(k, evaluation.win) for k, evaluation in enumerate(review.evaluations)]
+    most = max(1.0, *(abs(sample.y) for sample in margins))
+    chances = charts.draw(
+        "probability that player 0 wins", "moves", [Series("win", wins, 0)], is_share=True, y_range=(0, 1)
+    )
+    ahead = charts.draw(
+        "expected margin of player 0", "moves", [Series("margin", margins, 0)], y_range=(-most, most)
+    )
+    return [ahead, chances]
+
+
+def _side(review: Review, player: int) -> Side:
+    mistakes = [_mistake(review, verdict) for verdict in review.mistakes(player, MOST_MISTAKES)]
+    return Side(player, summary(review, player), mistakes)
+
+
+def _mistake(review: Review, verdict: Verdict) -> Mistake:
+    position = position_after(review.game, verdict.number - 1)
+    best, played = line_text(verdict.best_line, _LONGEST), line_text(verdict.played_line, _LONGEST)
+    return Mistake(verdict, loss_texts(verdict), best, played, Markup(svg(position, _PLAYERS)))

@@ -1,0 +1,92 @@
+"""A review as a picture: who was ahead when, and where the costliest mistakes were."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from training import plots
+from training.palette import SERIES
+from training.players import labels
+from training.review.judging import Review, Verdict
+from training.review.tables import MOST_MISTAKES, headline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SIZE = 9.0, 6.0
+_INK = "#2e2823"
+_ROOM = 0.12
+"""Above and below the margins, for labels, as a share of their range."""
+_MOST_LABELS = 3
+"""Mistakes of each player whose moves are named."""
+
+
+def png(review: Review) -> bytes:
+    """The picture as PNG, 1080 by 720 pixels."""
+    figure = plots.new_figure(*_SIZE)
+    margin, win = figure.subplots(2, 1, sharex=True)
+    margins = [evaluation.margin for evaluation in review.evaluations]
+    wins = [100 * evaluation.win for evaluation in review.evaluations]
+    _panel(margin, margins, 0.0)
+    margin.set_ylabel("margin of player 0, points")
+    margin.margins(y=_ROOM)
+    _panel(win, wins, 50.0)
+    win.set_ylabel("player 0 wins, %")
+    win.set_ylim(-4, 104)
+    win.set_xlabel("moves played")
+    for player in (0, 1):
+        mistakes = review.mistakes(player, MOST_MISTAKES)
+        _mark(margin, mistakes, margins, player)
+        _mark(win, mistakes, wins, player)
+        for verdict in mistakes[:_MOST_LABELS]:
+            _name(margin, verdict, margins)
+    margin.set_title(f"{headline(review)}; judged by {labels([review.agent])[0]}", fontsize=10)
+    lines, names = margin.get_legend_handles_labels()
+    if lines:
+        figure.legend(lines, names, loc="outside lower center", ncols=2)
+    target = io.BytesIO()
+    figure.savefig(target, dpi=plots.DPI, format="png")
+    return target.getvalue()
+
+
+def _panel(axes: Axes, values: list[float], even: float) -> None:
+    """A curve over all positions, with the side that is ahead filled in its color."""
+    places, heights = np.arange(len(values)), np.array(values)
+    for player, ahead in enumerate((heights >= even, heights <= even)):
+        axes.fill_between(
+            places, heights, even, where=ahead, interpolate=True, color=SERIES[player], alpha=0.18, lw=0
+        )
+    axes.plot(places, heights, color=_INK, linewidth=1.4)
+    axes.axhline(even, color=_INK, linewidth=0.8)
+    axes.margins(x=0.02)
+    axes.grid(alpha=0.3)
+
+
+def _mark(axes: Axes, mistakes: list[Verdict], values: list[float], player: int) -> None:
+    """A step of the curve in the player's color for each mistake."""
+    label = f"costliest moves of player {player}"
+    for verdict in mistakes:
+        steps = [verdict.number - 1, verdict.number]
+        heights = [values[step] for step in steps]
+        axes.plot(steps, heights, color=SERIES[player], linewidth=3, label=label, solid_capstyle="round")
+        axes.plot(steps[1], heights[1], "o", color=SERIES[player], markersize=5)
+        label = "_"  # no second entry in the legend
+
+
+def _name(axes: Axes, verdict: Verdict, values: list[float]) -> None:
+    """Writes a move beside its mark, on the side to which the curve went."""
+    below = verdict.player == 0
+    axes.annotate(
+        f"{verdict.number}. {verdict.move}",
+        (verdict.number, values[verdict.number]),
+        xytext=(0, -8 if below else 8),
+        textcoords="offset points",
+        ha="center",
+        va="top" if below else "bottom",
+        fontsize=8,
+        color=SERIES[verdict.player],
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
+    )

@@ -1,0 +1,86 @@
+"""A review as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from training.review.judging import Review, Verdict
+
+MOST_MISTAKES = 5
+"""Of a player, that tables, page and picture show."""
+_MOST_WORDS = 8
+
+_Row = tuple[str, ...]
+
+
+def text(review: Review) -> str:
+    """The moves with what they led to, then the costliest mistakes of each player."""
+    parts = [f"{headline(review)}; judged by {review.agent}", "", *_moves(review)]
+    for player in (0, 1):
+        parts += ["", summary(review, player), *_mistakes(review.mistakes(player, MOST_MISTAKES))]
+    return "\n".join(parts)
+
+
+def headline(review: Review) -> str:
+    """How long the game was and how it ended."""
+    game = review.game
+    scores = game.scores()
+    end = "not finished"
+    if (winner := game.winner()) is not None:
+        end = f"player {winner} won {scores[winner]} to {scores[1 - winner]}"
+    return f"{len(review.verdicts)} moves, {end}"
+
+
+def summary(review: Review, player: int) -> str:
+    """What a player lost over the game."""
+    moves = review.mistakes(player, len(review.verdicts))
+    lost = sum(verdict.margin_loss for verdict in moves)
+    return f"player {player}: {len(moves)} moves that cost anything, {lost:.1f} points of margin in all"
+
+
+def line_text(words: Sequence[str], most: int = _MOST_WORDS) -> str:
+    """The beginning of a line of play."""
+    return " ".join(words[:most]) + (" ..." if len(words) > most else "")
+
+
+def loss_texts(verdict: Verdict) -> tuple[str, str]:
+    """What a move lost in margin and in probability to win, with signs."""
+    return f"{_signed(-verdict.margin_loss, 1)}", f"{_signed(-100 * verdict.win_loss, 1)}%"
+
+
+def _signed(value: float, digits: int) -> str:
+    """With a sign, and without one for what rounds to 0."""
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+
+
+def _moves(review: Review) -> list[str]:
+    rows: list[_Row] = [("", "player", "move", "margin", "win", "", "lost", "", "best")]
+    first = review.evaluations[0]
+    rows.append(("", "", "", f"{first.margin:+.1f}", f"{first.win:.1%}", "", "", "", ""))
+    for verdict, evaluation in zip(review.verdicts, review.evaluations[1:], strict=True):
+        losses = (*loss_texts(verdict), verdict.best) if verdict.cost > 0 else ("", "", "")
+        exact = "exact" if evaluation.exact else ""
+        figures = f"{evaluation.margin:+.1f}", f"{evaluation.win:.1%}", exact
+        rows.append((str(verdict.number), str(verdict.player), verdict.move, *figures, *losses))
+    return ["margin and win: of player 0, after the move", *_aligned(rows, words=(2, 5, 8))]
+
+
+def _mistakes(mistakes: Sequence[Verdict]) -> list[str]:
+    if not mistakes:
+        return []
+    rows: list[_Row] = [("", "move", "lost", "", "best line")]
+    rows += [(str(v.number), v.move, *loss_texts(v), line_text(v.best_line)) for v in mistakes]
+    return _aligned(rows, words=(1, 4))
+
+
+def _aligned(rows: Sequence[_Row], words: tuple[int, ...]) -> list[str]:
+    """Rows as lines: columns of ``words`` begin at the same place, others end there."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if column in words else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
