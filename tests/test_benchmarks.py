@@ -144,3 +144,12 @@ def test_learning_curve_of_no_run(tmp_path: Path) -> None:
     assert str(tmp_path) in done.stderr
     assert "Traceback" not in done.stderr
     assert run("learning_curve.py", cwd=tmp_path).returncode == 0
+
+
+def test_analysis(tmp_path: Path) -> None:
+    write_value(tmp_path, new_weights(seed=1))
+    done = run("analysis.py", "--agent", f"{tmp_path}:nodes=9", "--every", "8", "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert 0 < figures["mean"] <= figures["most"]
+    assert "no agent 'none'" in run("analysis.py", "--agent", "none").stderr
