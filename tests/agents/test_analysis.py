@@ -160,7 +160,8 @@ def test_a_spec_names_the_agent(tmp_path) -> None:
     folder = tmp_path / "value"
     write_folder(folder, lambda target: write_value(target, WEIGHTS, {}))
     analysis = agents.analyse(middle(), f"{folder}:nodes=60")
-    assert analysis.moves == agents.analyse(middle(), AGENT).moves
+    assert analysis == agents.analyse(middle(), agents.load(f"{folder}:nodes=60"))
+    assert analysis.agent == "value:nodes=60"
     with pytest.raises(ValueError, match="agent 'value' cannot analyse"):
         agents.analyse(middle(), folder)
 

@@ -143,6 +143,11 @@ def spec(tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="module")
+def result(spec) -> Review:
+    return review(finished(), agents.load(spec))
+
+
+@pytest.fixture(scope="module")
 def out(spec, tmp_path_factory):
     folder = tmp_path_factory.mktemp("games")
     (folder / "game.txt").write_text(finished().notation())
@@ -150,8 +155,8 @@ def out(spec, tmp_path_factory):
     return folder / "game-review"
 
 
-def test_figures(out) -> None:
-    data, result = json.loads((out / FIGURES).read_text()), reviewed()
+def test_figures(out, result) -> None:
+    data = json.loads((out / FIGURES).read_text())
     assert (data["format"], data["version"], data["game"]) == ("patchwork-env review", 1, "patchwork")
     assert Game.from_notation(data["notation"]) == finished()
     assert (tuple(data["scores"]), data["winner"]) == (finished().scores(), finished().winner())
@@ -159,8 +164,8 @@ def test_figures(out) -> None:
     assert data["moves"] == json.loads(json.dumps(result.as_dict()["moves"]))
 
 
-def test_page(out) -> None:
-    page, result = Page((out / PAGE).read_text(encoding="utf-8")), reviewed()
+def test_page(out, result) -> None:
+    page = Page((out / PAGE).read_text(encoding="utf-8"))
     assert "game.txt" in page.text
     assert page.classes.count("chart") == 2
     check_nothing_has_to_be_loaded(page)
