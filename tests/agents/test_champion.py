@@ -133,15 +133,6 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
         assert line.win == (line.margin > 0) or line.margin == 0
 
 
-def test_search_finds_what_one_ply_misses() -> None:
-    """Without the solver, by the tree alone."""
-    one_ply, searcher = ValueAgent(WEIGHTS, MARGIN_ALONE), ChampionAgent(WEIGHTS, MARGIN_ALONE, nodes=300)
-    searcher._positions = 0
-    games = [end_of_game(seed, 7) for seed in range(12)]
-    gains = [margin_after(searcher, game) - margin_after(one_ply, game) for game in games]
-    assert sum(gains) > 0
-
-
 def test_more_nodes_win() -> None:
     result = play_matches(champion(nodes=24), ValueAgent(WEIGHTS, PAYOFFS), 60, seed=1)
     assert result.win_rate > 0.65

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import subprocess
 import sys
@@ -15,8 +14,8 @@ from patchwork_env import agents
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value import features, patterns
 from patchwork_env.agents.value.agent import ValueAgent
-from patchwork_env.agents.value.choice import DEFAULT_PAYOFFS, Payoffs, best_action, draw_action, payoffs_of
-from patchwork_env.agents.value.expansion import expand, expand_likely, new_expansion
+from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
+from patchwork_env.agents.value.expansion import LIKELY, expand, expand_likely, new_expansion
 from patchwork_env.agents.value.files import read_value, write_value
 from patchwork_env.agents.value.network import (
     LEAK,
@@ -276,7 +275,7 @@ def test_agent_plays_the_best_action(games, weights):
     states = np.concatenate([game.state for game in games])
     batch = agent.act_batch(states)
     for game, action in zip(games, batch, strict=True):
-        count = expand(game.state, 0, weights, expansion)
+        count = expand_likely(game.state, 0, LIKELY, weights, expansion)
         assert action == expansion.actions[best_action(expansion, count, PAYOFFS)] == agent.act(game)
 
 
@@ -285,8 +284,7 @@ def test_agent_plays_the_best_action(games, weights):
 
 @pytest.fixture
 def folder(tmp_path, weights):
-    info = {"reward": {"outcome": 1.0, "margin": 2.0, "margin_scale": 50.0}}
-    write_folder(tmp_path / "value", lambda target: write_value(target, weights, info))
+    write_folder(tmp_path / "value", lambda target: write_value(target, weights, {"steps": 5}))
     return tmp_path / "value"
 
 
@@ -294,8 +292,7 @@ def test_values_are_read_as_they_were_written(folder, weights):
     read, info = read_value(folder)
     for name, array in arrays_of(read).items():
         np.testing.assert_array_equal(array, weights[name][0])
-    assert payoffs_of(info, "value") == Payoffs(1.0, 0.04)
-    assert payoffs_of({}, "value") == DEFAULT_PAYOFFS
+    assert info == {"steps": 5}
 
 
 def test_values_play_without_pytorch(folder):
@@ -332,16 +329,6 @@ def test_damaged_values_are_refused(folder, damage, error, message):
     damage(folder)
     with pytest.raises(error, match=message):
         read_value(folder)
-
-
-@pytest.mark.parametrize("reward", [None, 3, {}, {"outcome": 1, "margin": 1, "margin_scale": 0}])
-def test_damaged_payoffs_are_refused(folder, reward):
-    path = folder / "checkpoint.json"
-    description = json.loads(path.read_text())
-    description["info"]["reward"] = reward
-    path.write_text(json.dumps(description))
-    with pytest.raises(ValueError, match="must give numbers for outcome, margin, margin_scale"):
-        payoffs_of(read_value(folder)[1], "value")
 
 
 def test_a_value_of_zeros_says_nothing():

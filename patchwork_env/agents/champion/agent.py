@@ -23,7 +23,7 @@ from patchwork_env.agents.champion.simulation import (
     new_workspace,
     plant,
 )
-from patchwork_env.agents.value.choice import Payoffs, payoffs_of
+from patchwork_env.agents.value.choice import TO_WIN, Payoffs
 from patchwork_env.agents.value.files import read_value
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.endgame import NO_ACTION, Solver, new_solver
@@ -151,10 +151,9 @@ def load(
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy, or the budget is not one.
     """
-    weights, info = read_value(Path(path))
+    weights, _ = read_value(Path(path))
     name = Path(path).name + _suffix(level, nodes, seconds)
-    payoffs = payoffs_of(info, str(path))
-    return ChampionAgent(weights, payoffs, name, level=level, nodes=nodes, seconds=seconds)
+    return ChampionAgent(weights, TO_WIN, name, level=level, nodes=nodes, seconds=seconds)
 
 
 def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tuple[Budget, int]:

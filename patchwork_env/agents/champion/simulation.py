@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value.choice import Payoffs, utility
-from patchwork_env.agents.value.expansion import Expansion, expand_likely, new_expansion
+from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
-from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score, winner
+from patchwork_env.patchwork.engine import apply, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
     NOTHING,
@@ -168,7 +168,7 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
         if is_over(tree.states, node):
             settle_finished(tree, mind.payoffs, node)
             return
-        width = MAX_LEGAL_ACTIONS if node == ROOT else mind.likely
+        width = max(mind.likely, LIKELY) if node == ROOT else mind.likely
         count = expand_likely(tree.states, node, width, mind.weights, work.expansion)
         work.effort[0] += count
         if count == 1:

@@ -8,8 +8,8 @@ import numpy as np
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
-from patchwork_env.agents.value.choice import Payoffs, best_action, payoffs_of
-from patchwork_env.agents.value.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.value.choice import TO_WIN, Payoffs, best_action
+from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.files import VALUE as VALUE
 from patchwork_env.agents.value.files import read_value
 from patchwork_env.agents.value.network import Weights
@@ -39,14 +39,14 @@ class ValueAgent(BatchAgent):
 
 
 def load(path: str | Path) -> ValueAgent:
-    """The agent that plays by the value of a checkpoint folder, after the payoffs that it has learned from.
+    """The agent that plays to win by the value of a checkpoint folder.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy.
     """
-    weights, info = read_value(Path(path))
-    return ValueAgent(weights, payoffs_of(info, str(path)), Path(path).name)
+    weights, _ = read_value(Path(path))
+    return ValueAgent(weights, TO_WIN, Path(path).name)
 
 
 @kernel
@@ -54,5 +54,5 @@ def _choose(
     states: States, weights: Weights, payoffs: Payoffs, expansion: Expansion, actions: Actions
 ) -> None:
     for i in range(len(states)):
-        count = expand(states, i, weights, expansion)
+        count = expand_likely(states, i, LIKELY, weights, expansion)
         actions[i] = expansion.actions[best_action(expansion, count, payoffs)]

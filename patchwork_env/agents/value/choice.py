@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,29 +28,8 @@ class Payoffs(NamedTuple):
     denial: float = 1.0
 
 
-DEFAULT_PAYOFFS = Payoffs(1.0, 1 / 40)
-
-
-def payoffs_of(info: Mapping[str, Any], name: str) -> Payoffs:
-    """The payoffs of the run that made a checkpoint, or :data:`DEFAULT_PAYOFFS` if it does not say.
-
-    Args:
-        info: What is remembered of its making.
-        name: Of the checkpoint, for messages.
-
-    Raises:
-        ValueError: ``info["reward"]`` is damaged.
-    """
-    if "reward" not in info:
-        return DEFAULT_PAYOFFS
-    try:
-        reward = {key: float(info["reward"][key]) for key in ("outcome", "margin", "margin_scale")}
-        return Payoffs(reward["outcome"], reward["margin"] / reward["margin_scale"])
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise ValueError(
-            f"checkpoint {name!r}: info.reward is {info['reward']!r}; "
-            "it must give numbers for outcome, margin, margin_scale"
-        ) from None
+TO_WIN = Payoffs(1.0, 1 / 40)
+"""To win; and by how much, where that is safe or lost."""
 
 
 @kernel(inline=True)

@@ -46,6 +46,10 @@ from patchwork_env.patchwork.engine import (
 )
 from patchwork_env.patchwork.state import States, empty_states
 
+LIKELY = 16
+"""Placements of a patch that are likely enough. Values are learned from play among so many; of the others
+they know little, and the best of hundreds of guesses is seldom a good one."""
+
 
 class Expansion(NamedTuple):
     """The successors of a position, and memory of one thread to evaluate them.
