@@ -17,6 +17,7 @@ from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import Payoffs
 from patchwork_env.agents.value.files import write_value
+from patchwork_env.agents.value.network import SHAPES, arrays_of, new_weights
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.endgame import margin_of, new_solver, solve
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
@@ -131,6 +132,22 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
         after.play(line.action)
         assert exact_margin(after, game.current_player) == line.margin <= best
         assert line.win == (line.margin > 0) or line.margin == 0
+
+
+def test_endings_are_played_better_than_with_one_ply() -> None:
+    """By a value that knows nothing."""
+    weights = new_weights(seed=1)
+    arrays_of(weights)["weights_3"][:] = np.random.default_rng(1).normal(size=SHAPES["weights_3"])
+    one_ply, searcher = ValueAgent(weights, PAYOFFS), ChampionAgent(weights, PAYOFFS, nodes=20)
+    searcher._positions = 100_000
+    gains = []
+    for seed in range(20):
+        game = end_of_game(seed, 8)
+        while sum(game.positions) < 88:
+            game.play(searcher.act(game))
+        gains.append(margin_after(searcher, game) - margin_after(one_ply, game))
+    assert min(gains) == 0
+    assert max(gains) > 0
 
 
 def test_more_nodes_win() -> None:
