@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
-BENCHMARKS ?= startup engine nmbr9_engine environments strength mcts search champion training_speed inference placement
+BENCHMARKS ?= startup engine nmbr9_engine environments strength mcts search champion champion_games analysis training_speed inference placement
 OLD_GYMNASIUM := 1.2.2
 
 python := $(VENV)/bin/python

@@ -18,6 +18,7 @@ DOCUMENTS = [
     "docs/evaluation.md",
     "docs/interoperability.md",
     "docs/placement.md",
+    "docs/strength.md",
 ]
 
 

@@ -50,7 +50,7 @@ for module in pkgutil.walk_packages(patchwork_env.__path__, "patchwork_env."):
 print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
 """
 
-EXTRAS = {"torch", "onnx", "onnxruntime", "safetensors", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
+EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
 NEED_AN_EXTRA = {
     f"patchwork_env.agents.{name}"
     for name in (
@@ -143,5 +143,5 @@ def test_training_stays_outside(python: Path, tmp_path: Path) -> None:
 def test_only_learned_agents_need_an_extra(python: Path, tmp_path: Path) -> None:
     report = json.loads(run(python, "-c", IMPORT_ALL, cwd=tmp_path))
     assert set(report["missing"]) == NEED_AN_EXTRA
-    assert set(report["missing"].values()) <= {"torch", "safetensors", "onnx", "onnxruntime"}
+    assert set(report["missing"].values()) <= {"torch", "onnx", "onnxruntime"}
     assert {"patchwork_env.patchwork.engine", "patchwork_env.agents.greedy"} <= set(report["modules"])

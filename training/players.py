@@ -36,10 +36,16 @@ def load_player(text: str) -> Agent:
         FileNotFoundError: There is no such checkpoint.
         ImportError: There is no such module, or it lacks the name.
     """
-    match = _IMPORTED.fullmatch(text)
+    match = _import_of(text)
     agent = agents.load(text) if match is None else _imported(match["module"], match["name"])
     agent.name = text
     return agent
+
+
+def _import_of(text: str) -> re.Match[str] | None:
+    """The parts of ``module:name``; None for a spec, of which ``champion:fast`` is one."""
+    match = _IMPORTED.fullmatch(text)
+    return None if match is None or match["module"] in agents.names() else match
 
 
 def _imported(module: str, name: str) -> Agent:
@@ -60,7 +66,7 @@ def _imported(module: str, name: str) -> Agent:
 
 def fingerprint(text: str) -> str | None:
     """The SHA-256 of the weights that an agent plays with; None if it has none on disk."""
-    path = None if _IMPORTED.fullmatch(text) else agents.path_of(text)
+    path = None if _import_of(text) else agents.path_of(text)
     if path is None:
         return None
     return _sha256(path if path.is_file() else path / WEIGHTS_FILE)

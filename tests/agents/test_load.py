@@ -96,7 +96,10 @@ def test_the_seed_reaches_a_policy_that_samples(checkpoint) -> None:
     ("spec", "message"),
     [
         ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
-        ("dqn:simulations=400", "no agent 'dqn'; allowed are 'random', 'greedy', 'mcts', 'ppo'.* and paths"),
+        (
+            "dqn:simulations=400",
+            "no agent 'dqn'; allowed are 'random', 'greedy', 'mcts', 'champion'.* and paths",
+        ),
         ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
         ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),
         ("greedy:a=1,b=2", "agent 'greedy' has no option 'a'"),

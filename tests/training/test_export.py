@@ -11,8 +11,8 @@ import torch
 from patchwork_env import agents
 from patchwork_env.agents import mlp
 from patchwork_env.agents.checkpoint import save_policy
-from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.dense import DenseMlp
+from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states

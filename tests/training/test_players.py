@@ -38,6 +38,8 @@ def module(tmp_path, monkeypatch) -> str:
 def test_a_spec_gives_its_agent() -> None:
     assert isinstance(load_player("greedy"), GreedyAgent)
     assert load_player("ppo:sample=true").name == "ppo:sample=true"
+    assert load_player("champion:instant").name == "champion:instant"
+    assert fingerprint("champion:instant") == fingerprint("champion")
     with pytest.raises(ValueError, match="there is no agent 'gredy'"):
         load_player("gredy")
 

@@ -27,7 +27,7 @@ SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
 
 
 def play(threads=1, **settings):
-    config = Td(games=6, width=4, **settings)
+    config = Td(**{"games": 6, "openings": 0.0, "guests": 0.0, "width": 4} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
     self_play = SelfPlay(config, Reward(outcome=0.5, margin=1.0), "revised", Crew(threads))
@@ -118,7 +118,25 @@ def test_positions_follow_each_other():
             assert after in reached
 
 
+def test_nothing_is_learned_from_openings():
+    _, positions, statistics = play(games=20, openings=1.0)
+    assert statistics == {}
+    beginnings = positions.states["position"].sum(1) == 0
+    assert 0 < len(positions.states) < 20 * 30
+    assert beginnings.mean() < 0.02
+
+
+def test_returns_do_not_pass_what_guests_do():
+    _, positions, statistics = play(games=12, guests=1.0, exploration=Schedule(start=0, end=0), trace=1.0)
+    assert statistics == {}
+    changes = 0
+    for indices in games_of(positions):
+        wins = positions.targets[indices, WIN]
+        changes += len(set(np.minimum(wins, 1 - wins).round(3)))
+    assert changes > 12 * 5
+
+
 def test_threads_change_nothing():
-    one, two = play(threads=1)[1], play(threads=2)[1]
+    one, two = (play(threads=n, openings=0.3, guests=0.3)[1] for n in (1, 2))
     np.testing.assert_array_equal(one.states, two.states)
     np.testing.assert_array_equal(one.targets, two.targets)

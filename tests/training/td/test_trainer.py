@@ -101,8 +101,8 @@ def test_the_value_comes_to_explain_the_results(config):
     ]
     trainer = make_trainer(load_config(config, settings))
     explained = [trainer.iterate()["losses/explained_variance"] for _ in range(9)]
-    assert explained[0] < 0.1
-    assert np.mean(explained[-3:]) > 0.3
+    assert explained[0] < 0.2
+    assert np.mean(explained[-3:]) > 0.4
 
 
 # --- the module and the learner ---------------------------------------------------------------------------
