@@ -91,6 +91,22 @@ def test_champion(tmp_path: Path) -> None:
     assert "missing" in done.stderr
 
 
+def test_champion_games(tmp_path: Path) -> None:
+    picture = tmp_path / "values.png"
+    done = run("champion_games.py", "--games", "30", "--picture", str(picture), "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert set(figures["variants"]) == {"revised", "2014"}
+    for figure in figures["variants"].values():
+        assert figure["games"] == 30
+        assert figure["winner_score"] > figure["loser_score"]
+        assert 0 < figure["first_player_wins"][0] < 1
+    worths = {row["patch"]: row["worth"][1] for row in figures["patches"]}
+    assert len(worths) == 33
+    assert max(worths, key=lambda patch: worths[patch] or 0.0) == 20
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_learning_curve(tmp_path: Path) -> None:
     rows = [
         {"steps": 100, "minutes": 0.5, "losses/kl": 0.01},

@@ -214,14 +214,14 @@ def _play(
             games.positions[i, turn] = states[i]
             count = expand_likely(states, i, width, weights, expansion)
             best = best_action(expansion, count, payoffs)
-            action = best_so_far = signed(expansion.actions[best])
+            action = preferred = signed(expansion.actions[best])
             if states[i]["current_player"] == games.guests[i]:
                 action = choose(states, i, table, games.streams, i)
             elif random_below(games.streams, i, _STEPS) < exploration * _STEPS:
                 drawn = draw_action(expansion, count, payoffs, temperature, games.streams, i)
                 action = signed(expansion.actions[drawn])
-            games.explored[i, turn] = action != best_so_far
-            _write_promise(states, i, best_so_far, weights, expansion, games.targets[i, turn])
+            games.explored[i, turn] = action != preferred
+            _write_promise(states, i, preferred, weights, expansion, games.targets[i, turn])
             apply(states, i, action)
             turn += 1
         games.lengths[i] = turn
