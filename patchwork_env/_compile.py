@@ -71,7 +71,17 @@ def _notice_changed_imports(dispatcher: Any) -> None:
     too. Where there is nothing to mark (plain Python, another Numba, code typed by hand), its own rule stays.
     """
     with suppress(AttributeError, ImportError, OSError, TypeError, ValueError):
-        dispatcher._cache._cache_file._source_stamp = _digest_of_sources(dispatcher.__module__)
+        file = dispatcher._cache._cache_file
+        file._source_stamp = _digest_of_sources(dispatcher.__module__)
+        file._load_index = functools.partial(_load_index, file._load_index)
+
+
+def _load_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """What Numba has on disk, or nothing if it was compiled for a class that is no longer there."""
+    try:
+        return load()
+    except (AttributeError, ImportError):
+        return {}
 
 
 @functools.cache

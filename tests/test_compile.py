@@ -86,6 +86,25 @@ def two_steps(package: Path) -> tuple[int, bool]:
     return int(result), bool(int(hits))
 
 
+def write_pairs(package: Path, name: str) -> None:
+    (package / "pairs.py").write_text(
+        "from typing import NamedTuple\n"
+        "from patchwork_env._compile import kernel\n"
+        f"class {name}(NamedTuple):\n    first: int\n    second: int\n"
+        "@kernel\ndef total(pair):\n    return pair.first + pair.second\n"
+        f"print(total({name}(3, 4)))\n"
+    )
+
+
+def test_machine_code_for_a_class_that_is_gone_is_compiled_anew(package: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
+    for name in ("Pair", "Pair", "Couple", "Couple"):
+        write_pairs(package, name)
+        command = [sys.executable, "-c", "import patchwork_env.pairs"]
+        done = subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True)
+        assert done.stdout == "7\n", done.stderr
+
+
 def test_machine_code_is_kept_until_a_module_it_needs_has_changed(package: Path) -> None:
     assert two_steps(package) == (2, False)
     assert two_steps(package) == (2, True)
