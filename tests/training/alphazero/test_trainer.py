@@ -7,10 +7,10 @@ import shutil
 
 import numpy as np
 import pytest
-from safetensors.torch import load_file
 
 from patchwork_env import agents
 from patchwork_env.patchwork import Game
+from tests.training.tensors import tensors_of
 from training import train
 from training.config import load_config
 from training.trainer import make_trainer
@@ -41,14 +41,6 @@ def finished(tmp_path_factory, config):
     run = tmp_path_factory.mktemp("runs") / "tiny"
     assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
     return run
-
-
-def tensors_of(folder):
-    return {
-        (path.name, name): tensor.numpy().tobytes()
-        for path in folder.glob("*.safetensors")
-        for name, tensor in load_file(path).items()
-    }
 
 
 def test_policy_plays_with_and_without_search(finished):

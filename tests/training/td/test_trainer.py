@@ -8,12 +8,12 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from patchwork_env import agents
 from patchwork_env.agents.value.network import SCALES, WIN, arrays_of, evaluate, new_memory, new_weights
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
+from tests.training.tensors import tensors_of
 from training import train
 from training.config import load_config
 from training.td.learner import TdLearner
@@ -44,14 +44,6 @@ def finished(tmp_path_factory, config):
     run = tmp_path_factory.mktemp("runs") / "tiny"
     assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
     return run
-
-
-def tensors_of(folder):
-    return {
-        (path.name, name): tensor.numpy().tobytes()
-        for path in folder.glob("*.safetensors")
-        for name, tensor in load_file(path).items()
-    }
 
 
 def test_value_plays(finished):
