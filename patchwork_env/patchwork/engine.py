@@ -51,6 +51,8 @@ NUM_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
 SPECIAL_MAP = NUM_MAPS - 1
 MAX_LEGAL_ACTIONS = 1345
 """The most legal actions in any state."""
+MAX_TURNS = 2 * LAST_SPACE + 5
+"""More turns no game can have: all but the 5 special patches move one of the two tokens."""
 
 _U = np.uint64
 _U1 = _U(1)

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint import load_policy
+from tests.training.same_runs import tensors_of
 from training import run as run_module
 from training import train
 from training.config import load_config
@@ -95,15 +96,6 @@ def checkpoints_of(run):
 def timeless(values):
     """Metrics or figures without those that depend on the speed of the machine."""
     return {k: v for k, v in values.items() if k != "minutes" and not k.startswith("time/")}
-
-
-def tensors_of(folder):
-    """All tensors of a checkpoint's files, as bytes."""
-    return {
-        (path.name, name): tensor.numpy().tobytes()
-        for path in folder.glob("*.safetensors")
-        for name, tensor in load_file(path).items()
-    }
 
 
 def forget_last_checkpoint(run):

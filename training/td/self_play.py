@@ -24,6 +24,7 @@ from patchwork_env.agents.value.network import (
 )
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import (
+    MAX_TURNS,
     apply,
     empty_cells,
     is_over,
@@ -37,11 +38,6 @@ from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from training.config import Reward, Td
 from training.crew import Crew
 from training.statistics import statistics_of_games
-
-MAX_TURNS = 128
-"""Room for the turns of a game: all but at most 5 special patches move one of the two tokens, each of which
-has 53 spaces to go."""
-
 
 _LONGEST_OPENING = 40
 _STEPS = 1 << 30

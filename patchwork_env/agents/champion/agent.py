@@ -145,7 +145,7 @@ class ChampionAgent(BatchAgent):
 def load(
     path: str | Path, *, level: str | None = None, nodes: int | None = None, seconds: float | None = None
 ) -> ChampionAgent:
-    """The agent that searches with the value of a checkpoint folder, after the payoffs of its training.
+    """The agent that searches, to win, with the value of a checkpoint folder.
 
     Raises:
         FileNotFoundError: There is no checkpoint.

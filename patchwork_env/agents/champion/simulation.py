@@ -12,7 +12,7 @@ from patchwork_env.agents.value.choice import Payoffs, utility
 from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
-from patchwork_env.patchwork.engine import apply, is_over, score, winner
+from patchwork_env.patchwork.engine import MAX_TURNS, apply, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
     NOTHING,
@@ -35,8 +35,6 @@ WIDTH = 16
 """The most actions that a position considers."""
 NODE_EFFORT = 20
 """What a node costs beside the evaluation of its successors, in evaluations."""
-_LONGEST_PATH = 80
-"""More turns than a game has."""
 _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
@@ -77,8 +75,8 @@ class Workspace(NamedTuple):
         expansion: The successors of a position.
         best: int64 ``(WIDTH,)``, indices of the most promising of them, best first.
         worths: float64 ``(WIDTH,)``, their utilities.
-        nodes: int64 ``(_LONGEST_PATH,)``, the way down.
-        edges: int64 ``(_LONGEST_PATH,)``, the way down.
+        nodes: int64 ``(MAX_TURNS,)``, the way down.
+        edges: int64 ``(MAX_TURNS,)``, the way down.
         effort: int64 ``(1,)``, spent on the tree since it was planted.
     """
 
@@ -92,7 +90,7 @@ class Workspace(NamedTuple):
 
 def new_workspace() -> Workspace:
     """Room for simulations, which may be used for any game."""
-    path = np.empty((2, _LONGEST_PATH), np.int64)
+    path = np.empty((2, MAX_TURNS), np.int64)
     best, worths = np.empty(WIDTH, np.int64), np.empty(WIDTH)
     return Workspace(new_expansion(), best, worths, path[0], path[1], np.zeros(1, np.int64))
 

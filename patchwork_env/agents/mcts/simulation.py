@@ -10,7 +10,7 @@ import numpy.typing as npt
 from patchwork_env._compile import kernel
 from patchwork_env.agents.mcts.candidates import Candidates, list_candidates, new_candidates
 from patchwork_env.agents.mcts.playout import Table, new_table, play_out
-from patchwork_env.patchwork.engine import apply, is_over, score, winner
+from patchwork_env.patchwork.engine import MAX_TURNS, apply, is_over, score, winner
 from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.search.uct import (
     NOTHING,
@@ -24,9 +24,6 @@ from patchwork_env.search.uct import (
     has_room,
 )
 
-_LONGEST_PATH = 80
-"""More turns than a game has."""
-
 
 class Workspace(NamedTuple):
     """What simulations need beside the tree.
@@ -35,8 +32,8 @@ class Workspace(NamedTuple):
         game: One record, in which games are played out.
         candidates: The actions of a node.
         table: For playouts.
-        nodes: int64 ``(_LONGEST_PATH,)``, the way down.
-        edges: int64 ``(_LONGEST_PATH,)``, the way down.
+        nodes: int64 ``(MAX_TURNS,)``, the way down.
+        edges: int64 ``(MAX_TURNS,)``, the way down.
     """
 
     game: States
@@ -48,7 +45,7 @@ class Workspace(NamedTuple):
 
 def new_workspace() -> Workspace:
     """Room for simulations, which may be used for any game."""
-    path = np.empty((2, _LONGEST_PATH), np.int64)
+    path = np.empty((2, MAX_TURNS), np.int64)
     return Workspace(empty_states(1), new_candidates(), new_table(), path[0], path[1])
 
 

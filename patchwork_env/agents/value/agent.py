@@ -10,7 +10,6 @@ from patchwork_env._compile import kernel
 from patchwork_env.agents.base import Actions, BatchAgent, check_running
 from patchwork_env.agents.value.choice import TO_WIN, Payoffs, best_action
 from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
-from patchwork_env.agents.value.files import VALUE as VALUE
 from patchwork_env.agents.value.files import read_value
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.state import States

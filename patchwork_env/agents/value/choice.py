@@ -50,8 +50,9 @@ def best_action(expansion: Expansion, count: int, payoffs: Payoffs) -> int:
     """Index of the action of most utility among the first ``count``; the first of them on equal terms."""
     best, most = 0, -math.inf
     for k in range(count):
-        if worth(payoffs, expansion, k) > most:
-            best, most = k, worth(payoffs, expansion, k)
+        value = worth(payoffs, expansion, k)
+        if value > most:
+            best, most = k, value
     return best
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pytest
 
 from patchwork_env import agents
 from patchwork_env.patchwork import Game
-from tests.training.tensors import tensors_of
+from tests.training.same_runs import check_restored_trainer, check_resumed_run
 from training import train
 from training.config import load_config
 from training.trainer import make_trainer
@@ -60,26 +59,11 @@ def test_metrics(finished):
 
 
 def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
-    run = tmp_path / "run"
-    shutil.copytree(finished, run)
-    last = sorted((run / "checkpoints").iterdir())[-1]
-    shutil.rmtree(last)
-    shutil.rmtree(run / "final")
-    assert train.main(["--resume", str(run)]) == 0
-    assert tensors_of(last) == tensors_of(finished / "checkpoints" / last.name)
-    assert tensors_of(run / "final") == tensors_of(finished / "final")
+    check_resumed_run(finished, tmp_path / "run")
 
 
 def test_restored_trainer_goes_on_as_the_saved_one(config):
-    first, second = (make_trainer(load_config(config)) for _ in range(2))
-    first.iterate()
-    second.restore(first.state())
-    second.steps, second.iteration = first.steps, first.iteration
-    first.iterate()
-    second.iterate()
-    for one, other in zip(first.state().tensors.items(), second.state().tensors.items(), strict=True):
-        assert one[0] == other[0]
-        np.testing.assert_array_equal(one[1].numpy(), other[1].numpy())
+    check_restored_trainer(config)
 
 
 def test_evaluation_without_search(config):

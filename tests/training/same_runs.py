@@ -1,0 +1,46 @@
+"""Whether runs and trainers that were interrupted are equal to the bit to those that were not."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+from safetensors.torch import load_file
+
+from training import train
+from training.config import load_config
+from training.trainer import make_trainer
+
+
+def tensors_of(folder: Path) -> dict[tuple[str, str], bytes]:
+    """The bytes of all tensors of a checkpoint, by file and name."""
+    return {
+        (path.name, name): tensor.numpy().tobytes()
+        for path in folder.glob("*.safetensors")
+        for name, tensor in load_file(path).items()
+    }
+
+
+def check_resumed_run(finished: Path, run: Path) -> None:
+    """Copies a run, takes away its end, resumes it, and compares it with the original."""
+    shutil.copytree(finished, run)
+    last = sorted((run / "checkpoints").iterdir())[-1]
+    shutil.rmtree(last)
+    shutil.rmtree(run / "final")
+    assert train.main(["--resume", str(run)]) == 0
+    assert tensors_of(last) == tensors_of(finished / "checkpoints" / last.name)
+    assert tensors_of(run / "final") == tensors_of(finished / "final")
+
+
+def check_restored_trainer(config: Path) -> None:
+    """Saves a trainer, restores another one from it, and lets both go on."""
+    first, second = (make_trainer(load_config(config)) for _ in range(2))
+    first.iterate()
+    second.restore(first.state())
+    second.steps, second.iteration = first.steps, first.iteration
+    first.iterate()
+    second.iterate()
+    for one, other in zip(first.state().tensors.items(), second.state().tensors.items(), strict=True):
+        assert one[0] == other[0]
+        np.testing.assert_array_equal(one[1].numpy(), other[1].numpy())
