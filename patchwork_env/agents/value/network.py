@@ -23,13 +23,14 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.vectors import CACHE_LINE, Floats, product_adder, rows_adder
+from patchwork_env.agents.value.records import LEAK as LEAK
+from patchwork_env.agents.value.records import aligned_record, record_type, rectify
+from patchwork_env.agents.value.records import copy as copy
+from patchwork_env.agents.value.vectors import Floats, product_adder, rows_adder
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
 QUILT_WIDTH, HIDDEN, HIDDEN_2 = 32, 64, 32
-LEAK = 1 / 8
-"""Without it units die early, when all rows of a sum move in the same direction."""
 OWN_SCORE, OTHER_SCORE, WIN, OWN_EMPTY, OTHER_EMPTY = range(5)
 """Outputs."""
 OUTPUTS = 5
@@ -53,23 +54,12 @@ TABLES = ("patterns", "features")
 """The weights of which rows are looked up."""
 
 
-def _record(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
-    """A structured type whose fields start at cache lines, so that no vector crosses two of them."""
-    offsets, end = [], 0
-    for kind, shape in fields.values():
-        offsets.append(end)
-        end += -(-math.prod(shape) * np.dtype(kind).itemsize // CACHE_LINE) * CACHE_LINE
-    layout = {"names": list(fields), "formats": list(fields.values()), "offsets": offsets, "itemsize": end}
-    return np.dtype(layout)  # type: ignore[call-overload, no-any-return]
-
-
-WEIGHTS = _record({name: (np.float32, shape) for name, shape in SHAPES.items()})
+WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
 """All that is learned, as one record."""
 Weights = npt.NDArray[np.void]
-"""Array of one :data:`WEIGHTS` record. Kernels read arrays within records without counting references to
-them, which would take longer than the arithmetic."""
+"""Array of one :data:`WEIGHTS` record."""
 
-MEMORY = _record(
+MEMORY = record_type(
     {
         "rows": (np.int32, (max(patterns.NUM_WINDOWS, features.MAX_ROWS),)),
         "quilt": (np.float32, (QUILT_WIDTH,)),
@@ -96,19 +86,12 @@ Record = Any
 
 def empty_weights() -> Weights:
     """Weights of 0."""
-    return _aligned(WEIGHTS)
+    return aligned_record(WEIGHTS)
 
 
 def new_memory() -> Memory:
     """Memory for one thread."""
-    return _aligned(MEMORY)
-
-
-def _aligned(kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
-    """A record of zeros at the start of a cache line."""
-    memory = np.zeros(kind.itemsize + CACHE_LINE, np.uint8)
-    start = -memory.ctypes.data % CACHE_LINE
-    return memory[start : start + kind.itemsize].view(kind)
+    return aligned_record(MEMORY)
 
 
 def arrays_of(weights: Weights) -> dict[str, Floats]:
@@ -216,17 +199,3 @@ def values_of(weights: Record, memory: Record) -> tuple[float, float]:
         outputs[output] *= SCALES[output]
     outputs[WIN] = 1 / (1 + math.exp(-outputs[WIN]))
     return float(outputs[OWN_SCORE] - outputs[OTHER_SCORE]), float(outputs[WIN])
-
-
-@kernel(inline=True)
-def copy(to: Any, source: Any) -> None:
-    """Copies a vector."""
-    for k in range(len(to)):
-        to[k] = source[k]
-
-
-@kernel(inline=True)
-def rectify(numbers: Floats) -> None:
-    """Divides negative numbers by ``1 / LEAK``."""
-    for k in range(len(numbers)):
-        numbers[k] = max(numbers[k], np.float32(LEAK) * numbers[k])

@@ -1,0 +1,50 @@
+"""Records of arrays for compiled networks of any game, and what their kernels do with vectors.
+
+Kernels read arrays within records without counting references to them, which would take longer than the
+arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents.value.vectors import CACHE_LINE, Floats
+
+LEAK = 1 / 8
+"""Slope of a unit below 0. Without it units die early, when all rows of a sum move in the same direction."""
+
+
+def record_type(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
+    """A structured type whose fields start at cache lines, so that no vector crosses two of them."""
+    offsets, end = [], 0
+    for kind, shape in fields.values():
+        offsets.append(end)
+        end += -(-math.prod(shape) * np.dtype(kind).itemsize // CACHE_LINE) * CACHE_LINE
+    layout = {"names": list(fields), "formats": list(fields.values()), "offsets": offsets, "itemsize": end}
+    return np.dtype(layout)  # type: ignore[call-overload, no-any-return]
+
+
+def aligned_record(kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    """An array of one record of zeros, at the start of a cache line."""
+    memory = np.zeros(kind.itemsize + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + kind.itemsize].view(kind)
+
+
+@kernel(inline=True)
+def copy(to: Any, source: Any) -> None:
+    """Copies a vector."""
+    for k in range(len(to)):
+        to[k] = source[k]
+
+
+@kernel(inline=True)
+def rectify(numbers: Floats) -> None:
+    """Divides negative numbers by ``1 / LEAK``."""
+    for k in range(len(numbers)):
+        numbers[k] = max(numbers[k], np.float32(LEAK) * numbers[k])
