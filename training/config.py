@@ -6,10 +6,13 @@ import difflib
 import re
 from collections.abc import Hashable
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal, get_args
+from typing import IO, Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from patchwork_env._games import PATCHWORK
+from training.algorithms import ALGORITHMS, TRAINERS
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 """The folder of the configurations that come with the project."""
@@ -230,7 +233,7 @@ class RunConfig(_Section):
     """
 
     description: str = ""
-    game: Literal["patchwork"] = "patchwork"
+    game: Literal["patchwork", "nmbr9"] = "patchwork"
     algorithm: Literal["ppo", "maskable_ppo", "alphazero", "td"] = "ppo"
     special_patches: Variant = "revised"
     seed: Seed = 0
@@ -250,6 +253,11 @@ class RunConfig(_Section):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> RunConfig:
+        if self.game != PATCHWORK and self.special_patches != "revised":
+            raise ValueError(f"special_patches is {self.special_patches!r}; {self.game} has none")
+        if self.algorithm not in TRAINERS[self.game]:
+            able = ", ".join(TRAINERS[self.game]) or "none"
+            raise ValueError(f"algorithm is {self.algorithm!r}; algorithms for the game {self.game}: {able}")
         if self.reward.outcome == 0 and self.reward.margin == 0:
             raise ValueError("reward.outcome and reward.margin are both 0: there would be nothing to learn")
         fixed, past = self.maskable_ppo.fixed_fraction, self.league.fraction
@@ -258,10 +266,6 @@ class RunConfig(_Section):
                 f"maskable_ppo.fixed_fraction {fixed} and league.fraction {past} are more than all games"
             )
         return self
-
-
-ALGORITHMS: tuple[str, ...] = get_args(RunConfig.model_fields["algorithm"].annotation)
-"""Every algorithm has a section of its name."""
 
 
 def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from patchwork_env.agents import Agent
+from training.algorithms import trainer_class
 from training.config import RunConfig
 
 
@@ -131,19 +132,6 @@ class Trainer(ABC):
 
 
 def make_trainer(config: RunConfig) -> Trainer:
-    """The trainer of the configuration's algorithm."""
-    if config.algorithm == "alphazero":
-        from training.alphazero.trainer import AlphaZeroTrainer
-
-        return AlphaZeroTrainer(config)
-    if config.algorithm == "td":
-        from training.td.trainer import TdTrainer
-
-        return TdTrainer(config)
-    if config.algorithm == "maskable_ppo":
-        from training.maskable_ppo.trainer import MaskablePpoTrainer
-
-        return MaskablePpoTrainer(config)
-    from training.ppo.trainer import PpoTrainer
-
-    return PpoTrainer(config)
+    """The trainer of the configuration's game and algorithm."""
+    trainer: Trainer = trainer_class(config.game, config.algorithm)(config)
+    return trainer

@@ -5,6 +5,8 @@ with options behind a colon where there are any: ``"runs/quick/final:simulations
 with a learned value may stand there by its name alone: ``"champion:fast"``. It is the same string in
 :func:`load`, on the command line, in a configuration file and as a Gymnasium opponent.
 
+Agents play Patchwork, NMBR 9 or both, as :attr:`Agent.games` says, and refuse what they do not play.
+
 Every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
 """
 
@@ -14,16 +16,18 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from patchwork_env._games import GAMES, NMBR9, PATCHWORK
+from patchwork_env._options import check_one_of, check_seed
 from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
 from patchwork_env.agents.champion.levels import FEWEST_NODES, LEVELS, MOST_NODES
 from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.mcts import MctsAgent
 from patchwork_env.agents.uniform import RandomAgent
 from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.options import check_seed
 
 if TYPE_CHECKING:
     from patchwork_env.agents.analysis import Analysis
@@ -44,6 +48,8 @@ __all__ = [
 
 CHECKPOINT_FILE = "checkpoint.json"
 """The file that makes a folder a checkpoint."""
+NETWORK, MASKABLE_PPO, VALUE = "network", "maskable_ppo", "value"
+"""Kinds of policies, as checkpoints call them; a checkpoint that does not say so holds the first of them."""
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that have a name."""
 PARTIAL = ".partial"
@@ -91,23 +97,44 @@ def _as_level(text: str) -> str:
 
 
 class _Kind(NamedTuple):
-    """How to make the agents of one name: called with the seed and the options, each read from text."""
+    """How to make the agents of one name.
+
+    Attributes:
+        make: Called with the seed and the options, each read from text.
+        options: By name.
+        games: That they play.
+    """
 
     make: Callable[..., Agent]
+    options: Mapping[str, _Reader]
+    games: tuple[str, ...] = GAMES
+
+
+class _Policy(NamedTuple):
+    """How to make the agents of one kind of checkpoint.
+
+    Attributes:
+        load: Called with the path, the seed and the options, each read from text.
+        options: By name.
+    """
+
+    load: Callable[..., Agent]
     options: Mapping[str, _Reader]
 
 
 def _from_checkpoint(name: str, path: str, seed: int | None, texts: Mapping[str, str]) -> Agent:
     from patchwork_env.agents import folders
-    from patchwork_env.agents.value import files
 
-    kind = folders.read_description(Path(path))["policy"]
-    if kind == files.VALUE:
-        return _value(path, **_read_options(name, texts, _VALUE_OPTIONS))
-    return _learned(path, kind, seed, **_read_options(name, texts, _POLICY_OPTIONS))
+    description = folders.read_description(Path(path))
+    game, kind = description["game"], description["policy"]
+    policies = _POLICIES[game]
+    if kind not in policies:
+        known = ", ".join(map(repr, policies)) or "none"
+        raise ValueError(f"the policy of {path} is {kind!r}; this library plays of those for {game}: {known}")
+    return policies[kind].load(path, seed, **_read_options(name, texts, policies[kind].options))
 
 
-def _value(path: str, **budget: Any) -> Agent:
+def _value(path: str, seed: int | None, **budget: Any) -> Agent:
     """Searches if there is a budget, and if the value comes with the package."""
     if not budget and Path(path).parent != SHIPPED_FOLDER:
         from patchwork_env.agents.value import agent as value
@@ -118,24 +145,21 @@ def _value(path: str, **budget: Any) -> Agent:
     return champion.load(path, **budget)
 
 
-def _learned(path: str, kind: str, seed: int | None, **options: Any) -> Agent:
-    from patchwork_env.agents import folders
-    from patchwork_env.agents.value import files
+def _learned(module: str) -> Callable[..., Agent]:
+    """Loads policies by a module that needs PyTorch, which is slow to import."""
 
-    try:
-        from patchwork_env.agents import learned, mlp  # need PyTorch, which is slow to import
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"agents from checkpoints need {error.name}: pip install 'patchwork-env[train]'", name=error.name
-        ) from None
-    loaders: Mapping[str, Callable[..., Agent]] = {
-        folders.NETWORK: learned.load,
-        mlp.MASKABLE_PPO: mlp.load,
-    }
-    if kind not in loaders:
-        known = ", ".join(map(repr, (*loaders, files.VALUE)))
-        raise ValueError(f"the policy of {path} is {kind!r}; this library plays {known}")
-    return loaders[kind](path, seed=seed, **options)
+    def load(path: str, seed: int | None, **options: Any) -> Agent:
+        try:
+            loader = import_module(f"patchwork_env.agents.{module}")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"agents from checkpoints need {error.name}: pip install 'patchwork-env[train]'",
+                name=error.name,
+            ) from None
+        agent: Agent = loader.load(path, seed=seed, **options)
+        return agent
+
+    return load
 
 
 def _exported(path: str, seed: int | None, **options: Any) -> Agent:
@@ -151,24 +175,51 @@ def _exported(path: str, seed: int | None, **options: Any) -> Agent:
 _KINDS = {
     "random": _Kind(lambda seed: RandomAgent(seed), {}),
     "greedy": _Kind(lambda seed: GreedyAgent(), {}),
-    "mcts": _Kind(MctsAgent, {"simulations": _as_simulations, "seconds": _as_seconds}),
+    "mcts": _Kind(MctsAgent, {"simulations": _as_simulations, "seconds": _as_seconds}, MctsAgent.games),
 }
 _EXPORT_OPTIONS: Mapping[str, _Reader] = {"sample": _as_bool}
 _POLICY_OPTIONS: Mapping[str, _Reader] = {**_EXPORT_OPTIONS, "simulations": _as_simulations}
 _VALUE_OPTIONS: Mapping[str, _Reader] = {"level": _as_level, "nodes": _as_nodes, "seconds": _as_seconds}
+_POLICIES: Mapping[str, Mapping[str, _Policy]] = {
+    PATCHWORK: {
+        NETWORK: _Policy(_learned("learned"), _POLICY_OPTIONS),
+        MASKABLE_PPO: _Policy(_learned("mlp"), _POLICY_OPTIONS),
+        VALUE: _Policy(_value, _VALUE_OPTIONS),
+    },
+    NMBR9: {},
+}
+"""By game and kind; learned agents play one game."""
 _PAIR = "[a-z_]+=[^=]*"
 _SPEC = re.compile(
     rf"(?P<name>.+?)(:((?P<options>{_PAIR}(,{_PAIR})*)|(?P<level>{'|'.join(LEVELS)})))?", re.DOTALL
 )
 
 
-def names() -> tuple[str, ...]:
-    """The agents that have a name; all others are given by the path of a checkpoint."""
-    return *_KINDS, *_shipped()
+def names(game: str | None = None) -> tuple[str, ...]:
+    """The agents that have a name; all others are given by the path of a checkpoint.
+
+    Args:
+        game: That they play, ``"patchwork"`` or ``"nmbr9"``; None for all.
+
+    Raises:
+        ValueError: There is no such game.
+    """
+    if game is None:
+        return *_KINDS, *_shipped()
+    check_one_of(game, GAMES, "game")
+    kinds = (name for name, kind in _KINDS.items() if game in kind.games)
+    return *kinds, *(name for name in _shipped() if _game_of(SHIPPED_FOLDER / name) == game)
 
 
 def _shipped() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED_FOLDER.glob(f"*/{CHECKPOINT_FILE}"))
+
+
+def _game_of(checkpoint: Path) -> str:
+    from patchwork_env.agents import folders
+
+    game: str = folders.read_description(checkpoint)["game"]
+    return game
 
 
 def path_of(spec: str | os.PathLike[str]) -> Path | None:
@@ -199,7 +250,7 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
         seed: Of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
-        ValueError: There is no such agent or option, or the checkpoint is not one of this game and version.
+        ValueError: There is no such agent or option, or the checkpoint is not one of these games and version.
         FileNotFoundError: The path names no checkpoint.
         ModuleNotFoundError: A checkpoint needs PyTorch, or an ONNX file onnxruntime, and it is not installed.
     """
@@ -215,13 +266,29 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     return _from_checkpoint(name, path, seed, texts)
 
 
-def as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: int | None = None) -> Agent:
+def as_agent(
+    agent: str | os.PathLike[str] | Agent | Callable[..., Any],
+    seed: int | None = None,
+    game: str | None = None,
+) -> Agent:
     """An agent from a spec, from a function ``game -> action``, or from an agent, which is returned as it is.
 
+    Args:
+        agent: One of these.
+        seed: See :func:`load`.
+        game: That the agent must play, ``"patchwork"`` or ``"nmbr9"``; None for any.
+
     Raises:
-        ValueError: It is none of these; or see :func:`load`.
+        ValueError: It is none of these, or does not play the game; or see :func:`load`.
         FileNotFoundError: See :func:`load`.
     """
+    found = _as_agent(agent, seed)
+    if game is not None:
+        found.check_game(game)
+    return found
+
+
+def _as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: int | None) -> Agent:
     if isinstance(agent, Agent):
         return agent
     if isinstance(agent, str | os.PathLike):

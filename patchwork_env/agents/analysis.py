@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from patchwork_env._options import check_at_least_one
-from patchwork_env.agents.base import Agent, check_running
+from patchwork_env.agents.base import Agent
 from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.champion.lines import Line
 from patchwork_env.patchwork.game import Game
@@ -122,7 +122,7 @@ def analyse(game: Game, agent: Agent, k: int | None = None) -> Analysis:
             "'champion:fast' or 'path/of/a/value:seconds=1'"
         )
     most = None if k is None else check_at_least_one(k, "k")
-    check_running(game.state)
+    agent.check_states(game.state)
     groups = _alike(game)
     lines: dict[int, Line] = {}
     for line in (*agent.search(game), *agent.appraise(game)):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.patchwork.engine import is_over
-from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.options import as_integer
-from patchwork_env.patchwork.state import States
+from patchwork_env._game import BaseGame
+from patchwork_env._games import GAMES, States, game_class, game_of, room
+from patchwork_env._options import as_integer
 
 Actions = npt.NDArray[np.int64]
 """Array of actions, shape ``(n,)``."""
@@ -24,36 +22,58 @@ class Agent(ABC):
 
     Attributes:
         name: What tables and messages call the agent.
+        games: Which it plays, of ``"patchwork"`` and ``"nmbr9"``; both, unless it says otherwise.
     """
 
     name: str
+    games: tuple[str, ...] = GAMES
 
     @abstractmethod
-    def act(self, game: Game) -> int:
+    def act(self, game: BaseGame) -> int:
         """A legal action for ``game.current_player``; the game is left as it was.
 
+        Args:
+            game: A ``Game`` of one of :attr:`games`.
+
         Raises:
-            ValueError: The game is over.
+            ValueError: The game is over, or another one than the agent plays.
         """
 
     def act_batch(self, states: States) -> Actions:
         """Legal actions for many games, as :meth:`act` would choose them one after the other.
 
         Args:
-            states: Records ``(n,)``, which are left as they were; see :mod:`~patchwork_env.patchwork.state`.
+            states: Records ``(n,)`` of one of :attr:`games`, which are left as they were; see ``state.py`` of
+                each. Their type says which game it is.
 
         Returns:
             int64 ``(n,)``.
 
         Raises:
-            ValueError: A game is over.
+            ValueError: A game is over, or it is another one than the agent plays.
         """
-        check_running(states)
-        return np.array([self.act(Game.from_state(states, i)) for i in range(len(states))], np.int64)
+        kind = game_class(self.check_states(states))
+        return np.array([self.act(kind.from_state(states, i)) for i in range(len(states))], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
         """Starts the agent's random numbers anew, freshly for None; agents that use none need not have it."""
         return
+
+    def check_game(self, game: str) -> None:
+        """Raises ValueError if the agent does not play ``"patchwork"`` or ``"nmbr9"``, whichever is given."""
+        if game not in self.games:
+            raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {game}")
+
+    def check_states(self, states: States) -> str:
+        """The name of the game that records are of.
+
+        Raises:
+            ValueError: It is a game that the agent does not play, or one of them is over.
+        """
+        game = game_of(states)
+        self.check_game(game)
+        _check_running(states, game)
+        return game
 
     def __repr__(self) -> str:
         return f"<agent {self.name}>"
@@ -62,7 +82,7 @@ class Agent(ABC):
 class BatchAgent(Agent):
     """An agent that handles many games in one call, and a single one as a batch of one."""
 
-    def act(self, game: Game) -> int:
+    def act(self, game: BaseGame) -> int:
         """See :meth:`Agent.act`."""
         return int(self.act_batch(game.state)[0])
 
@@ -77,15 +97,15 @@ class CallableAgent(Agent):
     The function gets a copy of the game, so it may play on it.
 
     Args:
-        function: Called with a :class:`Game`, returns an action, an integer of any type.
+        function: Called with a ``Game``, returns an action, an integer of any type.
         name: What tables and messages call the agent; the function's own name by default.
     """
 
-    def __init__(self, function: Callable[[Game], SupportsIndex], name: str | None = None) -> None:
+    def __init__(self, function: Callable[[Any], SupportsIndex], name: str | None = None) -> None:
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self._function = function
 
-    def act(self, game: Game) -> int:
+    def act(self, game: BaseGame) -> int:
         """The function's action; not checked for being legal, which is for the game to do."""
         check_running(game.state)
         return as_integer(self._function(game.clone()), f"the action of agent {self.name!r}")
@@ -93,16 +113,11 @@ class CallableAgent(Agent):
 
 def check_running(states: States) -> None:
     """Raises ValueError if one of the games is over."""
-    finished = int(_first_finished(states))
+    _check_running(states, game_of(states))
+
+
+def _check_running(states: States, game: str) -> None:
+    finished = int(room(game, "batches").first_finished(states))
     if finished >= 0:
         which = f"game {finished} of the batch" if len(states) > 1 else "the game"
         raise ValueError(f"{which} is over; an agent acts only in games that go on")
-
-
-@kernel
-def _first_finished(states: States) -> int:
-    """Index of the first game that is over, or -1."""
-    for i in range(len(states)):
-        if is_over(states, i):
-            return i
-    return -1

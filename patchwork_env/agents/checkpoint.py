@@ -14,14 +14,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
-from patchwork_env.agents.folders import (
-    NETWORK,
-    WEIGHTS_FILE,
-    read_description,
-    write_description,
-    write_folder,
-)
+from patchwork_env.agents import NETWORK
+from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description, write_folder
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 
 
@@ -77,7 +73,7 @@ def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, or of a version that this library does not read.
     """
-    description = read_description(folder)
+    description = read_description(folder, PATCHWORK)
     if description["policy"] != NETWORK:
         raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {NETWORK!r}")
     network = PatchworkNetwork(_network_config(description.get("network"), folder))

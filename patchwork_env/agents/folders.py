@@ -12,20 +12,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from patchwork_env._games import GAMES, PATCHWORK
 from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
-from patchwork_env.agents import PARTIAL
+from patchwork_env.agents import NETWORK, PARTIAL
 
 FORMAT = "patchwork_env checkpoint"
 VERSION = 1
-GAME = "patchwork"
 WEIGHTS_FILE = "weights.safetensors"
-NETWORK = "network"
-"""The kind of policy that is a :class:`~patchwork_env.agents.network.PatchworkNetwork`, also where a
-description names none."""
 
 
 def write_description(
-    folder: Path, kind: str, network: Mapping[str, Any], info: Mapping[str, Any] | None = None
+    folder: Path,
+    kind: str,
+    network: Mapping[str, Any],
+    info: Mapping[str, Any] | None = None,
+    *,
+    game: str = PATCHWORK,
 ) -> None:
     """Writes ``checkpoint.json`` into an existing folder.
 
@@ -34,16 +36,22 @@ def write_description(
         kind: What can play the policy; see :func:`patchwork_env.agents.load`.
         network: What it needs to know to build the network; JSON.
         info: What to remember of its making; JSON.
+        game: That it plays.
     """
-    description = {"format": FORMAT, "version": VERSION, "game": GAME, "policy": kind}
+    description = {"format": FORMAT, "version": VERSION, "game": game, "policy": kind}
     description |= {"network": dict(network), "info": dict(info or {})}
     (folder / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 
-def read_description(folder: Path) -> dict[str, Any]:
-    """The contents of ``checkpoint.json``, checked to be of this format, version and game.
+def read_description(folder: Path, game: str | None = None) -> dict[str, Any]:
+    """The contents of ``checkpoint.json``, checked to be of this format and version and of a known game.
 
-    Its ``policy`` is the kind of policy, :data:`NETWORK` where the file names none.
+    Its ``game`` is the name of the game; its ``policy`` the kind of policy, ``"network"`` where the file
+    names none.
+
+    Args:
+        folder: Of the checkpoint.
+        game: That it must be of; None for any.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -62,8 +70,10 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise ValueError(
             f"{path} has version {description.get('version')!r}; this library reads version {VERSION}"
         )
-    if description.get("game") != GAME:
-        raise ValueError(f"{path} is for the game {description.get('game')!r}, not for {GAME!r}")
+    known = GAMES if game is None else (game,)
+    if description.get("game") not in known:
+        allowed = " or ".join(map(repr, known))
+        raise ValueError(f"{path} is for the game {description.get('game')!r}, not for {allowed}")
     if not isinstance(description.get("info"), dict):
         raise ValueError(f"{path} is damaged: its info is {description.get('info')!r}, not an object")
     if not isinstance(description.setdefault("policy", NETWORK), str):

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import ragged
-from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.checkpoint import load_policy
 from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork, encode
 from patchwork_env.agents.planning import GumbelAgent, dynamics_of
@@ -26,6 +27,8 @@ class LearnedAgent(BatchAgent):
             probable kind of move.
         seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
+
+    games = (PATCHWORK,)
 
     def __init__(
         self,
@@ -46,7 +49,7 @@ class LearnedAgent(BatchAgent):
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
-        check_running(states)
+        self.check_states(states)
         inputs, legal = encode(states)
         with torch.inference_mode():
             output = self.network(inputs.to(self.network.device))

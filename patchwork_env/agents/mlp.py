@@ -17,8 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents import CHECKPOINT_FILE, ragged
-from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env._games import PATCHWORK
+from patchwork_env.agents import CHECKPOINT_FILE, MASKABLE_PPO, ragged
+from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.checkpoint import read_weights, write_kind_of_policy
 from patchwork_env.agents.folders import read_description
 from patchwork_env.agents.ragged import LegalLists, legal_lists
@@ -27,8 +28,6 @@ from patchwork_env.patchwork.observation import OBSERVATION_SIZE, write_observat
 from patchwork_env.patchwork.options import check_seed
 from patchwork_env.patchwork.state import States
 
-MASKABLE_PPO = "maskable_ppo"
-"""The kind of policy in a checkpoint's description."""
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 
 
@@ -100,6 +99,8 @@ class MlpAgent(BatchAgent):
         seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
 
+    games = (PATCHWORK,)
+
     def __init__(
         self, network: MlpNetwork, name: str = "mlp", *, sample: bool = False, seed: int | None = None
     ) -> None:
@@ -114,7 +115,7 @@ class MlpAgent(BatchAgent):
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
-        check_running(states)
+        self.check_states(states)
         legal, log_probabilities = self.policy(states)
         if self.sample:
             chosen = ragged.sample(legal.counts, log_probabilities, self._random.random(len(states)))
@@ -183,7 +184,7 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy.
     """
-    description = read_description(folder)
+    description = read_description(folder, PATCHWORK)
     if description["policy"] != MASKABLE_PPO:
         raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {MASKABLE_PPO!r}")
     network = MlpNetwork(_config(description.get("network"), folder / CHECKPOINT_FILE))

@@ -28,8 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
+from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import ragged
-from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 from patchwork_env.patchwork.options import check_seed
@@ -61,6 +62,8 @@ class OnnxAgent(BatchAgent):
         ValueError: The model is damaged, of another game, or of a version that this library does not read.
     """
 
+    games = (PATCHWORK,)
+
     def __init__(
         self,
         model: bytes,
@@ -83,7 +86,7 @@ class OnnxAgent(BatchAgent):
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
-        check_running(states)
+        self.check_states(states)
         if not self.sample:
             actions: Actions = self._run(states, "action")[0]
             return actions
@@ -102,7 +105,7 @@ class OnnxAgent(BatchAgent):
         Raises:
             ValueError: A game is over.
         """
-        check_running(states)
+        self.check_states(states)
         log_probabilities, values = self._run(states, "log_probabilities", "value")
         return log_probabilities, values
 

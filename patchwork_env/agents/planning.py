@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import FEWEST_SIMULATIONS
-from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.network import PatchworkNetwork
 from patchwork_env.patchwork.dynamics import PatchworkDynamics
@@ -38,6 +39,8 @@ class GumbelAgent(BatchAgent):
         ValueError: There are fewer simulations.
     """
 
+    games = (PATCHWORK,)
+
     def __init__(
         self,
         network: PatchworkNetwork,
@@ -63,7 +66,7 @@ class GumbelAgent(BatchAgent):
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
-        check_running(states)
+        self.check_states(states)
         return self._search.run(states, self._evaluate).chosen
 
 

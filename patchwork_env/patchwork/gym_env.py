@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
 from patchwork_env._display import FRAMES_PER_SECOND, RENDER_MODES, Display
+from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, spaces
@@ -109,7 +110,7 @@ class PatchworkEnv(gymnasium.Env[Any, np.int64]):
         self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
         self._dealer = Dealer(1, special_patches, first_player)
         self._seats = Seats(1, seat)
-        self._opponent = as_agent(opponent)
+        self._opponent = as_agent(opponent, game=PATCHWORK)
         self._game: Game | None = None
         self._seat = 0
         self._ended = True

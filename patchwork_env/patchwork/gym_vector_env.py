@@ -11,6 +11,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from patchwork_env._games import PATCHWORK
 from patchwork_env._gym_vector import Flags, Infos, add_info, as_int64, check_seeds, refuse
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.patchwork import engine, spaces, turns
@@ -92,7 +93,7 @@ class PatchworkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         self._copy = check_one_of(copy, (False, True), "copy")
         self._dealer = Dealer(self.num_envs, special_patches, first_player)
         self._seats = Seats(self.num_envs, seat)
-        self._opponent = as_agent(opponent)
+        self._opponent = as_agent(opponent, game=PATCHWORK)
         self.single_observation_space = spaces.observation_space(self._named)
         self.single_action_space = spaces.action_space()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)

@@ -11,7 +11,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import GreedyAgent, MctsAgent
-from patchwork_env.agents.greedy import footprint_of, joints_left
+from patchwork_env.patchwork.greedy import footprint_of, joints_left
 from patchwork_env.agents.mcts import agent as module
 from patchwork_env.agents.mcts.candidates import MOST_CANDIDATES, list_candidates, new_candidates
 from patchwork_env.agents.mcts.placing import NOWHERE, loneliest_cell, new_sums, snuggest_placement

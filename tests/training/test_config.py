@@ -212,6 +212,11 @@ def test_nothing_to_learn(message, load):
     assert load("", "reward.outcome=0", "reward.margin=1").reward.margin == 1
 
 
+def test_algorithms_and_prints_are_those_of_the_game(message):
+    assert "algorithm is 'ppo'; algorithms for the game nmbr9: " in message("game: nmbr9\nalgorithm: ppo")
+    assert "special_patches is '2014'; nmbr9 has none" in message("game: nmbr9\nspecial_patches: 2014")
+
+
 @pytest.mark.parametrize(
     ("override", "expected"),
     [

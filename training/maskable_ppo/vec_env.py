@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
+from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.patchwork import engine, spaces, turns
 from patchwork_env.patchwork.actions import NUM_ACTIONS
@@ -101,7 +102,7 @@ class PatchworkVecEnv(VecEnv):
         self.states = empty_states(num_envs)
         self.seats = np.arange(num_envs) % NUM_PLAYERS
         listed = [opponents] if isinstance(opponents, str) else opponents
-        self.set_opponents([as_agent(opponent) for opponent in listed])
+        self.set_opponents([as_agent(opponent, game=PATCHWORK) for opponent in listed])
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
         self._lengths = np.zeros(num_envs, np.int64)

@@ -8,7 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env._games import PATCHWORK
+from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.champion.endings import settle_root, solved_action
 from patchwork_env.agents.champion.glance import glance
 from patchwork_env.agents.champion.levels import DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
@@ -61,6 +62,8 @@ class ChampionAgent(BatchAgent):
         ValueError: A budget is not of these, or there is more than one.
     """
 
+    games = (PATCHWORK,)
+
     def __init__(
         self,
         weights: Weights,
@@ -83,7 +86,7 @@ class ChampionAgent(BatchAgent):
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
-        check_running(states)
+        self.check_states(states)
         states = np.ascontiguousarray(states)
         return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
 
@@ -98,7 +101,7 @@ class ChampionAgent(BatchAgent):
         Raises:
             ValueError: The game is over.
         """
-        check_running(game.state)
+        self.check_states(game.state)
         plant(self._tree, self._work, game.state, 0)
         self._grow(_NOTHING, may_stop=False)  # completes the root
         solved = NO_ACTION
@@ -118,7 +121,7 @@ class ChampionAgent(BatchAgent):
         Raises:
             ValueError: The game is over.
         """
-        check_running(game.state)
+        self.check_states(game.state)
         return glance(game, self._mind.weights, self._mind.payoffs, self._work.expansion)
 
     def _choose(self, states: States, i: int) -> int:

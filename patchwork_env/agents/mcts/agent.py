@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env._games import PATCHWORK
+from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.mcts.simulation import Workspace, new_workspace, simulate
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.endgame import NO_ACTION, Solver, new_solver, solve
@@ -55,6 +56,8 @@ class MctsAgent(BatchAgent):
         ValueError: An argument is not of these, or both budgets are given.
     """
 
+    games = (PATCHWORK,)
+
     def __init__(
         self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None
     ) -> None:
@@ -72,7 +75,7 @@ class MctsAgent(BatchAgent):
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
-        check_running(states)
+        self.check_states(states)
         return np.array([self._act(states[i : i + 1]) for i in range(len(states))], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.base import Actions, BatchAgent, check_running
+from patchwork_env._games import PATCHWORK
+from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.value.choice import TO_WIN, Payoffs, best_action
 from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.files import read_value
@@ -24,6 +25,8 @@ class ValueAgent(BatchAgent):
         name: What tables and messages call the agent.
     """
 
+    games = (PATCHWORK,)
+
     def __init__(self, weights: Weights, payoffs: Payoffs, name: str = "value") -> None:
         self.name = name
         self._weights, self._payoffs = weights, payoffs
@@ -31,7 +34,7 @@ class ValueAgent(BatchAgent):
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`."""
-        check_running(states)
+        self.check_states(states)
         actions = np.empty(len(states), np.int64)
         _choose(states, self._weights, self._payoffs, self._expansion, actions)
         return actions

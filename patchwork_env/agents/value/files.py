@@ -9,11 +9,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from patchwork_env._games import PATCHWORK
+from patchwork_env.agents import VALUE
 from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description
 from patchwork_env.agents.value.network import SHAPES, Weights, arrays_of, empty_weights
-
-VALUE = "value"
-"""The kind of policy in a checkpoint's description."""
 
 
 def write_value(folder: Path, weights: Weights, info: dict[str, Any] | None = None) -> None:
@@ -29,7 +28,7 @@ def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy, or of other shapes.
     """
-    description = read_description(folder)
+    description = read_description(folder, PATCHWORK)
     if description["policy"] != VALUE:
         raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {VALUE!r}")
     path = folder / WEIGHTS_FILE

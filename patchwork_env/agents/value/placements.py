@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.greedy import footprint_of, joints_left
 from patchwork_env.agents.value.features import signed
 from patchwork_env.patchwork.actions import FIRST_BUY
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED
+from patchwork_env.patchwork.greedy import footprint_of, joints_left
 from patchwork_env.patchwork.state import States
 from patchwork_env.polyomino import NUM_ORIENTATIONS
 

@@ -1,0 +1,113 @@
+"""Agents of NMBR 9: what holds for all of them, and that agents of the other game refuse it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents import Agent, CallableAgent
+from patchwork_env.nmbr9 import Game, greedy
+from patchwork_env.nmbr9.state import States, empty_states
+from patchwork_env.patchwork import Game as PatchworkGame
+
+SETTINGS = [{"players": 2}, {"order": "known"}, {"order": "free", "max_digit": 5, "deck_size": 7}]
+
+
+def all_agents(seed: int = 1) -> list[Agent]:
+    """One agent of every kind."""
+    function = CallableAgent(lambda game: game.legal_actions()[-1], "last")
+    return [*(agents.load(name, seed) for name in agents.names("nmbr9")), function]
+
+
+def many_states() -> States:
+    """Positions of several games, early and late."""
+    states = []
+    for seed in range(6):
+        game = Game(seed=seed, **SETTINGS[seed % len(SETTINGS)])
+        for _ in range(3 * seed):
+            if game.is_over:
+                break
+            game.play(agents.load("random", seed).act(game))
+        if not game.is_over:
+            states.append(game.state)
+    return np.concatenate(states)
+
+
+@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_actions_are_legal_and_leave_the_game_as_it_was(agent: Agent, settings) -> None:
+    game = Game(seed=3, **settings)
+    while not game.is_over:
+        before, history = game.to_bytes(), game.history
+        action = agent.act(game)
+        assert type(action) is int
+        assert (game.to_bytes(), game.history) == (before, history)
+        game.play(action)
+
+
+@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
+def test_a_batch_is_the_same_as_one_game_after_the_other(agent: Agent) -> None:
+    states = many_states()
+    before = states.tobytes()
+    agent.reseed(7)
+    batch = agent.act_batch(states)
+    assert batch.dtype == np.int64
+    assert states.tobytes() == before
+    agent.reseed(7)
+    assert batch.tolist() == [agent.act(Game.from_state(states, i)) for i in range(len(states))]
+    assert agent.act_batch(empty_states(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
+def test_a_game_that_is_over_is_an_error(agent: Agent) -> None:
+    game = Game(deck=[4])
+    game.play(game.legal_actions()[0])
+    with pytest.raises(ValueError, match="the game is over"):
+        agent.act(game)
+    with pytest.raises(ValueError, match="game 1 of the batch is over"):
+        agent.act_batch(np.concatenate([Game(seed=1).state, game.state]))
+
+
+def test_random_and_greedy_play_both_games_by_their_records() -> None:
+    for name in ("random", "greedy"):
+        agent = agents.load(name, seed=5)
+        for game in (Game(seed=1), PatchworkGame(seed=1)):
+            assert agent.act(game) in game.legal_actions()
+            assert agents.as_agent(agent, game="nmbr9") is agent
+    assert agents.load("greedy").act(Game(seed=1)) == greedy.choose_action(Game(seed=1).state, 0)
+
+
+def test_random_play_takes_every_legal_action_alike() -> None:
+    game = Game(deck=[3, 5], players=1)
+    game.play(game.legal_actions()[0])
+    actions, states = game.legal_actions(), np.repeat(game.state, 4000)
+    counts = np.unique(agents.load("random", seed=1).act_batch(states), return_counts=True)
+    assert counts[0].tolist() == actions.tolist()
+    expected = 4000 / len(actions)
+    assert np.abs(counts[1] - expected).max() < 5 * np.sqrt(expected)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in agents.names("patchwork") if name not in agents.names("nmbr9")]
+)
+def test_agents_of_patchwork_alone_refuse_nmbr9(name: str) -> None:
+    agent = agents.load(name)
+    message = f"agent '{name}' plays patchwork, not nmbr9"
+    with pytest.raises(ValueError, match=message):
+        agent.act(Game(seed=1))
+    with pytest.raises(ValueError, match=message):
+        agents.as_agent(name, game="nmbr9")
+
+
+def test_names_are_those_of_the_game() -> None:
+    assert {"random", "greedy"} <= set(agents.names("nmbr9")) <= set(agents.names())
+    assert set(agents.names()) == set(agents.names("nmbr9")) | set(agents.names("patchwork"))
+    assert "mcts" not in agents.names("nmbr9")
+    with pytest.raises(ValueError, match="game is 'chess'; allowed are 'patchwork', 'nmbr9'"):
+        agents.names("chess")
+
+
+def test_records_of_no_game_are_an_error() -> None:
+    with pytest.raises(ValueError, match="are those of no game"):
+        agents.load("random").act_batch(np.zeros(1, np.dtype([("board", "u1", 9)])))
