@@ -15,7 +15,7 @@ TRAINERS: Mapping[str, Mapping[str, str]] = {
         "alphazero": "training.alphazero.trainer:AlphaZeroTrainer",
         "td": "training.td.trainer:TdTrainer",
     },
-    NMBR9: {},
+    NMBR9: {"solo_td": "training.solo_td.trainer:SoloTdTrainer"},
 }
 """By game and algorithm: the class, a :class:`~training.trainer.Trainer`, by its module and name."""
 

@@ -188,6 +188,41 @@ class Td(_Section):
     max_gradient_norm: Rate = 1.0
 
 
+class TdLearning(_Section):
+    """What temporal-difference learning of a compiled value takes, of either game.
+
+    An iteration plays ``games`` games and then takes ``updates`` steps on minibatches from the last
+    ``window`` iterations. Targets are lambda-returns, with ``trace`` as lambda. With probability
+    ``exploration`` an action is not the best, but drawn from the softmax of what all are worth divided by
+    ``temperature``. What plays is the moving average of the weights, which each update keeps to a share of
+    ``averaging``. Rows of tables, of which a sum takes a hundred, learn at ``table_rate`` times the
+    ``learning_rate``, which rises to its start in the first ``warmup`` updates.
+    """
+
+    games: Positive = 512
+    width: Positive = 16
+    exploration: Schedule = Schedule(start=0.1, end=0.02)
+    temperature: Rate = 0.05
+    trace: Fraction = 0.8
+    window: Positive = 4
+    updates: Positive = 64
+    minibatch_size: Positive = 1024
+    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
+    warmup: Positive = 500
+    table_rate: Rate = 0.1
+    averaging: Fraction = 0.998
+    max_gradient_norm: Rate = 1.0
+
+
+class SoloTd(TdLearning):
+    """Temporal-difference learning of the value of NMBR 9: everybody plays for the own score.
+
+    Of each level the ``width`` placements with the most contact are tried. ``temperature`` is in points.
+    """
+
+    temperature: Rate = 1.0
+
+
 class Reward(_Section):
     """What the end of a game is worth to a player.
 
@@ -234,7 +269,7 @@ class RunConfig(_Section):
 
     description: str = ""
     game: Literal["patchwork", "nmbr9"] = "patchwork"
-    algorithm: Literal["ppo", "maskable_ppo", "alphazero", "td"] = "ppo"
+    algorithm: Literal["ppo", "maskable_ppo", "alphazero", "td", "solo_td"] = "ppo"
     special_patches: Variant = "revised"
     seed: Seed = 0
     total_steps: Positive = 1_000_000
@@ -247,6 +282,7 @@ class RunConfig(_Section):
     maskable_ppo: MaskablePpo = MaskablePpo()
     alphazero: AlphaZero = AlphaZero()
     td: Td = Td()
+    solo_td: SoloTd = SoloTd()
     reward: Reward = Reward()
     league: League = League()
     evaluation: Evaluation = Evaluation()

@@ -145,6 +145,15 @@ def _value(path: str, seed: int | None, **budget: Any) -> Agent:
     return champion.load(path, **budget)
 
 
+def _nmbr9_value(path: str, seed: int | None, **budget: Any) -> Agent:
+    """Searches if there is a budget, and if the value comes with the package."""
+    from patchwork_env.agents.nmbr9 import champion
+
+    if not budget and Path(path).parent == SHIPPED_FOLDER:
+        budget = {"level": champion.DEFAULT_LEVEL}
+    return champion.load(path, seed, **budget)
+
+
 def _learned(module: str) -> Callable[..., Agent]:
     """Loads policies by a module that needs PyTorch, which is slow to import."""
 
@@ -186,7 +195,7 @@ _POLICIES: Mapping[str, Mapping[str, _Policy]] = {
         MASKABLE_PPO: _Policy(_learned("mlp"), _POLICY_OPTIONS),
         VALUE: _Policy(_value, _VALUE_OPTIONS),
     },
-    NMBR9: {},
+    NMBR9: {VALUE: _Policy(_nmbr9_value, _VALUE_OPTIONS)},
 }
 """By game and kind; learned agents play one game."""
 _PAIR = "[a-z_]+=[^=]*"

@@ -41,6 +41,8 @@ from patchwork_env.nmbr9.greedy import contact
 from patchwork_env.nmbr9.state import States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES, WIDTHS
 
+LIKELY = 16
+"""Placements on each level that are likely enough: values are learned from play among so many."""
 _MOST_ACTIONS = 4096
 """That are looked at in one position; a table of 40 tiles in a line has fewer placements."""
 _MOST_CONTACT = 40

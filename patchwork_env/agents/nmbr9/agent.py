@@ -1,0 +1,57 @@
+"""An agent of NMBR 9 that plays the placement whose table has the best value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from patchwork_env._compile import kernel
+from patchwork_env._games import NMBR9
+from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
+
+
+class Nmbr9ValueAgent(BatchAgent):
+    """Plays the placement of most value, without looking further ahead.
+
+    It uses the tile in hand and how many of each digit are left; a known order is of no use to it. Other
+    players' tables do not matter: it is after points.
+
+    Args:
+        weights: Of the value; what happens to them later changes how the agent plays.
+        name: What tables and messages call the agent.
+    """
+
+    games = (NMBR9,)
+
+    def __init__(self, weights: Weights, name: str = "nmbr9 value") -> None:
+        self.name = name
+        self._weights = weights
+        self._expansion = new_expansion()
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`.
+
+        Raises:
+            ValueError: A game is over or not one of NMBR 9, or a digit is to be chosen.
+        """
+        self.check_states(states)
+        check_tiles(states, self.name)
+        actions = np.empty(len(states), np.int64)
+        _choose(states, self._weights, self._expansion, actions)
+        return actions
+
+
+def check_tiles(states: States, name: str) -> None:
+    """Raises ValueError if the player to move must choose a digit in one of the games."""
+    chosen = states["chosen"][np.arange(len(states)), states["current_player"]]
+    if ((states["order"] == FREE) & (chosen == NO_DIGIT)).any():
+        raise ValueError(f"agent {name!r} places tiles as they come; it does not choose digits")
+
+
+@kernel
+def _choose(states: States, weights: Weights, expansion: Expansion, actions: Actions) -> None:
+    for i in range(len(states)):
+        count = expand(states, i, LIKELY, weights, expansion)
+        actions[i] = expansion.actions[best_action(expansion, count)]

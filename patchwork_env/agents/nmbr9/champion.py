@@ -1,0 +1,135 @@
+"""An agent of NMBR 9 that searches with a learned value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from patchwork_env._games import NMBR9
+from patchwork_env._options import seed_streams
+from patchwork_env.agents.base import Actions, Agent, BatchAgent
+from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent, check_tiles
+from patchwork_env.agents.nmbr9.files import read_value
+from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.agents.nmbr9.search import Plan, begin, keep_best, new_workspace, roll_out
+from patchwork_env.nmbr9.state import States
+
+INSTANT = "instant"
+LEVELS: Mapping[str, int] = {INSTANT: 0, "fast": 50_000, "strong": 250_000, "analysis": 1_000_000}
+"""Budgets with a name: how many placements are evaluated for a move. A million take about 1.3 seconds."""
+DEFAULT_LEVEL = "strong"
+"""Of a value that comes with the package."""
+_PLAN = Plan()
+
+
+class Nmbr9Champion(BatchAgent):
+    """Searches every move by rollouts; see :mod:`patchwork_env.agents.nmbr9.search`.
+
+    It uses the tile in hand and how many of each digit are left, never their order. Other players' tables do
+    not matter: it is after points.
+
+    Args:
+        weights: Of the value; what happens to them later changes how the agent plays.
+        name: What tables and messages call the agent.
+        effort: Placements to evaluate for a move, at least 1; a few hundred more may be.
+        seconds: Instead, the time of a move; it may take a few milliseconds more.
+        seed: Of the decks that it imagines, ``0 ... 2**64 - 1``; None for fresh ones.
+        plan: How rollouts are played.
+
+    Raises:
+        ValueError: Not exactly one of ``effort`` and ``seconds`` is given.
+    """
+
+    games = (NMBR9,)
+
+    def __init__(
+        self,
+        weights: Weights,
+        name: str = "nmbr9_champion",
+        *,
+        effort: int | None = None,
+        seconds: float | None = None,
+        seed: int | None = None,
+        plan: Plan = _PLAN,
+    ) -> None:
+        if (effort is None) == (seconds is None):
+            raise ValueError(f"effort is {effort} and seconds is {seconds}; give exactly one of them")
+        self.name = name
+        self._weights, self._plan = weights, plan
+        self._effort, self._seconds = effort, seconds
+        self._work = new_workspace()
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None = None) -> None:
+        """See :meth:`Agent.reseed`."""
+        self._streams = seed_streams(seed)
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`; the budget is that of each game."""
+        self.check_states(states)
+        check_tiles(states, self.name)
+        return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
+
+    def _choose(self, states: States, i: int) -> int:
+        """Every round of halving gets an equal share of the budget."""
+        work = self._work
+        began = perf_counter()
+        considered = int(begin(states, i, self._plan, self._weights, work))
+        if int(work.root[0]["round"]) + 1 == int(work.root[0]["num_rounds"]):
+            return int(work.actions[0])
+        rounds = max(considered - 1, 0).bit_length()
+        for done in range(1, rounds + 1):
+            before = int(work.rollouts[0])
+            while work.rollouts[0] == before or self._spent(began) < done / rounds:
+                roll_out(considered, self._plan, self._weights, work, self._streams)
+            kept = (considered + 1) // 2
+            keep_best(considered, kept, work)
+            considered = kept
+        return int(work.actions[0])
+
+    def _spent(self, began: float) -> float:
+        """The share of the budget that is spent."""
+        if self._effort is not None:
+            return float(self._work.effort[0]) / self._effort
+        assert self._seconds is not None
+        return (perf_counter() - began) / self._seconds
+
+
+def load(
+    path: str | Path,
+    seed: int | None = None,
+    *,
+    level: str | None = None,
+    nodes: int | None = None,
+    seconds: float | None = None,
+) -> Agent:
+    """The agent of a value's checkpoint folder.
+
+    Args:
+        path: Of the folder.
+        seed: Of the agent's random numbers.
+        level: One of :data:`LEVELS`; ``"instant"`` is without a search, and so is no budget at all.
+        nodes: Instead, how many placements are evaluated for a move.
+        seconds: Instead, the time of a move.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy, or the budget is not one.
+    """
+    given = {"level": level, "nodes": nodes, "seconds": seconds}
+    budgets = {key: value for key, value in given.items() if value is not None}
+    if len(budgets) > 1:
+        raise ValueError(f"the budgets are {' and '.join(f'{k}={v}' for k, v in budgets.items())}; give one")
+    if level is not None and level not in LEVELS:
+        raise ValueError(f"level is {level!r}; allowed are {', '.join(map(repr, LEVELS))}")
+    weights, _ = read_value(Path(path))
+    name = Path(path).name + "".join(f":{key}={value}" for key, value in budgets.items())
+    effort = LEVELS[level or INSTANT] if nodes is None else nodes
+    if seconds is None and effort == 0:
+        return Nmbr9ValueAgent(weights, name)
+    if seconds is not None:
+        return Nmbr9Champion(weights, name, seconds=seconds, seed=seed)
+    return Nmbr9Champion(weights, name, effort=effort, seed=seed)

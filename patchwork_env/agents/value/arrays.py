@@ -1,0 +1,49 @@
+"""Compiled networks of any game on disk: checkpoints like those of every other policy, without PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from patchwork_env.agents import VALUE
+from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description
+
+Arrays = dict[str, npt.NDArray[np.float32]]
+
+
+def write_arrays(folder: Path, game: str, arrays: Arrays, info: dict[str, Any] | None = None) -> None:
+    """Writes the two files of a value into an existing folder; ``info`` is what to remember of its making."""
+    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    write_description(folder, VALUE, shapes, info, game=game)
+    (folder / WEIGHTS_FILE).write_bytes(save(arrays))
+
+
+def read_arrays(
+    folder: Path, game: str, shapes: Mapping[str, tuple[int, ...]]
+) -> tuple[Arrays, dict[str, Any]]:
+    """Reads the weights of a value and what was remembered of its making.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy, or of other shapes.
+    """
+    description = read_description(folder, game)
+    if description["policy"] != VALUE:
+        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {VALUE!r}")
+    path = folder / WEIGHTS_FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
+    try:
+        arrays = load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+    found = {name: array.shape for name, array in arrays.items()}
+    if found != shapes or any(array.dtype != np.float32 for array in arrays.values()):
+        raise ValueError(f"{path} holds arrays of the shapes {found}; they must be float32 of {shapes}")
+    return arrays, description["info"]

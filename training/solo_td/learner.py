@@ -1,0 +1,43 @@
+"""Learning the value of NMBR 9 from the positions of games."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from patchwork_env.agents.nmbr9.network import SCALE, TABLES, Weights, arrays_of
+from training.config import SoloTd
+from training.crew import Crew
+from training.solo_td.module import ValueModule
+from training.solo_td.self_play import Positions
+from training.td.descent import Descent
+
+
+class SoloTdLearner(Descent[Positions]):
+    """Moves a value towards its targets.
+
+    Args:
+        weights: Where to begin.
+        config: The algorithm's parameters.
+        crew: Shares the work on each minibatch.
+
+    Attributes:
+        average: The moving average of the weights.
+    """
+
+    def __init__(self, weights: Weights, config: SoloTd, crew: Crew) -> None:
+        self.average = weights.copy()
+        module = ValueModule(weights)
+        super().__init__(module, arrays_of(self.average), TABLES, self._losses, config, crew)
+
+    def _losses(self, positions: Positions, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+        values = self.module(positions.states[samples])
+        targets = torch.from_numpy(positions.targets[samples]) / SCALE
+        loss = (values - targets).square().mean()
+        return {
+            "loss": loss,
+            "error": SCALE * loss.detach().sqrt(),
+            "explained_variance": 1 - loss.detach() / targets.var().clamp_min(1e-9),
+        }

@@ -1,0 +1,190 @@
+"""Games of NMBR 9 played by the value of what every placement leads to, compiled from first tile to last."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env._options import seed_streams
+from patchwork_env._random import random_below
+from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, score
+from patchwork_env.nmbr9.options import STANDARD, beginning
+from patchwork_env.nmbr9.state import States, empty_states
+from patchwork_env.nmbr9.turns import restart_games
+from training.config import SoloTd
+from training.crew import Crew
+
+_STEPS = 1 << 30
+_ROUNDS = int(beginning(STANDARD)[0]["num_rounds"])
+
+Targets = npt.NDArray[np.float32]
+
+
+class Positions(NamedTuple):
+    """Tables with what the tiles that were to come turned out to bring.
+
+    Attributes:
+        states: ``(n,)`` records.
+        targets: float32 ``(n,)``, points.
+    """
+
+    states: States
+    targets: Targets
+
+
+class Games(NamedTuple):
+    """Games of one thread, turn by turn.
+
+    Attributes:
+        streams: uint64 ``(n,)``, random streams.
+        states: ``(n,)`` records of the games as they stand.
+        positions: ``(n, rounds)`` records before each tile.
+        gains: float32 ``(n, rounds)``, the points that each tile brought.
+        targets: float32 ``(n, rounds)``: first what the best action promises, later the target.
+        explored: bool ``(n, rounds)``, whether another action than the best was played.
+    """
+
+    streams: npt.NDArray[np.uint64]
+    states: States
+    positions: States
+    gains: Targets
+    targets: Targets
+    explored: npt.NDArray[np.bool_]
+
+
+class SelfPlay:
+    """Plays whole games with random decks of unknown order.
+
+    Args:
+        config: How to play and how far targets look ahead.
+        crew: Shares the games.
+    """
+
+    def __init__(self, config: SoloTd, crew: Crew) -> None:
+        self.config = config
+        self._crew = crew
+        sizes = [len(part) for part in np.array_split(np.arange(config.games), crew.size)]
+        self._parts = [_Part(_new_games(size), new_expansion()) for size in sizes if size]
+
+    def play(
+        self, weights: Weights, progress: float, random: np.random.Generator
+    ) -> tuple[Positions, dict[str, float]]:
+        """Plays ``config.games`` games; returns their positions with targets, and statistics."""
+        streams = seed_streams(random.integers(2**64, dtype=np.uint64), self.config.games)
+        start = 0
+        for part in self._parts:
+            part.games.streams[:] = streams[start : start + len(part.games.streams)]
+            start += len(part.games.streams)
+
+        def work(part: _Part) -> Positions:
+            return self._play_part(part, weights, progress)
+
+        parts = self._crew.map(work, self._parts)
+        joined = Positions(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return joined, _statistics(np.concatenate([part.games.states for part in self._parts]))
+
+    def _play_part(self, part: _Part, weights: Weights, progress: float) -> Positions:
+        games, config = part.games, self.config
+        restart_games(games.states, games.streams, beginning(STANDARD), True)
+        exploration = config.exploration.at(progress)
+        _play(games, weights, part.expansion, config.width, exploration, config.temperature)
+        _write_targets(games, config.trace)
+        return Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
+
+
+class _Part(NamedTuple):
+    """What one thread plays."""
+
+    games: Games
+    expansion: Expansion
+
+
+def _statistics(finals: States) -> dict[str, float]:
+    """Mean figures of games that are over."""
+    scores = np.empty(len(finals), np.int64)
+    _count_up(finals, scores)
+    return {
+        "score": float(scores.mean()),
+        "score_deviation": float(scores.std()),
+        "levels": float(1 + finals["level"][:, 0].max(1).mean()),
+        "tiles_on_table": float((finals["level"][:, 0, :_ROUNDS] == 0).sum(1).mean()),
+    }
+
+
+@kernel
+def _count_up(finals: States, scores: npt.NDArray[np.int64]) -> None:
+    for i in range(len(finals)):
+        scores[i] = score(finals, i, 0)
+
+
+def _new_games(size: int) -> Games:
+    shape = (size, _ROUNDS)
+    return Games(
+        np.empty(size, np.uint64),
+        empty_states(size),
+        empty_states(size * _ROUNDS).reshape(shape),
+        np.empty(shape, np.float32),
+        np.empty(shape, np.float32),
+        np.empty(shape, np.bool_),
+    )
+
+
+@kernel
+def _play(
+    games: Games, weights: Weights, expansion: Expansion, width: int, exploration: float, temperature: float
+) -> None:
+    """Plays all games to their ends."""
+    states = games.states
+    for i in range(len(states)):
+        for turn in range(_ROUNDS):
+            games.positions[i, turn] = states[i]
+            count = expand(states, i, width, weights, expansion)
+            chosen = best = best_action(expansion, count)
+            if random_below(games.streams, i, _STEPS) < exploration * _STEPS:
+                chosen = draw_action(expansion, count, temperature, games.streams, i)
+            action = expansion.actions[chosen]
+            games.explored[i, turn] = chosen != best
+            games.targets[i, turn] = expansion.values[best]
+            games.gains[i, turn] = digit_to_place(states, i) * level_of(states, i, action)
+            apply(states, i, action)
+
+
+@kernel
+def draw_action(
+    expansion: Expansion, count: int, temperature: float, streams: npt.NDArray[np.uint64], i: int
+) -> int:
+    """Index of an action drawn with probabilities in proportion to ``exp(value / temperature)``."""
+    best = best_action(expansion, count)
+    most = expansion.values[best]
+    total = 0.0
+    for k in range(count):
+        total += math.exp((expansion.values[k] - most) / temperature)
+    rest = total * random_below(streams, i, _STEPS) / _STEPS
+    for k in range(count):
+        rest -= math.exp((expansion.values[k] - most) / temperature)
+        if rest < 0:
+            return k
+    return best
+
+
+@kernel
+def _write_targets(games: Games, trace: float) -> None:
+    """Lambda-returns in place of what the best actions promised.
+
+    As in Watkins's Q(lambda), no return passes an action other than the best. See Sutton and Barto,
+    Reinforcement Learning, 2nd edition, sections 12.1 and 12.10.
+    """
+    for i in range(len(games.states)):
+        following = 0.0
+        for turn in range(_ROUNDS - 1, -1, -1):
+            promise = games.targets[i, turn]
+            if not games.explored[i, turn]:
+                promise += trace * (games.gains[i, turn] + following - promise)
+            games.targets[i, turn] = promise
+            following = promise
