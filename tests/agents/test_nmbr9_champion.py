@@ -1,0 +1,176 @@
+"""Search with a value in NMBR 9: honest, for the own score, within its budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.nmbr9 import search
+from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.champion import LEVELS, Nmbr9Champion
+from patchwork_env.agents.nmbr9.files import write_value
+from patchwork_env.agents.nmbr9.network import empty_weights, new_weights
+from patchwork_env.nmbr9 import Game, engine
+from patchwork_env.nmbr9.greedy import choose_action
+
+EFFORT = 3000
+
+
+@pytest.fixture(scope="module")
+def weights():
+    weights = new_weights(3)
+    weights["weights_3"] *= 30
+    return weights
+
+
+def after(rounds, **setting):
+    """A game in which each player has placed some tiles by rule of thumb."""
+    game = Game(**setting)
+    while game.round < rounds:
+        game.play(choose_action(game.state, 0))
+    return game
+
+
+def with_shuffled_rest(game, seed):
+    state = game.state.copy()
+    rest = state["deck"][0, game.round + 1 : 20]
+    np.random.default_rng(seed).shuffle(rest)
+    return Game.from_state(state)
+
+
+def agents_of(weights):
+    return Nmbr9ValueAgent(weights), Nmbr9Champion(weights, effort=EFFORT)
+
+
+# --- honesty ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rounds", [0, 3, 9, 15, 18])
+def test_the_order_of_the_cards_to_come_changes_nothing(weights, rounds):
+    game = after(rounds, seed=rounds)
+    for agent in agents_of(weights):
+        chosen = set()
+        for seed in range(4):
+            agent.reseed(7)
+            chosen.add(agent.act(with_shuffled_rest(game, seed)))
+        assert len(chosen) == 1
+
+
+def test_an_order_that_is_known_is_not_looked_at_either(weights):
+    agent = Nmbr9Champion(weights, effort=EFFORT)
+    actions = []
+    for order in ("unknown", "known"):
+        agent.reseed(7)
+        actions.append(agent.act(after(8, seed=4, order=order)))
+    assert actions[0] == actions[1]
+
+
+def test_decks_that_are_imagined_are_rearrangements_of_the_rest(weights):
+    """And each card comes next once in any row of as many decks as there are cards."""
+    game, work, streams = after(12, seed=5), search.new_workspace(), np.array([3], np.uint64)
+    considered = search.begin(game.state, 0, search.Plan(candidates=2, depth=1), weights, work)
+    decks = []
+    for _ in range(14):
+        search.roll_out(considered, search.Plan(depth=1), weights, work, streams)
+        decks.append(work.root["deck"][0, :20].tolist())
+    assert len(set(map(tuple, decks))) > 12
+    assert all(deck[:13] == list(game.deck[:13]) for deck in decks)
+    assert all(sorted(deck) == sorted(game.deck) for deck in decks)
+    for row in (decks[:7], decks[7:]):
+        assert sorted(deck[13] for deck in row) == sorted(game.deck[13:])
+
+
+# --- choosing ---------------------------------------------------------------------------------------------
+
+
+def test_others_tables_do_not_matter(weights):
+    alone, both = after(7, seed=6), Game(seed=6, players=2)
+    while both.round < 7:
+        sensible = both.current_player == 1
+        both.play(choose_action(both.state, 0) if sensible else both.legal_actions()[0])
+    both.play(both.legal_actions()[0])
+    assert both.placements(1) == alone.placements(0)
+    for agent in agents_of(weights):
+        actions = []
+        for game in (alone, both):
+            agent.reseed(1)
+            actions.append(agent.act(game))
+        assert actions[0] == actions[1]
+
+
+def test_the_last_tile_goes_where_it_brings_most(weights):
+    game = after(19, seed=8)
+    levels = [engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()]
+    for agent in agents_of(weights):
+        assert engine.level_of(game.state, 0, agent.act(game)) == max(levels)
+
+
+def test_search_finds_what_the_value_does_not_see():
+    """With a value of nothing it beats the agent that takes what each tile brings."""
+    decks = [Game(seed=seed).deck for seed in range(6)]
+    totals = []
+    value = empty_weights()
+    for agent in (Nmbr9ValueAgent(value), Nmbr9Champion(value, effort=4000, seed=1)):
+        total = 0
+        for deck in decks:
+            game = Game(deck=deck)
+            while not game.is_over:
+                game.play(agent.act(game))
+            total += game.scores()[0]
+        totals.append(total / len(decks))
+    assert totals[1] > totals[0] + 10
+
+
+def test_keeping_the_best():
+    work = search.new_workspace()
+    work.actions[:5], work.sums[:5] = [10, 11, 12, 13, 14], [1.0, 5.0, 3.0, 5.0, 2.0]
+    search.keep_best(5, 3, work)
+    assert work.actions[:5].tolist() == [11, 13, 12, 10, 14]
+    assert work.sums[:5].tolist() == [5.0, 5.0, 3.0, 1.0, 2.0]
+
+
+# --- budgets and names ------------------------------------------------------------------------------------
+
+
+def test_effort_is_spent_and_not_much_more(weights):
+    game = after(10, seed=9)
+    for effort in (1, 2000, 20_000):
+        agent = Nmbr9Champion(weights, effort=effort, seed=0)
+        assert agent.act(game) in game.legal_actions()
+        spent = int(agent._work.effort[0])
+        assert effort <= spent < effort + 12 * 3 * 40 + 2000
+
+
+def test_same_seed_same_moves(weights):
+    states = np.concatenate([after(rounds, seed=rounds).state for rounds in (2, 8, 14)])
+    first, second = (Nmbr9Champion(weights, effort=EFFORT, seed=3).act_batch(states) for _ in range(2))
+    assert first.tolist() == second.tolist()
+
+
+@pytest.fixture(scope="module")
+def checkpoint(weights, tmp_path_factory):
+    path = tmp_path_factory.mktemp("values") / "mine"
+    write_folder(path, lambda folder: write_value(folder, weights))
+    return path
+
+
+def test_specs(checkpoint):
+    assert isinstance(agents.load(checkpoint), Nmbr9ValueAgent)
+    assert isinstance(agents.load(f"{checkpoint}:instant"), Nmbr9ValueAgent)
+    game = after(16, seed=1)
+    for spec in (f"{checkpoint}:nodes=500", f"{checkpoint}:seconds=0.02", f"{checkpoint}:fast"):
+        agent = agents.load(spec, seed=2)
+        assert isinstance(agent, Nmbr9Champion)
+        assert agent.act(game) in game.legal_actions()
+    assert list(LEVELS)[0] == "instant"
+
+
+def test_budgets_that_are_none_are_refused(checkpoint, weights):
+    with pytest.raises(ValueError, match="the budgets are level=fast and seconds=1.0; give one"):
+        agents.load(f"{checkpoint}:level=fast,seconds=1")
+    with pytest.raises(ValueError, match="option 'level' of agent .* is 'slow'; it must be one of"):
+        agents.load(f"{checkpoint}:level=slow")
+    with pytest.raises(ValueError, match="give exactly one of them"):
+        Nmbr9Champion(weights)

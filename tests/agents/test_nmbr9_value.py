@@ -1,0 +1,265 @@
+"""The compiled value of NMBR 9: fits, relief, evaluation of placements, and files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from patchwork_env import agents
+from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.nmbr9 import features, relief
+from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.files import read_value, write_value
+from patchwork_env.agents.nmbr9.fits import MOST_COLUMNS, NUM_WORDS
+from patchwork_env.agents.nmbr9.network import (
+    SHAPES,
+    arrays_of,
+    empty_weights,
+    evaluate,
+    new_memory,
+    new_weights,
+    read_table,
+)
+from patchwork_env.nmbr9 import Game, engine, greedy
+from patchwork_env.nmbr9.greedy import contact
+
+EVERYTHING = 10_000
+
+
+@pytest.fixture(scope="module")
+def weights():
+    weights = new_weights(3)
+    weights["weights_3"] *= 30
+    return weights
+
+
+@pytest.fixture(scope="module")
+def games():
+    """Games that go on, from the first tile to the last, some played well and some at random."""
+    rng, found = np.random.default_rng(0), []
+    for seed in range(8):
+        game = Game(seed=seed)
+        while not game.is_over:
+            found.append(game.clone())
+            legal = game.legal_actions()
+            sensible = rng.random() < seed / 8
+            game.play(greedy.choose_action(game.state, 0) if sensible else int(rng.choice(legal)))
+    return found
+
+
+def with_digit(game, digit):
+    """The same table with another tile in hand."""
+    state = game.state.copy()
+    state["deck"][0, game.round] = digit
+    return Game.from_state(state)
+
+
+def levels_of(game):
+    """How many legal placements there are on each level."""
+    levels = [engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()]
+    return np.bincount(levels, minlength=engine.MAX_LEVELS + 2)
+
+
+def is_seen_completely(game):
+    """Whether no level is too large for the strings of bits."""
+    _, _, height, width = engine.bounds(game.state, 0, 0, game.round)
+    return 0 < width <= MOST_COLUMNS and height * (width + 3) <= 64 * NUM_WORDS
+
+
+# --- fits -------------------------------------------------------------------------------------------------
+
+
+def test_fits_are_the_legal_placements_of_every_level(games):
+    memory, compared = new_memory(), 0
+    for game in games[::2]:
+        for digit in range(10):
+            changed = with_digit(game, digit)
+            if not is_seen_completely(game):
+                continue
+            number, _ = read_table(changed.state, 0, 0, memory[0])
+            expected = levels_of(changed)
+            for level in range(1, number + 1):
+                assert memory[0]["fits"][level, digit] == expected[level]
+                compared += expected[level] > 0
+    assert compared > 200
+
+
+def test_digits_that_are_used_up_are_not_counted(games):
+    game, memory = games[-1], new_memory()
+    number, _ = read_table(game.state, 0, 0, memory[0])
+    used_up = memory[0]["remaining"] == 0
+    assert used_up.sum() == 9
+    assert number >= 2
+    assert (memory[0]["fits"][1 : number + 1, used_up] == 0).all()
+
+
+def test_a_table_wider_than_the_view_is_seen_in_part():
+    """Tiles in a line: nothing is counted that is not legal, and all other features are there."""
+    game, memory = Game(deck=[1] * 12), new_memory()
+    while game.round < 10:
+        game.play(max(map(int, game.legal_actions()), key=lambda a: (a < 4096, a % 64)))
+    assert engine.bounds(game.state, 0, 0, 10)[3] > MOST_COLUMNS
+    number, windows = read_table(game.state, 0, 0, memory[0])
+    assert memory[0]["fits"][number, 1] <= levels_of(game)[number]
+    assert windows > 0
+
+
+# --- relief -----------------------------------------------------------------------------------------------
+
+
+def painted(heights):
+    levels = np.zeros((engine.MAX_LEVELS + 1, engine.NUM_ROWS), np.uint64)
+    for (row, column), height in np.ndenumerate(heights):
+        for level in range(height):
+            levels[level, 20 + row] |= np.uint64(1 << (20 + column))
+    return levels
+
+
+def windows_of(heights):
+    grid, rows = np.zeros(relief.GRID_SHAPE, np.int32), np.empty(2000, np.int32)
+    count = relief.list_windows(painted(heights), 20, 20, *heights.shape, grid, rows)
+    return grid, sorted(rows[:count])
+
+
+def random_heights(number, seed):
+    rng = np.random.default_rng(seed)
+    return rng.integers(4, size=(number, 6, 6)) * (rng.random((number, 6, 6)) < 0.8)
+
+
+@pytest.mark.parametrize("turns", range(1, 4))
+def test_turned_tables_have_the_same_windows(turns):
+    for heights in random_heights(10, seed=1):
+        assert windows_of(np.rot90(heights, turns))[1] == windows_of(heights)[1]
+
+
+def test_a_flipped_table_is_another_one():
+    heights = np.array([[2, 1, 1], [1, 1, 0], [0, 1, 0]])
+    assert windows_of(heights)[1] != windows_of(heights.T)[1]
+
+
+def test_different_windows_have_different_rows():
+    """Two windows share a row exactly if one is a turn of the other and their middles are as high."""
+    names = {}
+    for heights in random_heights(60, seed=2):
+        padded, (grid, _) = np.pad(heights, 2), windows_of(heights)
+        for row, column in np.ndindex(8, 8):
+            window, middle = padded[row : row + 3, column : column + 3], padded[row + 1, column + 1]
+            signs = np.sign(window - middle)
+            key = middle, min(np.rot90(signs, k).tobytes() for k in range(4))
+            assert names.setdefault(int(grid[19 + row, 19 + column]), key) == key
+    assert len(set(names.values())) == len(names) > 500
+
+
+# --- evaluation -------------------------------------------------------------------------------------------
+
+
+def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weights):
+    expansion, memory, rng = new_expansion(), new_memory(), np.random.default_rng(1)
+    for game in games[::2]:
+        count = expand(game.state, 0, EVERYTHING, weights, expansion)
+        actions = expansion.actions[:count].tolist()
+        assert actions == game.legal_actions().tolist()
+        values = expansion.values[:count].copy()
+        for k in rng.integers(count, size=5):
+            after = game.clone()
+            after.play(actions[k])
+            gain = after.scores()[0] - game.scores()[0]
+            expected = gain + evaluate(after.state, 0, 0, weights, memory)
+            assert values[k] == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_end_is_worth_nothing_more(games, weights):
+    game = games[-1].clone()
+    expansion = new_expansion()
+    count = expand(game.state, 0, EVERYTHING, weights, expansion)
+    best = int(expansion.actions[best_action(expansion, count)])
+    assert expansion.values[:count].max() == game.digit * engine.level_of(game.state, 0, best)
+    game.play(best)
+    assert evaluate(game.state, 0, 0, weights, new_memory()) == 0
+
+
+def test_likely_placements_have_the_most_contact_on_their_level(games, weights):
+    expansion = new_expansion()
+    levels = np.empty((engine.MAX_LEVELS + 1, engine.NUM_ROWS), np.uint64)
+    for game in games[5::7]:
+        engine.paint(game.state, 0, 0, levels)
+        edges: dict[int, list[tuple[int, int]]] = {}
+        for action in map(int, game.legal_actions()):
+            level = engine.level_of(game.state, 0, action)
+            piece = 4 * game.digit + action // 4096
+            found = contact(levels, level, piece, action % 4096 // 64, action % 64)
+            edges.setdefault(level, []).append((found, action))
+        count = expand(game.state, 0, LIKELY, weights, expansion)
+        kept = set(expansion.actions[:count].tolist())
+        for of_level in edges.values():
+            least = sorted((found for found, _ in of_level), reverse=True)[min(LIKELY, len(of_level)) - 1]
+            assert {action for found, action in of_level if found >= least} <= kept
+        assert count < len(game.legal_actions()) or len(game.legal_actions()) < 40
+
+
+def test_rows_lie_in_the_table_and_are_distinct(games):
+    memory, rows = new_memory(), np.empty(features.MAX_ROWS, np.int32)
+    for game in games[1::2]:
+        number, _ = read_table(game.state, 0, 0, memory[0])
+        count = features.list_rows(memory[0], number, 20 - game.round, rows)
+        assert len(set(rows[:count])) == count
+        assert 0 <= rows[:count].min() <= rows[:count].max() < features.NUM_ROWS
+
+
+# --- files and the agent ----------------------------------------------------------------------------------
+
+
+def test_written_values_are_read_to_the_bit(weights, tmp_path):
+    write_folder(tmp_path / "value", lambda folder: write_value(folder, weights, {"steps": 7}))
+    read, info = read_value(tmp_path / "value")
+    assert info == {"steps": 7}
+    for name, array in arrays_of(weights).items():
+        np.testing.assert_array_equal(arrays_of(read)[name], array)
+
+
+def test_agents_of_both_games_refuse_the_others_checkpoints(weights, tmp_path):
+    from patchwork_env.agents.value.files import read_value as read_patchwork_value
+
+    write_folder(tmp_path / "value", lambda folder: write_value(folder, weights))
+    with pytest.raises(ValueError, match="is for the game 'nmbr9', not for 'patchwork'"):
+        read_patchwork_value(tmp_path / "value")
+
+
+def test_other_shapes_are_refused(weights, tmp_path):
+    write_folder(tmp_path / "value", lambda folder: write_value(folder, weights))
+    path = tmp_path / "value" / "weights.safetensors"
+    arrays = load_file(path)
+    save_file(arrays | {"bias": arrays["bias"][1:]}, path)
+    with pytest.raises(ValueError, match="they must be float32 of"):
+        read_value(tmp_path / "value")
+    assert arrays["bias"].shape == SHAPES["bias"]
+
+
+def test_a_checkpoint_plays(weights, tmp_path):
+    write_folder(tmp_path / "value", lambda folder: write_value(folder, weights))
+    agent, game = agents.load(tmp_path / "value"), Game(seed=2)
+    same = Nmbr9ValueAgent(weights)
+    while not game.is_over:
+        action = agent.act(game)
+        assert action == same.act(game)
+        game.play(action)
+
+
+def test_a_value_of_nothing_takes_what_a_tile_brings(games):
+    agent = Nmbr9ValueAgent(empty_weights())
+    for game in games[::9]:
+        levels = {engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()}
+        chosen = engine.level_of(game.state, 0, agent.act(game))
+        assert chosen == max(levels) or game.digit == 0
+
+
+def test_free_order_and_the_other_game_are_refused():
+    agent = Nmbr9ValueAgent(empty_weights(), "mine")
+    with pytest.raises(ValueError, match="agent 'mine' places tiles as they come; it does not choose digits"):
+        agent.act(Game(order="free"))
+    from patchwork_env.patchwork import Game as Patchwork
+
+    with pytest.raises(ValueError, match="agent 'mine' plays nmbr9, not patchwork"):
+        agent.act(Patchwork(seed=1))
