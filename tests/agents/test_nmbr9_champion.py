@@ -164,13 +164,13 @@ def test_specs(checkpoint):
         agent = agents.load(spec, seed=2)
         assert isinstance(agent, Nmbr9Champion)
         assert agent.act(game) in game.legal_actions()
-    assert list(LEVELS)[0] == "instant"
+    assert next(iter(LEVELS)) == "instant"
 
 
 def test_budgets_that_are_none_are_refused(checkpoint, weights):
-    with pytest.raises(ValueError, match="the budgets are level=fast and seconds=1.0; give one"):
+    with pytest.raises(ValueError, match=r"the budgets are level=fast and seconds=1\.0; give one"):
         agents.load(f"{checkpoint}:level=fast,seconds=1")
-    with pytest.raises(ValueError, match="option 'level' of agent .* is 'slow'; it must be one of"):
+    with pytest.raises(ValueError, match=r"option 'level' of agent .* is 'slow'; it must be one of"):
         agents.load(f"{checkpoint}:level=slow")
     with pytest.raises(ValueError, match="give exactly one of them"):
         Nmbr9Champion(weights)
