@@ -30,7 +30,7 @@ def measure(games: int, seed: int, workers: int, folder: Path) -> Standings:
     """Plays the round robin, or what is left of it."""
     pool = read_pool()
     names = [member.agent for member in pool.members]
-    entry = enter(names, games, seed, pool.special_patches, ANCHOR, ANCHOR_RATING)
+    entry = enter(names, games, seed, {"special_patches": pool.special_patches}, ANCHOR, ANCHOR_RATING)
     with tqdm(total=games * len(names) * (len(names) - 1) // 2, unit=" games", disable=None) as bar:
         standings = play(entry, folder, workers, bar.update)
     write_results(folder, entry, standings)

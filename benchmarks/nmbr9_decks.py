@@ -19,6 +19,7 @@ from time import monotonic
 from machine import describe
 
 from patchwork_env import __version__
+from patchwork_env.errors import TableEdgeError
 from training.decks import decks_text, read_decks, shuffled_decks
 from training.files import check_file_path, write_text
 from training.players import HELP, fingerprint, load_player
@@ -40,7 +41,7 @@ def main() -> int:
         if options.json:
             check_file_path(options.json, "--json")
         run(options)
-    except (ValueError, OSError, ImportError, WorkerError) as error:
+    except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
         print(f"nmbr9_decks.py: {error}", file=sys.stderr)
         return 2
     return 0

@@ -1,9 +1,9 @@
 """Measures how strong agents are: a round robin of all that come with the package, or of those given.
 
-    python benchmarks/strength.py [AGENT …] [--games N] [--seed S] [--workers N]
+    python benchmarks/strength.py [AGENT …] [--game NAME] [--games N] [--seed S] [--workers N]
 
-Every circle is played from both seats. The first table shows ratings and how the agents play, the second one
-who beats whom; see docs/evaluation.md.
+Every circle of Patchwork is played from both seats, every deck of NMBR 9 once by both. The
+first table shows ratings and how the agents play, the second one who beats whom; see docs/evaluation.md.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from pathlib import Path
 from machine import describe
 
 from patchwork_env import agents
+from patchwork_env._games import GAMES, PATCHWORK
 from training.machine import usable_cores
 from training.tournament import enter, play
 
@@ -23,15 +24,23 @@ ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="default: all that come with the package")
+    parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="(default: patchwork)")
     parser.add_argument("--games", type=int, default=1000, help="of each pairing (default: 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="of circles and agents (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
     parser.add_argument("--workers", type=int, default=usable_cores(), help="processes (default: the cores)")
     options = parser.parse_args()
-    names = options.agents or list(agents.names())
-    anchor = (ANCHOR, ANCHOR_RATING) if ANCHOR in names else (None, 0.0)
+    names = options.agents or list(agents.names(options.game))
+    anchor, rating = (ANCHOR, ANCHOR_RATING) if ANCHOR in names else (None, 0.0)
     print(describe())
     try:
-        entry = enter(names, options.games, options.seed, "revised", *anchor)
+        entry = enter(
+            names,
+            options.games,
+            options.seed,
+            anchor=anchor,
+            anchor_rating=rating,
+            game=options.game,
+        )
         with tempfile.TemporaryDirectory() as folder:
             print(play(entry, Path(folder), options.workers).table())
     except (ValueError, OSError, ImportError) as error:

@@ -65,6 +65,10 @@ class BaseGame(ABC):
         """Whether the game has ended."""
         return bool(self._engine.is_over(self._state, 0))
 
+    @abstractmethod
+    def scores(self) -> tuple[int, ...]:
+        """All players' scores as they are now."""
+
     # --- playing ------------------------------------------------------------------------------------------
 
     def legal_actions(self) -> npt.NDArray[np.int16]:

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from patchwork_env import __version__
+from patchwork_env._games import PATCHWORK
+from training.contests import contest_of
 from training.files import remove_partial, storing_in, write_text
 from training.ladder import Rung
 from training.lock import sole_user
 from training.matches import BLOCK_SIZE, Task
-from training.paired_games import GAME, Played
-from training.results import Games
+from training.paired_games import Played
 
 SETTINGS_FILE = "tournament.json"
 FORMAT = "patchwork-env tournament"
@@ -43,10 +44,11 @@ class Settings:
         agents: As the command names them.
         weights: SHA-256 of the weights of each, None for those without.
         games: Of every pairing.
-        seed: Of the circles and of the agents' random numbers.
-        special_patches: Print of the time track.
+        seed: Of the circles or decks, and of the agents' random numbers.
+        variant: What is played of the game.
         rungs: The first agents, if they are the rungs of a ladder.
-        block_size: Pairs of games that are played at once.
+        game: Its name.
+        block_size: Circles or decks that are played at once.
         package: Version of the package.
     """
 
@@ -54,8 +56,9 @@ class Settings:
     weights: tuple[str | None, ...]
     games: int
     seed: int
-    special_patches: str
+    variant: str
     rungs: tuple[Rung, ...] = ()
+    game: str = PATCHWORK
     block_size: int = BLOCK_SIZE
     package: str = __version__
 
@@ -85,6 +88,7 @@ class BlockStore:
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._blocks = folder / _BLOCKS
+        self._contest = contest_of(settings.game)
         path = folder / SETTINGS_FILE
         if path.exists():
             _check_same(read_settings(folder), settings, folder)
@@ -92,7 +96,7 @@ class BlockStore:
             self._blocks.mkdir(exist_ok=True)
             remove_partial(folder)
             if not path.exists():
-                contents = {"format": FORMAT, "version": VERSION, "game": GAME, **asdict(settings)}
+                contents = {"format": FORMAT, "version": VERSION, **_as_dict(settings)}
                 write_text(path, json.dumps(contents, indent=1) + "\n")
 
     def has(self, task: Task) -> bool:
@@ -101,7 +105,7 @@ class BlockStore:
 
     def write(self, task: Task, played: Played) -> None:
         """Keeps the games of a task."""
-        columns = {field.name: getattr(played.games, field.name).tolist() for field in fields(Games)}
+        columns = {field.name: getattr(played.games, field.name).tolist() for field in fields(played.games)}
         text = json.dumps({"seconds": played.seconds, "games": columns}, separators=(",", ":"))
         with storing_in(self._blocks):
             write_text(self._path(task), text + "\n")
@@ -115,14 +119,16 @@ class BlockStore:
         path = self._path(task)
         try:
             contents = json.loads(path.read_text(encoding="utf-8"))
-            games = Games(**{name: np.array(column) for name, column in contents["games"].items()})
+            games = self._contest.games_type(
+                **{name: np.array(column) for name, column in contents["games"].items()}
+            )
             seconds = float(contents["seconds"][0]), float(contents["seconds"][1])
-            lengths = {len(getattr(games, field.name)) for field in fields(Games)}
+            lengths = {len(getattr(games, field.name)) for field in fields(games)}
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise ValueError(
                 f"{path} is damaged ({error!r}): delete it to have its games played again"
             ) from None
-        if lengths != {2 * (task.block.end - task.block.begin)}:
+        if lengths != {self._contest.kind.games_per_set_up * (task.block.end - task.block.begin)}:
             raise ValueError(
                 f"{path} is damaged (it holds {lengths} games): delete it to have them played again"
             )
@@ -144,22 +150,33 @@ def read_settings(folder: Path) -> Settings:
         raise FileNotFoundError(f"{folder} holds no tournament: there is no {SETTINGS_FILE}")
     try:
         contents: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        found = contents.pop("format"), contents.pop("version"), contents.pop("game")
+        found = contents.pop("format"), contents.pop("version")
+        variant = contents.pop(contest_of(contents["game"]).kind.variant)
         agents, weights = tuple(contents.pop("agents")), tuple(contents.pop("weights"))
         steps = tuple(Rung(*rung) for rung in contents.pop("rungs"))
-        settings = Settings(agents, weights, rungs=steps, **contents)
+        settings = Settings(agents, weights, variant=variant, rungs=steps, **contents)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is damaged: {error!r}") from None
-    if found != (FORMAT, VERSION, GAME):
-        raise ValueError(f"{path} is {found}; this needs {(FORMAT, VERSION, GAME)}")
+    if found != (FORMAT, VERSION):
+        raise ValueError(f"{path} is {found}; this needs {(FORMAT, VERSION)}")
     return settings
 
 
+def _as_dict(settings: Settings) -> dict[str, Any]:
+    """Settings as plain data; the variant goes by the name that it has in the game."""
+    values = asdict(settings)
+    kind = contest_of(settings.game).kind
+    return {"game": settings.game} | {
+        kind.variant if key == "variant" else key: values[key] for key in values
+    }
+
+
 def _check_same(there: Settings, here: Settings, folder: Path) -> None:
+    old, new = _as_dict(there), _as_dict(here)
     differences = [
-        f"{field.name} there: {_shown(getattr(there, field.name))}, here: {_shown(getattr(here, field.name))}"
-        for field in fields(Settings)
-        if getattr(there, field.name) != getattr(here, field.name)
+        f"{key} there: {_shown(old.get(key))}, here: {_shown(new[key])}"
+        for key in new
+        if old.get(key) != new[key]
     ]
     if differences:
         raise OtherSettingsError(

@@ -287,6 +287,11 @@ class RunConfig(_Section):
     league: League = League()
     evaluation: Evaluation = Evaluation()
 
+    @property
+    def variant(self) -> dict[str, Any]:
+        """What is played of the game; see :func:`training.contests.check_variant`."""
+        return {"special_patches": self.special_patches} if self.game == PATCHWORK else {}
+
     @model_validator(mode="after")
     def _check_combinations(self) -> RunConfig:
         if self.game != PATCHWORK and self.special_patches != "revised":

@@ -1,7 +1,8 @@
-"""Measures an agent against others in paired games: every circle from both seats.
+"""Measures an agent against others: every circle of Patchwork from both seats, every deck of NMBR 9 once.
 
 python -m training.evaluate greedy --against random --games 1000
 python -m training.evaluate runs/quick/final --against random greedy --json figures.json
+python -m training.evaluate greedy --against random --game nmbr9
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import Any
 from tqdm import tqdm
 
 from patchwork_env.agents import Agent
-from patchwork_env.patchwork.components import VARIANTS
+from patchwork_env.errors import TableEdgeError
+from training.contests import common_game
+from training.contests.options import add_options, variant_of
 from training.files import check_file_path, write_text
 from training.matches import Result, play_matches
-from training.paired_games import GAME
 from training.players import HELP, load_player
 
 FORMAT = "patchwork-env evaluation"
@@ -32,13 +34,14 @@ def main(arguments: list[str] | None = None) -> int:
         if options.json:
             check_file_path(options.json, "--json")
         agent, *opponents = map(load_player, (options.agent, *options.against))
+        game = common_game((agent, *opponents), options.game)
         results = []
         for opponent in opponents:
-            results.append(_play(options, agent, opponent))
+            results.append(_play(options, game, agent, opponent))
             print(results[-1].table(), flush=True)
         if options.json:
             write_text(options.json, json.dumps(as_json(results), indent=2) + "\n")
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, TableEdgeError) as error:
         print(f"training.evaluate: {error}", file=sys.stderr)
         return 2
     return 0
@@ -51,37 +54,38 @@ def as_json(results: list[Result]) -> dict[str, Any]:
     :class:`~training.results.Result`, in the order of the opponents.
     """
     matches = [result.as_dict() for result in results]
-    return {"format": FORMAT, "version": VERSION, "game": GAME, "matches": matches}
+    return {"format": FORMAT, "version": VERSION, "game": results[0].kind.game, "matches": matches}
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m training.evaluate",
-        description="Measures an agent against others in paired games: every circle from both seats.",
+        description="Measures an agent against others, with the same circles or decks.",
         epilog=HELP,
     )
     parser.add_argument("agent", metavar="AGENT", help="the agent that is measured")
     parser.add_argument("--against", metavar="AGENT", nargs="+", required=True, help="its opponents")
-    parser.add_argument("--games", type=int, default=400, help="per opponent, an even number (default: 400)")
-    parser.add_argument("--seed", type=int, default=0, help="of circles and agents (default: 0)")
     parser.add_argument(
-        "--special-patches", choices=VARIANTS, default="revised", help="print of the time track"
+        "--games", type=int, default=400, help="per opponent, even in patchwork (default: 400)"
     )
+    parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
+    add_options(parser)
     parser.add_argument("--workers", type=int, default=1, help="processes; the results do not depend on them")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
     return parser.parse_args(arguments)
 
 
-def _play(options: argparse.Namespace, agent: Agent, opponent: Agent) -> Result:
+def _play(options: argparse.Namespace, game: str, agent: Agent, opponent: Agent) -> Result:
     with tqdm(total=options.games, desc=opponent.name, unit=" games", leave=False, disable=None) as bar:
         return play_matches(
             agent,
             opponent,
             options.games,
             options.seed,
-            special_patches=options.special_patches,
+            game=game,
             workers=options.workers,
             progress=bar.update,
+            **variant_of(options),
         )
 
 

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.render import MissingExtraError, text
+from patchwork_env._game import BaseGame
+from patchwork_env._games import PATCHWORK, room
+from patchwork_env.drawing.pixel_drawing import MissingExtraError
+from training.contests import contest_of
 from training.curves import Curves
 from training.files import write_text
 from training.gauntlet import rating_of, read_pool
@@ -24,7 +26,7 @@ from training.run_files import (
 from training.trainer import Trainer
 
 SAMPLE_GAMES = 2
-"""Games that an evaluation keeps of every match: one circle from both seats."""
+"""Games that an evaluation keeps of every match: in Patchwork one circle from both seats."""
 
 _SHOWN_GAME = "sample_game"
 
@@ -85,11 +87,11 @@ class Evaluations:
     def _show_game(self, steps: int, result: Result) -> None:
         """Shows a game of the match that the policy won least of."""
         game, names = result.kept[0], _players(result, 0)
-        self._curves.add_text(_SHOWN_GAME, _as_markdown(game, names), steps)
+        self._curves.add_text(_SHOWN_GAME, _as_markdown(game, names, result.kind.game), steps)
         if not self._draws:
             return
         try:
-            self._curves.add_picture(_SHOWN_GAME, picture(game, names), steps)
+            self._curves.add_picture(_SHOWN_GAME, picture(game, names, result.kind.game), steps)
         except MissingExtraError as error:
             self._draws = False
             print(f"\nTensorBoard shows sample games as text only: {error}", flush=True)
@@ -111,7 +113,7 @@ def gauntlet_rating(results: list[Result]) -> dict[str, float]:
     """The rating on the gauntlet's scale, as a metric, if some of the opponents are members of its pool."""
     pool = read_pool()
     members = {member.agent for member in pool.members}
-    known = [result for result in results if result.opponent in members]
+    known = [result for result in results if result.kind.game == PATCHWORK and result.opponent in members]
     return {"evaluation/gauntlet_rating": rating_of(known, pool)[0]} if known else {}
 
 
@@ -122,7 +124,7 @@ def sample_games(result: Result) -> list[dict[str, Any]]:
             "opponent": result.opponent,
             "players": list(_players(result, i)),
             "scores": list(game.scores()),
-            "winner": game.winner(),
+            "winner": contest_of(result.kind.game).winner(game),
             "notation": game.notation(),
         }
         for i, game in enumerate(result.kept)
@@ -135,6 +137,6 @@ def _players(result: Result, i: int) -> tuple[str, str]:
     return (agent, opponent) if result.games.seats[i] == 0 else (opponent, agent)
 
 
-def _as_markdown(game: Game, names: tuple[str, str]) -> str:
+def _as_markdown(game: BaseGame, names: tuple[str, str], kind: str) -> str:
     title = f"{names[0]} (player 0) against {names[1]} (player 1), scores {game.scores()}"
-    return f"{title}\n\n```\n{text(game)}\n```\n\n```\n{game.notation()}```\n"
+    return f"{title}\n\n```\n{room(kind, 'render').text(game)}\n```\n\n```\n{game.notation()}```\n"

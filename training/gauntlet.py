@@ -23,13 +23,14 @@ import numpy as np
 from tqdm import tqdm
 
 from patchwork_env import agents
+from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent
 from patchwork_env.patchwork.options import check_at_least_one
 from training.block_store import BlockStore, Settings, open_store
 from training.files import check_file_path, write_text
 from training.machine import made_with, usable_cores
 from training.matches import Player, Task, check_games, join, play_tasks, split
-from training.paired_games import GAME, Played
+from training.paired_games import Played
 from training.players import HELP, fingerprint, load_player
 from training.ratings import Bounds, expected_wins, rate_against
 from training.results import AGENT, CONFIDENCE, Result
@@ -114,7 +115,7 @@ class GauntletResult:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "game": GAME,
+            "game": PATCHWORK,
             "agent": self.agent,
             "weights": self.weights,
             "complete": self.is_complete,
@@ -190,9 +191,10 @@ def gauntlet(
     games = pool.games if games is None else check_games(games)
     check_at_least_one(workers, "workers")
     player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
+    _check_game(player)
     name, weights = player.name, fingerprint(agent) if isinstance(agent, str) else None
     players = [player, *_load_members(pool)]
-    blocks = split(games, pool.seed, pool.special_patches)
+    blocks = split(PATCHWORK, pool.special_patches, games, pool.seed)
     tasks = [Task(0, 1 + k, block) for block in blocks for k in range(len(pool.members))]
     specs = (name, *(member.agent for member in pool.members))
     hashes = (weights, *(member.weights for member in pool.members))
@@ -222,7 +224,7 @@ def rating_of(results: Sequence[Result], pool: Pool) -> tuple[float, Bounds]:
     strangers = sorted({result.opponent for result in results} - set(known))
     if strangers:
         raise ValueError(f"{', '.join(strangers)} is not in the gauntlet; its members: {', '.join(known)}")
-    circles = {(result.seed, result.special_patches, len(result.games)) for result in results}
+    circles = {(result.seed, result.variant, len(result.games)) for result in results}
     if len(circles) != 1:
         raise ValueError(
             f"a rating needs matches with the same circles, at least one; given: {len(circles)} kinds"
@@ -237,6 +239,13 @@ def read_pool(path: Path = POOL_FILE) -> Pool:
     contents = json.loads(path.read_text(encoding="utf-8"))
     members = tuple(Member(m["agent"], m["weights"], m["rating"]) for m in contents["members"])
     return Pool(contents["games"], contents["seed"], contents["special_patches"], members)
+
+
+def _check_game(player: Agent) -> None:
+    try:
+        player.check_game(PATCHWORK)
+    except ValueError as error:
+        raise ValueError(f"the gauntlet is one of Patchwork: {error}") from None
 
 
 def _load_members(pool: Pool) -> list[Agent]:

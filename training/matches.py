@@ -1,4 +1,4 @@
-"""Matches between two agents: every circle is played twice, with seats and the first turn swapped."""
+"""Matches between two agents, with the same circles or decks as all others; see :mod:`training.contests`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from patchwork_env import agents
+from patchwork_env._games import PATCHWORK
+from patchwork_env._options import as_integer, check_at_least_one, check_seed
 from patchwork_env.agents import Agent
-from patchwork_env.patchwork.options import as_integer, check_at_least_one, check_seed, check_variant
-from training.paired_games import Block, Played, play_block
-from training.results import Games, Result
+from training.contests import Block, check_variant, common_game, contest_of
+from training.paired_games import Played, play_block
+from training.results import Result
 from training.workers import do_jobs
 
 __all__ = [
@@ -31,7 +33,7 @@ Player = str | Agent | Callable[..., Any]
 """A spec, an agent, or a function from a game to an action."""
 
 BLOCK_SIZE = 64
-"""Pairs that are played at once. Random numbers start anew in every block, so that its games are the same
+"""Set-ups that are played at once. Random numbers start anew in every block, so that its games are the same
 whichever process plays them."""
 
 
@@ -41,35 +43,42 @@ def play_matches(
     games: int,
     seed: int | None = 0,
     *,
-    special_patches: str = "revised",
+    game: str | None = None,
     workers: int = 1,
     progress: Callable[[int], object] | None = None,
     keep: int = 0,
+    **variant: Any,
 ) -> Result:
-    """Plays paired games and measures ``agent`` against ``opponent``.
+    """Plays games and measures ``agent`` against ``opponent``.
 
-    A pair is two games with one circle in which the same seat has the first turn. The agent takes seat 0 in
-    one and seat 1 in the other, so it starts one of them. The circle of pair ``k`` depends on ``seed`` and
-    ``k`` alone: all agents meet the same circles. Both agents are reseeded; equal seeds give equal results.
+    In Patchwork games come in pairs, two with one circle in which the same seat has the first turn. The agent
+    takes seat 0 in one and seat 1 in the other, so it starts one of them. In NMBR 9 both play the same deck.
+    Circle or deck ``k`` depends on ``seed`` and ``k`` alone: all agents meet the same ones. Both agents are
+    reseeded; equal seeds give equal results.
 
     Args:
         agent: Who is measured: a spec, an agent or a function.
         opponent: Whom it is measured against.
-        games: Their number, even and at least 2.
+        games: Their number, at least 1; for Patchwork even.
         seed: ``0 ... 2**64 - 1``; None for a fresh one, which the result names.
-        special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
+        game: ``"patchwork"`` or ``"nmbr9"``; None for the only one that both play, or else Patchwork.
         workers: Processes that share the work; with more than one, agents and functions must allow pickling.
         progress: Called with the number of games that ended since the last call.
         keep: Number of games, the first ones, that the result holds move by move.
+        variant: What is played. Of Patchwork ``special_patches``, the print of the time track, ``"revised"``
+            or ``"2014"``; of NMBR 9 ``order``: ``"unknown"``, ``"known"`` or ``"free"``.
 
     Raises:
-        ValueError: An argument is not of these.
+        ValueError: An argument is not of these, or an agent does not play the game.
         FileNotFoundError: A spec names no checkpoint.
         IllegalActionError: An agent chose an action that is not legal.
+        TableEdgeError: An agent's tiles would spread further than the numbering of actions reaches.
     """
-    games, workers, seed = check_games(games), check_at_least_one(workers, "workers"), check_seed(seed)
-    blocks = split(games, seed, special_patches, _check_keep(keep, games))
     players = agents.as_agent(agent), agents.as_agent(opponent)
+    game = common_game(players, game)
+    what = check_variant(game, variant)
+    games, workers, seed = check_games(games, game), check_at_least_one(workers, "workers"), check_seed(seed)
+    blocks = split(game, what, games, seed, _check_keep(keep, games))
     tasks = [Task(0, 1, block) for block in blocks]
     parts = {}
     for number, played in play_tasks(players, tasks, workers):
@@ -78,11 +87,11 @@ def play_matches(
             progress(len(played.games))
     whole = join([parts[number] for number in range(len(tasks))])
     names = name_of(agent), name_of(opponent)
-    return Result(*names, seed, special_patches, whole.games, whole.kept, whole.seconds)
+    return Result(*names, seed, what, whole.games, whole.kept, whole.seconds)
 
 
 class Task(NamedTuple):
-    """A block of pairs for two of some players, named by their indices."""
+    """A block of games for two of some players, named by their indices."""
 
     agent: int
     opponent: int
@@ -90,7 +99,7 @@ class Task(NamedTuple):
 
 
 def play_tasks(players: Sequence[Agent], tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Played]]:
-    """Plays blocks of pairs; yields the index and the games of every task as it ends, in any order.
+    """Plays blocks of games; yields the index and the games of every task as it ends, in any order.
 
     Args:
         players: Whom the tasks name.
@@ -108,31 +117,33 @@ def _play_task(players: Sequence[Agent], task: Task) -> Played:
     return play_block((players[task.agent], players[task.opponent]), task.block)
 
 
-def split(games: int, seed: int, special_patches: str, keep: int = 0) -> list[Block]:
-    """The blocks of a match, of whose games the first ``keep`` are kept.
-
-    Raises:
-        ValueError: There is no such print of the time track.
-    """
-    pairs, variant = games // 2, check_variant(special_patches)
-    return [Block(seed, variant, k, min(k + BLOCK_SIZE, pairs), keep) for k in range(0, pairs, BLOCK_SIZE)]
+def split(game: str, variant: str, games: int, seed: int, keep: int = 0) -> list[Block]:
+    """The blocks of a match, of whose games the first ``keep`` are kept."""
+    set_ups = games // contest_of(game).kind.games_per_set_up
+    return [
+        Block(game, variant, seed, k, min(k + BLOCK_SIZE, set_ups), keep)
+        for k in range(0, set_ups, BLOCK_SIZE)
+    ]
 
 
 def join(parts: Sequence[Played]) -> Played:
     """The games of all parts in order."""
-    names = [field.name for field in fields(Games)]
-    games = Games(*(np.concatenate([getattr(part.games, name) for part in parts]) for name in names))
+    kind = type(parts[0].games)
+    names = [field.name for field in fields(kind)]
+    games = kind(*(np.concatenate([getattr(part.games, name) for part in parts]) for name in names))
     seconds = sum(part.seconds[0] for part in parts), sum(part.seconds[1] for part in parts)
     return Played(games, seconds, tuple(game for part in parts for game in part.kept))
 
 
-def check_games(games: Any) -> int:
-    """A number of paired games, even and at least 2."""
+def check_games(games: Any, game: str = PATCHWORK) -> int:
+    """A number of games, at least 1; even where every set-up is played from both seats."""
     number = as_integer(games, "games")
+    kind = contest_of(game).kind
+    if kind.is_solitary:
+        return check_at_least_one(number, "games")
     if number < 2 or number % 2:
-        raise ValueError(
-            f"games is {number}; it must be even and at least 2, for every circle is played from both seats"
-        )
+        why = f"every {kind.set_up} is played from both seats"
+        raise ValueError(f"games is {number}; it must be even and at least 2, for {why}")
     return number
 
 

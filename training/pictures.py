@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
-from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.render import Frame, rgb_array
+from patchwork_env._game import BaseGame
+from patchwork_env._games import PATCHWORK, room
+from patchwork_env.drawing.pixel_drawing import Frame
+
+_Game = TypeVar("_Game", bound=BaseGame)
 
 _WIDTH = 960
 _SMALL = 3
 """Positions before the last one, in a row below it."""
 
 
-def position_after(game: Game, turns: int) -> Game:
+def position_after(game: _Game, turns: int) -> _Game:
     """The game as it was after some of the turns of its history, from none to all."""
     set_up, _, words = game.notation().partition("\n")
-    return Game.from_notation(f"{set_up}\n{' '.join(words.split()[:turns])}\n")
+    return game.from_notation(f"{set_up}\n{' '.join(words.split()[:turns])}\n")
 
 
-def milestones(game: Game, count: int) -> list[Game]:
+def milestones(game: _Game, count: int) -> list[_Game]:
     """``count`` positions at even distances within the history, neither the first nor the last one."""
     turns = len(game.history)
     return [position_after(game, round((k + 1) * turns / (count + 1))) for k in range(count)]
 
 
-def picture(game: Game, names: tuple[str, str]) -> Frame:
-    """The last position, 960 by 608 pixels, above three earlier ones, 320 by 203 pixels each.
+def picture(game: BaseGame, names: tuple[str, str], kind: str = PATCHWORK) -> Frame:
+    """The last position, 960 pixels wide, above three earlier ones of 320 pixels each.
+
+    Args:
+        game: That was played.
+        names: Of the players.
+        kind: The name of the game.
 
     Raises:
         MissingExtraError: Pillow is not installed.
     """
-    small = [rgb_array(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
-    return np.concatenate([rgb_array(game, _WIDTH, names), np.concatenate(small, axis=1)])
+    draw = room(kind, "render").rgb_array
+    small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
+    height = max(len(frame) for frame in small)
+    row = [np.pad(frame, ((0, height - len(frame)), (0, 0), (0, 0)), "edge") for frame in small]
+    return np.concatenate([draw(game, _WIDTH, names), np.concatenate(row, axis=1)])

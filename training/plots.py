@@ -12,7 +12,6 @@ import numpy.typing as npt
 from training.ladder import Rung
 from training.palette import SERIES
 from training.ratings import Bounds
-from training.results import SHOWN
 from training.standings import Standings
 
 if TYPE_CHECKING:
@@ -82,11 +81,11 @@ def win_matrix(standings: Standings, path: Path) -> None:
 
 
 def distributions(standings: Standings, path: Path) -> None:
-    """How often every agent ended with which score and how many empty cells, over all of its games."""
-    order = standings.order
+    """How often every agent ended with which score, and so on, over all of its games."""
+    order, shown = standings.order, standings.kind.shown
     figure = new_figure(_WIDTH + 1.8, _MARGIN + 1.3 * _ROW * len(order))
-    panels = figure.subplots(1, len(SHOWN), sharey=True)
-    for axes, (figure_name, title) in zip(panels, SHOWN.items(), strict=True):
+    panels = figure.subplots(1, len(shown), sharey=True)
+    for axes, (figure_name, title) in zip(panels, shown.items(), strict=True):
         for row, agent in enumerate(order[::-1]):
             _ridge(axes, standings.values(agent, figure_name), row)
         axes.set_xlabel(f"{title}; line: mean")

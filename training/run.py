@@ -123,10 +123,10 @@ class Run:
         """Plays the present policy against the fixed opponents."""
         trainer, results = self.trainer, []
         player = trainer.agent()
+        variant = self.config.variant
         for spec in self.config.evaluation.opponents:
-            variant = self.config.special_patches
             result = play_matches(
-                player, spec, games, self.config.seed, special_patches=variant, keep=SAMPLE_GAMES
+                player, spec, games, self.config.seed, game=self.config.game, keep=SAMPLE_GAMES, **variant
             )
             results.append(result)
             if bar is not None:

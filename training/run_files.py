@@ -5,7 +5,7 @@
 Each of these files holds ``format``, ``version``, ``game``, ``algorithm``, ``steps``, ``iteration``,
 ``minutes``, ``machine``, ``matches``, the ``as_dict`` of the :class:`~training.results.Result` of every
 opponent, and ``sample_games``: for each of them ``opponent``, ``players``, the names by seat, ``scores``,
-``winner``, which is a seat, and ``notation``; see :mod:`patchwork_env.patchwork.notation`.
+``winner``, which is a seat, or null for a tie, and ``notation``; see ``notation.py`` of the game.
 """
 
 from __future__ import annotations

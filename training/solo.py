@@ -175,6 +175,7 @@ def play_decks(
     Raises:
         ValueError: There is no deck, or the agent does not play NMBR 9.
         IllegalActionError: The agent chose an action that is not legal.
+        TableEdgeError: Its tiles would spread further than the numbering of actions reaches.
         WorkerError: A process was killed.
     """
     agent.check_game(NMBR9)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from training.ratings import MEAN_AT_ZERO, Anchor, Bounds, Ratings, rate
-from training.results import AGENT, CONFIDENCE, FIGURES, OPPONENT, SHOWN, Result
+from training.results import AGENT, CONFIDENCE, OPPONENT, Kind, Result
 
 Pairing = tuple[int, int]
 """Indices of two agents, the lower one first."""
@@ -26,7 +26,7 @@ class Standings:
     Attributes:
         names: Of the agents, each once.
         results: Of every pairing; the lower index is the agent that the result is about. All have the same
-            circles.
+            circles or decks.
         anchor: What fixes the scale of the ratings.
     """
 
@@ -37,7 +37,16 @@ class Standings:
     @cached_property
     def ratings(self) -> Ratings:
         """Of all agents, in the order of ``names``; see :mod:`training.ratings`."""
-        return rate(self._wins_by_circle(), self.anchor)
+        return rate(self._wins_by_set_up(), self.anchor)
+
+    @property
+    def kind(self) -> Kind:
+        """What results say of the game."""
+        return self._any_result.kind
+
+    @property
+    def _any_result(self) -> Result:
+        return next(iter(self.results.values()))
 
     @cached_property
     def order(self) -> list[int]:
@@ -53,17 +62,18 @@ class Standings:
         return rates
 
     def values(self, agent: int, figure: str) -> npt.NDArray[Any]:
-        """A figure of an agent, a key of :data:`~training.results.FIGURES`, in all of its games."""
+        """A figure of an agent, a key of the kind's ``figures``, in all of its games."""
+        array = self.kind.figures[figure]
         return np.concatenate(
-            [getattr(result.games, FIGURES[figure])[:, side] for result, side in self._matches_of(agent)]
+            [getattr(result.games, array)[:, side] for result, side in self._matches_of(agent)]
         )
 
     def means(self, agent: int) -> dict[str, float]:
         """Mean figures of an agent over all of its games, by name."""
-        return {name: float(self.values(agent, name).mean()) for name in FIGURES}
+        return {name: float(self.values(agent, name).mean()) for name in self.kind.figures}
 
     def win_rate(self, agent: int) -> float:
-        """Share of all of its games that an agent won."""
+        """Share of all of its games that an agent won; a tie is half a win."""
         return float(np.nanmean(self.win_rates[agent]))
 
     def seconds_per_move(self, agent: int) -> float | None:
@@ -81,13 +91,13 @@ class Standings:
             if agent in (i, j):
                 yield result, AGENT if agent == i else OPPONENT
 
-    def _wins_by_circle(self) -> npt.NDArray[np.float64]:
-        """``(circles, n, n)``, the games with each circle that the row won against the column."""
-        circles = len(next(iter(self.results.values())).games) // 2
-        wins = np.zeros((circles, len(self.names), len(self.names)))
+    def _wins_by_set_up(self) -> npt.NDArray[np.float64]:
+        """``(set-ups, n, n)``, the games with each circle or deck that the row won against the column."""
+        times = self.kind.games_per_set_up
+        wins = np.zeros((self._any_result.num_set_ups, len(self.names), len(self.names)))
         for (i, j), result in self.results.items():
-            wins[:, i, j] = result.games.agent_wins.reshape(-1, 2).sum(1)
-            wins[:, j, i] = 2 - wins[:, i, j]
+            wins[:, i, j] = times * result.games.by_set_up(result.games.agent_wins)
+            wins[:, j, i] = times - wins[:, i, j]
         return wins
 
     # --- as text, JSON and CSV ----------------------------------------------------------------------------
@@ -97,15 +107,11 @@ class Standings:
         return "\n".join([self._heading(), "", *self._ranking(), "", *self._matrix(), "", *self._notes()])
 
     def _heading(self) -> str:
-        match = next(iter(self.results.values()))
-        return (
-            f"{len(self.names)} agents, {len(match.games)} games of each pairing: "
-            f"{len(match.games) // 2} circles from both seats, special patches {match.special_patches!r}, "
-            f"seed {match.seed}"
-        )
+        match = self._any_result
+        return f"{len(self.names)} agents, {len(match.games)} games of each pairing: {match.set_ups()}"
 
     def _ranking(self) -> list[str]:
-        rows = [["agent", "rating", "95% interval", "ahead", "wins", *SHOWN.values(), "ms/move"]]
+        rows = [["agent", "rating", "95% interval", "ahead", "wins", *self.kind.shown.values(), "ms/move"]]
         for i in self.order:
             means, seconds, ahead = self.means(i), self.seconds_per_move(i), self._ahead_of_next(i)
             rows.append(
@@ -115,7 +121,7 @@ class Standings:
                     show_interval(self.ratings.intervals[i]),
                     "" if ahead is None else f"{ahead:.1%}",
                     f"{self.win_rate(i):.1%}",
-                    *(f"{means[figure]:.1f}" for figure in SHOWN),
+                    *(f"{means[figure]:.1f}" for figure in self.kind.shown),
                     "" if seconds is None else f"{1000 * seconds:.3g}",
                 ]
             )
@@ -183,19 +189,27 @@ class Standings:
         }
 
     def csv(self) -> str:
-        """All games as CSV: the pairing, the circle, and the figures of both sides."""
-        columns = [f"{name}_of_{side}" for name in FIGURES for side in ("agent", "opponent")]
+        """All games as CSV: the pairing, the circle or deck, and the figures of both sides."""
+        kind = self.kind
+        columns = [f"{name}_of_{side}" for name in kind.figures for side in ("agent", "opponent")]
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["agent", "opponent", "circle", "seat", "agent_starts", "agent_wins", *columns])
+        writer.writerow(["agent", "opponent", kind.set_up, "seat", "agent_starts", "agent_wins", *columns])
         for result in self.results.values():
             games = result.games
-            circles = np.arange(len(games)) // 2
-            single = [circles, games.seats, games.agent_starts, games.agent_wins]
-            double = [getattr(games, array) for array in FIGURES.values()]
-            figures = np.concatenate([np.stack(single, 1), *double], axis=1).astype(np.int64)
-            writer.writerows([result.agent, result.opponent, *row] for row in figures.tolist())
+            number = np.arange(len(games)) // kind.games_per_set_up
+            values = [number, games.seats, games.agent_starts, games.agent_wins]
+            for array in kind.figures.values():
+                values += list(getattr(games, array).T)
+            rows = zip(*map(_as_numbers, values), strict=True)
+            writer.writerows([result.agent, result.opponent, *row] for row in rows)
         return file.getvalue()
+
+
+def _as_numbers(values: npt.NDArray[Any]) -> list[Any]:
+    """Truth values as 0 and 1, numbers as they are."""
+    listed: list[Any] = (values.astype(np.int64) if values.dtype == np.bool_ else values).tolist()
+    return listed
 
 
 def show_interval(interval: Bounds) -> str:

@@ -1,6 +1,7 @@
-"""A round robin among agents: all pairings with the same circles, from both seats, and the ratings they give.
+"""A round robin among agents: all pairings with the same circles or decks, and the ratings they give.
 
 python -m training.tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
+python -m training.tournament random greedy --game nmbr9 --out runs/nmbr9
 python -m training.tournament --ladder runs/ppo --count 8 greedy
 python -m training.tournament --resume --out runs/tournament
 
@@ -13,15 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+from patchwork_env._options import check_at_least_one, check_seed
 from patchwork_env.agents import Agent
-from patchwork_env.patchwork.components import VARIANTS
-from patchwork_env.patchwork.options import check_at_least_one, check_seed
+from patchwork_env.errors import TableEdgeError
 from training.block_store import (
     FORMAT,
     VERSION,
@@ -31,11 +32,12 @@ from training.block_store import (
     open_store,
     read_settings,
 )
+from training.contests import check_variant, common_game, contest_of
+from training.contests.options import add_options, variant_of
 from training.files import write_text
 from training.ladder import Rung, rungs
 from training.machine import made_with, usable_cores
 from training.matches import Task, check_games, join, play_tasks, split
-from training.paired_games import GAME
 from training.players import HELP, fingerprint, labels, load_player
 from training.ratings import Anchor
 from training.results import Result
@@ -59,21 +61,23 @@ def enter(
     agents: Sequence[str],
     games: int,
     seed: int = 0,
-    special_patches: str = "revised",
+    variant: Mapping[str, Any] | None = None,
     anchor: str | None = None,
     anchor_rating: float = 0.0,
     rungs: Sequence[Rung] = (),
+    game: str | None = None,
 ) -> Entry:
     """Loads everybody and checks everything, before anything is written or played.
 
     Args:
         agents: Two or more different ones; see :func:`~training.players.load_player`.
-        games: Of every pairing, even and at least 2.
-        seed: Of the circles and of the agents' random numbers.
-        special_patches: Print of the time track.
+        games: Of every pairing, at least 1; for Patchwork even.
+        seed: Of the circles or decks, and of the agents' random numbers.
+        variant: What is played; see :func:`~training.contests.check_variant`.
         anchor: Whose rating is fixed; by default that of ``"random"``, or else the mean of all.
         anchor_rating: At what it is fixed.
         rungs: The first agents, if they are the rungs of a ladder.
+        game: Its name; None for the only one that all play, or else Patchwork.
 
     Raises:
         ValueError: An argument is not of these.
@@ -88,13 +92,13 @@ def enter(
         raise ValueError(f"agents take part once; given more than once: {', '.join(repeated)}")
     if anchor is not None and anchor not in agents:
         raise ValueError(f"the anchor {anchor!r} does not take part; allowed are {', '.join(agents)}")
-    games, seed = check_games(games), check_seed(seed)
-    split(games, seed, special_patches)  # knows which prints there are
     if anchor is None and DEFAULT_ANCHOR in agents:
         anchor = DEFAULT_ANCHOR
     players = [load_player(agent) for agent in agents]
+    game = common_game(players, game)
+    what, games, seed = check_variant(game, variant or {}), check_games(games, game), check_seed(seed)
     weights = tuple(fingerprint(agent) for agent in agents)
-    settings = Settings(agents, weights, games, seed, special_patches, tuple(rungs))
+    settings = Settings(agents, weights, games, seed, what, tuple(rungs), game)
     return Entry(settings, players, Anchor(None if anchor is None else agents.index(anchor), anchor_rating))
 
 
@@ -129,9 +133,9 @@ def play(
 
 
 def _tasks(settings: Settings) -> list[Task]:
-    """All blocks of all pairings, those of the first circles first."""
+    """All blocks of all pairings, those of the first circles or decks first."""
     pairs = _pairings(len(settings.agents))
-    blocks = split(settings.games, settings.seed, settings.special_patches)
+    blocks = split(settings.game, settings.variant, settings.games, settings.seed)
     return [Task(i, j, block) for block in blocks for i, j in pairs]
 
 
@@ -140,7 +144,7 @@ def _pairings(n: int) -> list[tuple[int, int]]:
 
 
 def _games_of(task: Task) -> int:
-    return 2 * (task.block.end - task.block.begin)
+    return contest_of(task.block.game).kind.games_per_set_up * (task.block.end - task.block.begin)
 
 
 def _standings(entry: Entry, tasks: list[Task], store: BlockStore) -> Standings:
@@ -148,7 +152,7 @@ def _standings(entry: Entry, tasks: list[Task], store: BlockStore) -> Standings:
     results = {}
     for i, j in _pairings(len(names)):
         whole = join([store.read(task) for task in tasks if (task.agent, task.opponent) == (i, j)])
-        about = names[i], names[j], settings.seed, settings.special_patches
+        about = names[i], names[j], settings.seed, settings.variant
         results[i, j] = Result(*about, whole.games, seconds=whole.seconds)
     return Standings(tuple(names), results, entry.anchor)
 
@@ -176,11 +180,11 @@ def as_json(entry: Entry, standings: Standings) -> dict[str, Any]:
     return {
         "format": f"{FORMAT} results",
         "version": VERSION,
-        "game": GAME,
+        "game": settings.game,
         "agents": [{"name": name, "spec": spec, "weights": weights} for name, spec, weights in listed],
         "games": settings.games,
         "seed": settings.seed,
-        "special_patches": settings.special_patches,
+        standings.kind.variant: settings.variant,
         **standings.as_dict(),
         "ladder": _rungs_as_dicts(settings.rungs, standings),
         "seconds_per_move": {name: standings.seconds_per_move(i) for i, name in enumerate(standings.names)},
@@ -213,7 +217,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_at_least_one(options.workers, "workers")
         _need_matplotlib()
         return _run(options, entry)
-    except (ValueError, OSError, ImportError, WorkerError) as error:
+    except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
         print(f"training.tournament: {error}", file=sys.stderr)
         return 2
 
@@ -221,7 +225,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m training.tournament",
-        description="A round robin: everybody against everybody with the same circles, from both seats.",
+        description="A round robin: everybody against everybody with the same circles or decks.",
         epilog=HELP,
     )
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="who takes part; also beside a ladder")
@@ -229,11 +233,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=8, help="how many of them (default: 8)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where all is kept; default RUN_DIR/ladder")
     parser.add_argument("--resume", action="store_true", help="go on with the tournament in DIR as it is")
-    parser.add_argument("--games", type=int, default=400, help="per pairing, an even number (default: 400)")
-    parser.add_argument("--seed", type=int, default=0, help="of circles and agents (default: 0)")
     parser.add_argument(
-        "--special-patches", choices=VARIANTS, default="revised", help="print of the time track"
+        "--games", type=int, default=400, help="per pairing, even in patchwork (default: 400)"
     )
+    parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
+    add_options(parser)
     parser.add_argument(
         "--anchor", metavar="AGENT", help="whose rating is fixed; default random, or the mean"
     )
@@ -257,10 +261,12 @@ def _entry(options: argparse.Namespace) -> Entry:
     anchor = options.anchor, options.anchor_rating
     if options.resume:
         there = read_settings(options.out)
-        return enter(there.agents, there.games, there.seed, there.special_patches, *anchor, there.rungs)
+        variant: dict[str, Any] = {contest_of(there.game).kind.variant: there.variant}
+        return enter(there.agents, there.games, there.seed, variant, *anchor, there.rungs, there.game)
     ladder = [] if options.ladder is None else rungs(options.ladder, options.count)
     agents = [*(rung.spec for rung in ladder), *options.agents]
-    return enter(agents, options.games, options.seed, options.special_patches, *anchor, ladder)
+    variant = variant_of(options)
+    return enter(agents, options.games, options.seed, variant, *anchor, ladder, options.game)
 
 
 def _need_matplotlib() -> None:

@@ -132,10 +132,10 @@ def _trainer(config: RunConfig) -> Trainer:
 
 
 def _check_opponents(config: RunConfig) -> None:
-    """Raises ConfigError if an opponent is not there."""
+    """Raises ConfigError if an opponent is not there or does not play the game."""
     for spec in config.evaluation.opponents:
         try:
-            agents.load(spec)
+            agents.load(spec).check_game(config.game)
         except (ValueError, OSError) as error:
             raise ConfigError(f"evaluation.opponents: {error}") from None
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env._random import Streams, random_below
-from patchwork_env.patchwork.engine import NUM_MAPS, is_over, legal, nth_legal
+from patchwork_env.patchwork.engine import NUM_MAPS, is_legal, is_over, legal, nth_legal
 from patchwork_env.patchwork.state import States
 
 
@@ -16,6 +16,22 @@ def first_finished(states: States) -> int:
     """Index of the first game that is over, or -1."""
     for i in range(len(states)):
         if is_over(states, i):
+            return i
+    return -1
+
+
+@kernel
+def write_over(states: States, games: npt.NDArray[np.int64], over: npt.NDArray[np.bool_]) -> None:
+    """Writes for each of the listed games, ``(k,)``, whether it is over."""
+    for k in range(len(games)):
+        over[k] = is_over(states, games[k])
+
+
+@kernel
+def first_refused(states: States, actions: npt.NDArray[np.int64]) -> int:
+    """Index of the first game whose action, any integer, is not legal, or -1."""
+    for i in range(len(states)):
+        if not is_legal(states, i, actions[i]):
             return i
     return -1
 

@@ -10,8 +10,9 @@ import pytest
 from patchwork_env.agents import Agent, BatchAgent, GreedyAgent, RandomAgent
 from patchwork_env.patchwork import PATCHES, Game, IllegalActionError
 from patchwork_env.patchwork.components import START_BUTTONS
+from training.contests.patchwork import Games
 from training.matches import play_matches
-from training.results import AGENT, OPPONENT, Games
+from training.results import AGENT, OPPONENT
 
 
 class Witness(Agent):

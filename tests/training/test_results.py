@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from training.results import AGENT, OPPONENT, Games, Result, mean_interval, win_rate_interval
+from training.contests.patchwork import Games
+from training.results import AGENT, OPPONENT, Result, mean_interval, win_rate_interval
 
 
 def result_of(pairs: int = 40, seed: int = 0) -> Result:

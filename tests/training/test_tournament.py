@@ -19,10 +19,11 @@ import pytest
 from patchwork_env.agents.checkpoint import save_policy
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 from training import ratings, tournament
+from training.contests.patchwork import FIGURES
 from training.ladder import Rung, rungs
 from training.lock import sole_user
 from training.matches import play_matches
-from training.results import AGENT, FIGURES, OPPONENT
+from training.results import AGENT, OPPONENT
 
 ROOT = Path(__file__).parents[2]
 MODULE = """

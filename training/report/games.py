@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.render import svg
+from patchwork_env._game import BaseGame
+from patchwork_env._games import game_class, room
 from training.pictures import milestones, position_after
 
 _EARLIER = 3
@@ -27,7 +27,7 @@ class ShownGame(NamedTuple):
         opponent: Of the match that it is from.
         players: Names by seat.
         scores: By seat.
-        winner: Seat.
+        winner: Seat; None for a tie.
         final: The last position, SVG; None to show the moves alone.
         earlier: Earlier positions, with the number of turns before each.
         turns: All moves.
@@ -36,26 +36,27 @@ class ShownGame(NamedTuple):
 
     opponent: str
     players: tuple[str, str]
-    scores: tuple[int, int]
-    winner: int
+    scores: tuple[int, ...]
+    winner: int | None
     final: Markup | None
     earlier: list[tuple[int, Markup]]
     turns: list[Turn]
     notation: str
 
 
-def shown_game(sample: dict[str, Any], *, has_pictures: bool, has_earlier: bool) -> ShownGame:
+def shown_game(sample: dict[str, Any], kind: str, *, has_pictures: bool, has_earlier: bool) -> ShownGame:
     """A sample game of an evaluation's file.
 
     Args:
         sample: One of its ``sample_games``.
+        kind: The name of the game.
         has_pictures: Whether to draw the last position.
         has_earlier: Whether to draw earlier positions too.
 
     Raises:
         ValueError: Its notation is damaged.
     """
-    game = Game.from_notation(sample["notation"])
+    game, svg = game_class(kind).from_notation(sample["notation"]), room(kind, "render").svg
     names = (sample["players"][0], sample["players"][1])
     positions = milestones(game, _EARLIER) if has_earlier else []
     return ShownGame(
@@ -70,7 +71,7 @@ def shown_game(sample: dict[str, Any], *, has_pictures: bool, has_earlier: bool)
     )
 
 
-def _turns(game: Game) -> list[Turn]:
+def _turns(game: BaseGame) -> list[Turn]:
     position, turns = position_after(game, 0), []
     for action in game.history:
         turns.append(Turn(position.current_player, position.move_text(action)))

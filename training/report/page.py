@@ -9,6 +9,7 @@ from training.report.games import ShownGame, shown_game
 from training.report.run_data import RunData
 from training.report.sections import Figures, sections
 from training.report.templates import render
+from training.report.words import WORDS
 
 _TEMPLATE = "report/page.html.jinja"
 _MOST_PICTURES = 4
@@ -38,14 +39,19 @@ def render_page(runs: Sequence[RunData]) -> str:
         runs: At least one; several are laid over each other.
 
     Raises:
-        ValueError: A sample game is damaged.
+        ValueError: A sample game is damaged, or the runs are of different games.
     """
+    games = {run.game: run.name for run in runs}
+    if len(games) > 1:
+        named = ", ".join(f"{name} is of {game}" for game, name in games.items())
+        raise ValueError(f"runs of different games have nothing to compare: {named}")
     matches = _last_matches(runs)
     drawn = sections(runs)
     return render(
         _TEMPLATE,
         title=", ".join(run.name for run in runs),
         runs=runs,
+        said=WORDS[runs[0].game],
         matches=matches,
         figures=list(dict.fromkeys(name for match in matches for name in match.figures["sides"]["agent"])),
         sections=drawn,
@@ -75,7 +81,9 @@ def _sample_games(runs: Sequence[RunData]) -> list[Games]:
         for sample in _by_difficulty(run):
             is_first = all(sample["opponent"] != game.opponent for game in games)
             has_pictures = is_first and pictures < _MOST_PICTURES
-            games.append(shown_game(sample, has_pictures=has_pictures, has_earlier=pictures == 0))
+            has_earlier = pictures == 0
+            shown_sample = shown_game(sample, run.game, has_pictures=has_pictures, has_earlier=has_earlier)
+            games.append(shown_sample)
             pictures += has_pictures
         if games:
             shown.append(Games(run.name, run.evaluations[-1]["steps"], games))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from patchwork_env._games import GAMES, PATCHWORK
 from training.run_files import CONFIG_FILE, FINAL, METRICS_FILE, evaluation_files, read_evaluation
 
 
@@ -41,6 +42,11 @@ class RunData:
     metrics: list[dict[str, Any]]
     evaluations: list[dict[str, Any]]
     has_final: bool
+
+    @property
+    def game(self) -> str:
+        """The name of the game; Patchwork where the configuration does not say."""
+        return str(self.config.get("game", PATCHWORK))
 
     @property
     def steps(self) -> int:
@@ -111,6 +117,8 @@ def read_run(folder: Path) -> RunData:
         raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(config, dict):
         raise ValueError(f"{path} is damaged: a configuration is a mapping of keys to values")
+    if config.get("game", PATCHWORK) not in GAMES:
+        raise ValueError(f"{path}: game is {config['game']!r}; known are {', '.join(GAMES)}")
     metrics = _read_metrics(folder / METRICS_FILE)
     evaluations = [read_evaluation(path) for path in evaluation_files(folder)]
     return RunData(folder.resolve().name, text, config, metrics, evaluations, (folder / FINAL).is_dir())

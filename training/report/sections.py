@@ -10,22 +10,19 @@ from typing import Any, NamedTuple
 from training.report import charts
 from training.report.charts import Chart, Sample, Series
 from training.report.run_data import Point, RunData
+from training.report.words import WORDS, Words
 
 _SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
 _EVALUATIONS = ("evaluation", "evaluation_games")
 """Groups of metrics that the files of the evaluations hold too."""
 _LEAGUE = re.compile(r"league/|games/.*past_self")
 _GROUPS = {
-    "games": (
-        "Self-play",
-        "Games that ended in an iteration. Scores, empty cells, income and buttons are those of a player at "
-        "the end; buttons spent, from income and from advancing are sums over a game.",
-    ),
+    "games": ("Self-play", "Games that ended in an iteration. {self_play}"),
     "league": ("League", "Games against past selves."),
     "losses": ("Losses", "What the learner reports of each iteration."),
     "time": ("Speed", "Playing and learning; evaluations are not counted."),
 }
-"""Titles and explanations of groups of metrics; others go by their own name."""
+"""Titles and explanations of groups of metrics; others go by their own name. They hold :class:`Words`."""
 
 Figures = dict[str, Any]
 """A match as a file of an evaluation holds it."""
@@ -45,7 +42,8 @@ def sections(runs: Sequence[RunData]) -> list[Section]:
     Args:
         runs: One, with a curve for every opponent in each chart; or several, with a curve for every run.
     """
-    found = [_win_rates(runs), _evaluation_games(runs)]
+    said = WORDS[runs[0].game]
+    found = [_win_rates(runs, said), _evaluation_games(runs, said)]
     groups: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
         group = "league" if _LEAGUE.match(name) else name.partition("/")[0]
@@ -54,7 +52,7 @@ def sections(runs: Sequence[RunData]) -> list[Section]:
     for group, names in groups.items():
         title, text = _GROUPS.get(group, (words(group), ""))
         drawn = [chart for name in names if (chart := _of_metric(name, runs)) is not None]
-        found.append(Section(title, text, drawn))
+        found.append(Section(title, text.format(self_play=said.self_play), drawn))
     return [section for section in found if section.charts]
 
 
@@ -69,17 +67,17 @@ def _of_metric(name: str, runs: Sequence[RunData]) -> Chart | None:
     return charts.draw(words(name), "steps", series, is_share=bool(_SHARE.search(name))) if series else None
 
 
-def _win_rates(runs: Sequence[RunData]) -> Section:
+def _win_rates(runs: Sequence[RunData], said: Words) -> Section:
     drawn = []
     for axis in ("steps", "minutes"):
         for name, curves in _against_opponents(runs, _win_rate):
             title = f"games won{name}, over {axis}"
             drawn.append(charts.draw(title, axis, _series(curves, axis), is_share=True, y_range=(0, 1)))
-    text = "Paired games, every circle from both seats; bands are 95% intervals."
-    return Section("Win rates", text, drawn)
+    matches = said.matches[0].upper() + said.matches[1:]
+    return Section("Win rates", f"{matches}. Bands are 95% intervals.", drawn)
 
 
-def _evaluation_games(runs: Sequence[RunData]) -> Section:
+def _evaluation_games(runs: Sequence[RunData], said: Words) -> Section:
     """What the games of the evaluations looked like."""
     drawn = []
     for name, curves in _against_opponents(runs, _score_difference):
@@ -91,9 +89,7 @@ def _evaluation_games(runs: Sequence[RunData]) -> Section:
             series, is_share = _series(curves, "steps"), bool(_SHARE.search(figure))
             drawn.append(charts.draw(words(figure) + name, "steps", series, is_share=is_share))
     text = (
-        "The policy's own figures, per game against each opponent. Empty cells, income and buttons are those "
-        "at the end; buttons spent, from income and from advancing are sums over a game. The band of the "
-        "score difference is its 95% interval."
+        f"The policy's own figures, per game against each opponent. {said.figures} Bands are 95% intervals."
     )
     return Section("Games of the evaluations", text, drawn)
 
@@ -136,7 +132,8 @@ def _score_difference(match: Figures) -> _Value:
 
 def _mean(figure: str, match: Figures) -> _Value | None:
     mean = match["sides"]["agent"].get(figure)  # earlier versions knew fewer figures
-    return None if mean is None else (mean, None)
+    interval = match.get("score_intervals", {}).get("agent") if figure == "score" else None
+    return None if mean is None else (mean, None if interval is None else tuple(interval))
 
 
 def _series(curves: Sequence[_Curve], axis: str) -> list[Series]:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent, analyse
 from patchwork_env.agents.analysis import Analysis
 from patchwork_env.patchwork import Game
-from training.paired_games import GAME
 from training.pictures import position_after
 
 FORMAT = "patchwork-env review"
@@ -92,7 +92,7 @@ class Review:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "game": GAME,
+            "game": PATCHWORK,
             "agent": self.agent,
             "notation": self.game.notation(),
             "scores": self.game.scores() if self.game.is_over else None,

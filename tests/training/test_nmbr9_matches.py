@@ -1,0 +1,211 @@
+"""Matches, tournaments and evaluations of NMBR 9: decks, ties, figures, and games that do not mix."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from patchwork_env.agents import Agent, GreedyAgent
+from patchwork_env.errors import TableEdgeError
+from patchwork_env.nmbr9 import Game
+from training import evaluate, ratings, tournament
+from training.contests.nmbr9 import Games
+from training.decks import shuffled_decks
+from training.gauntlet import gauntlet
+from training.matches import play_matches
+from training.results import AGENT, OPPONENT, Result, mean_interval, win_rate_interval
+
+ROOT = Path(__file__).parents[2]
+
+
+def match(agent, opponent, games: int = 70, seed: int = 9, **options) -> Result:
+    return play_matches(agent, opponent, games, seed, game="nmbr9", **options)
+
+
+class Spy(Agent):
+    """Plays greedily and remembers what it was shown."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.shown: list[Game] = []
+
+    def act(self, game: Game) -> int:
+        self.shown.append(game)
+        return GreedyAgent().act(game)
+
+
+def lines_up(game: Game) -> int:
+    """Puts all tiles into one row."""
+    moves = {action: game.decode(action) for action in game.legal_actions().tolist()}
+    return max(
+        moves, key=lambda action: (-moves[action].level, max(column for _, column in moves[action].cells))
+    )
+
+
+def test_both_sides_play_the_same_decks_those_of_the_seed() -> None:
+    result = match("greedy", "random", 70, keep=70)
+    assert [game.deck for game in result.kept] == shuffled_decks(70, seed=9)
+    assert all(game.num_players == 2 and game.is_over for game in result.kept)
+    assert result.games.seats.tolist() == [0, 1] * 35
+    fewer = match("greedy", "random", 5).games.scores[:, AGENT]
+    assert fewer.tolist() == result.games.scores[:5, AGENT].tolist()
+
+
+def test_figures_are_those_of_the_tables() -> None:
+    result = match("greedy", "random", 70, keep=70)
+    games = result.games
+    for i, game in enumerate(result.kept):
+        replayed = Game.from_notation(game.notation())
+        for side in (AGENT, OPPONENT):
+            player = int(games.seats[i]) if side == AGENT else 1 - int(games.seats[i])
+            tiles = Counter(move.level for move in replayed.placements(player))
+            assert games.scores[i, side] == replayed.scores()[player]
+            assert games.levels[i, side] == len(tiles)
+            counted = [games.on_table, games.on_level_1, games.on_level_2, games.on_level_3]
+            assert [counts[i, side] for counts in counted] == [tiles[level] for level in range(4)]
+            assert games.higher[i, side] == sum(tiles[level] for level in tiles if level > 3)
+            assert games.turns[i, side] == 20
+        assert games.agent_wins[i] == (games.scores[i, 0] > games.scores[i, 1])
+
+
+def test_sides_do_not_interact_and_ties_are_half_a_win() -> None:
+    same = match("greedy", "greedy")
+    assert (same.win_rate, same.ties, same.score_difference) == (0.5, 1.0, 0.0)
+    assert same.games.scores[:, AGENT].tolist() == match("greedy", "random").games.scores[:, AGENT].tolist()
+    mixed = match("random", "random")
+    share = np.where(mixed.games.scores[:, 0] == mixed.games.scores[:, 1], 0.5, mixed.games.agent_wins)
+    assert 0 < mixed.ties < 1
+    assert mixed.games.agent_wins.tolist() == share.tolist()
+    assert mixed.win_rate == share.mean()
+    assert mixed.interval == win_rate_interval(share)
+    differences = mixed.games.scores[:, 0] - mixed.games.scores[:, 1]
+    assert mixed.score_difference_interval == mean_interval(differences)
+    assert mixed.score_interval(AGENT) == mean_interval(mixed.games.scores[:, AGENT])
+
+
+def test_agents_are_not_shown_the_order_of_the_cards_to_come() -> None:
+    sides = Spy("one"), Spy("two")
+    deck = match(*sides, 1, keep=1).kept[0].deck
+    for spy in sides:
+        assert len(spy.shown) == 20
+        for k, game in enumerate(spy.shown):
+            assert game.deck[: k + 1] == deck[: k + 1]
+            assert sorted(game.deck) == sorted(deck)
+        assert len({game.deck for game in spy.shown[:10]}) == 10
+        spy.shown.clear()
+    match(*sides, 1, order="known")
+    assert {game.deck for spy in sides for game in spy.shown} == {deck}
+    assert {game.order for spy in sides for game in spy.shown} == {"known"}
+
+
+def test_the_tiles_may_be_chosen_freely() -> None:
+    result = match("greedy", "random", 3, order="free")
+    assert result.variant == "free"
+    assert (result.games.turns == 40).all()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_equal_seeds_give_equal_matches_whatever_the_processes(workers: int) -> None:
+    first, second = match("random", "greedy", 130), match("random", "greedy", 130, workers=workers)
+    for field in fields(Games):
+        assert getattr(first.games, field.name).tolist() == getattr(second.games, field.name).tolist()
+
+
+def test_agents_of_different_games_do_not_meet() -> None:
+    nmbr9_only = Spy("solitaire")
+    nmbr9_only.games = ("nmbr9",)
+    message = "'mcts' plays patchwork, 'solitaire' plays nmbr9"
+    with pytest.raises(ValueError, match=f"agents of different games cannot meet: {message}"):
+        play_matches("mcts", nmbr9_only, 2)
+    with pytest.raises(ValueError, match="agent 'mcts' plays patchwork, not nmbr9"):
+        match("mcts", "random")
+    with pytest.raises(ValueError, match="the gauntlet is one of Patchwork: agent 'solitaire' plays nmbr9"):
+        gauntlet(nmbr9_only, games=2)
+    assert play_matches(nmbr9_only, "random", 3).kind.game == "nmbr9"
+    assert play_matches("greedy", "random", 2).kind.game == "patchwork"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"games": 0}, "games is 0; it must be at least 1"),
+        ({"order": "secret"}, "order is 'secret'; allowed are 'unknown', 'known', 'free'"),
+        ({"special_patches": "2014"}, "nmbr9 has no option 'special_patches'; it has 'order'"),
+        ({"keep": 8, "games": 7}, "keep is 8; it must be from 0 to the number of games, 7"),
+    ],
+)
+def test_wrong_arguments_are_errors(options, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        match("random", "random", **options)
+    with pytest.raises(ValueError, match="game is 'chess'; allowed are 'patchwork', 'nmbr9'"):
+        play_matches("random", "random", 2, game="chess")
+
+
+def test_actions_that_cannot_be_played_are_errors_that_name_the_agent() -> None:
+    with pytest.raises(ValueError, match="agent '<lambda>' chose action 5, not legal in"):
+        match("greedy", lambda game: 5, 2)
+    with pytest.raises(TableEdgeError, match=r"agent 'lines_up' chose action .* more than 59 rows"):
+        match("greedy", lines_up, 1)
+
+
+# --- commands ---------------------------------------------------------------------------------------------
+
+
+def test_the_command_measures_and_says_the_game(tmp_path, capsys) -> None:
+    path = tmp_path / "figures.json"
+    arguments = f"greedy --against random --game nmbr9 --games 15 --order known --json {path}"
+    assert evaluate.main(arguments.split()) == 0
+    expected = match("greedy", "random", 15, 0, order="known")
+    printed = capsys.readouterr().out
+    assert printed == expected.table() + "\n"
+    assert printed.startswith(
+        "greedy against random: 15 games, 15 decks, the same for both sides, order 'known'"
+    )
+    contents = json.loads(path.read_text())
+    assert contents["game"] == "nmbr9"
+    assert contents["matches"] == [expected.as_dict()]
+    assert set(contents["matches"][0]) >= {"order", "ties", "score_intervals"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("greedy --against random --order known", "patchwork has no option 'order'"),
+        ("greedy --against random mcts --game nmbr9", "agent 'mcts' plays patchwork, not nmbr9"),
+    ],
+)
+def test_mistakes_end_with_one_line(arguments: str, message: str, capsys) -> None:
+    assert evaluate.main(arguments.split()) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert message in captured.err
+
+
+def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(ratings, "DRAWS", 100)
+    folder = tmp_path / "t"
+    command = ["random", "greedy", "--game", "nmbr9", "--games", "7", "--workers", "1", "--out", str(folder)]
+    assert tournament.main(command) == 0
+    contents = json.loads((folder / "results.json").read_text())
+    assert (contents["game"], contents["order"], contents["games"]) == ("nmbr9", "unknown", 7)
+    result = match("random", "greedy", 7, 0)
+    assert {key: contents["matches"][0][key] for key in result.as_dict()} == result.as_dict()
+    rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
+    assert [int(row["deck"]) for row in rows] == list(range(7))
+    assert [float(row["agent_wins"]) for row in rows] == result.games.agent_wins.tolist()
+    assert [int(row["score_of_opponent"]) for row in rows] == result.games.scores[:, OPPONENT].tolist()
+    assert (folder / "distributions.png").read_bytes().startswith(b"\x89PNG")
+    blocks = {path: path.stat().st_mtime_ns for path in folder.glob("blocks/*.json")}
+    assert tournament.main(["--resume", "--workers", "1", "--out", str(folder)]) == 0
+    assert {path: path.stat().st_mtime_ns for path in blocks} == blocks
+    assert tournament.main([*command, "--order", "known"]) == 2
+    assert tournament.main([*command, "--game", "patchwork", "--games", "8"]) == 2
+    errors = capsys.readouterr().err
+    assert "order there: 'unknown', here: 'known'" in errors
+    assert "game there: 'nmbr9', here: 'patchwork'" in errors

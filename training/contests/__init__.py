@@ -1,0 +1,73 @@
+"""What matches, tournaments and evaluations ask of a game: one module for each behind one interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from patchwork_env._games import GAMES, NMBR9, PATCHWORK
+from patchwork_env._options import check_one_of
+from patchwork_env.agents import Agent
+from training.contests.base import Block, Contest
+
+__all__ = ["Block", "Contest", "check_variant", "common_game", "contest_of"]
+
+
+def contest_of(game: str) -> type[Contest]:
+    """How agents meet in a game.
+
+    Raises:
+        ValueError: There is no such game.
+    """
+    check_one_of(game, GAMES, "game")
+    if game == NMBR9:
+        from training.contests.nmbr9 import Nmbr9Contest
+
+        return Nmbr9Contest
+    from training.contests.patchwork import PatchworkContest
+
+    return PatchworkContest
+
+
+def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
+    """The game that agents meet in: the one asked for, or else the only one that all play, or Patchwork.
+
+    Raises:
+        ValueError: There is no such game, or not all of the agents play it.
+    """
+    if asked is not None:
+        check_one_of(asked, GAMES, "game")
+        for agent in agents:
+            agent.check_game(asked)
+        return asked
+    common = [game for game in GAMES if all(game in agent.games for agent in agents)]
+    if not common:
+        one, other = (
+            next(agent for agent in agents if game not in agent.games) for game in (NMBR9, PATCHWORK)
+        )
+        raise ValueError(
+            f"agents of different games cannot meet: {one.name!r} plays {one.games[0]}, "
+            f"{other.name!r} plays {other.games[0]}"
+        )
+    return common[0]
+
+
+def check_variant(game: str, options: Mapping[str, Any]) -> str:
+    """What is played of a game.
+
+    Args:
+        game: Its name.
+        options: None, or the one that the game has, as ``{"special_patches": "2014"}`` for Patchwork or
+            ``{"order": "known"}`` for NMBR 9; None as its value stands for the default.
+
+    Raises:
+        ValueError: There is no such game, option or value.
+    """
+    contest = contest_of(game)
+    name = contest.kind.variant
+    for key in options:
+        if options[key] is not None and key != name:
+            raise ValueError(f"{game} has no option {key!r}; it has {name!r}")
+    value: str = contest.variants[0] if options.get(name) is None else options[name]
+    check_one_of(value, contest.variants, name)
+    return value
