@@ -58,6 +58,8 @@ FEWEST_SIMULATIONS = 2
 """Of an agent that plans; with a single one there would be nothing to compare."""
 ANALYST = "champion:seconds=1"
 """Who analyses unless another agent is named."""
+BEAM_VALUE = "nmbr9_champion"
+"""The value with which ``beam`` searches unless another checkpoint is named."""
 ONNX_SUFFIX = ".onnx"
 """The ending that makes a file an exported policy."""
 
@@ -90,6 +92,12 @@ def _as_nodes(text: str) -> int:
     return int(text)
 
 
+def _as_width(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,6}", text) or int(text) == 0:
+        raise ValueError("an integer of 1 to 999999")
+    return int(text)
+
+
 def _as_level(text: str) -> str:
     if text not in LEVELS:
         raise ValueError(f"one of {', '.join(LEVELS)}")
@@ -103,11 +111,13 @@ class _Kind(NamedTuple):
         make: Called with the seed and the options, each read from text.
         options: By name.
         games: That they play.
+        needs_order: Whether they play only games in which the order of the tiles is known.
     """
 
     make: Callable[..., Agent]
     options: Mapping[str, _Reader]
     games: tuple[str, ...] = GAMES
+    needs_order: bool = False
 
 
 class _Policy(NamedTuple):
@@ -181,10 +191,19 @@ def _exported(path: str, seed: int | None, **options: Any) -> Agent:
     return onnx_agent.load(path, seed=seed, **options)
 
 
+def _beam(seed: int | None, value: str = BEAM_VALUE, **budget: Any) -> Agent:
+    from patchwork_env.agents.beam import agent as beam
+
+    path = _path_of(value)
+    _check_path(path)
+    return beam.load(path, seed, **budget)
+
+
 _KINDS = {
     "random": _Kind(lambda seed: RandomAgent(seed), {}),
     "greedy": _Kind(lambda seed: GreedyAgent(), {}),
     "mcts": _Kind(MctsAgent, {"simulations": _as_simulations, "seconds": _as_seconds}, MctsAgent.games),
+    "beam": _Kind(_beam, {"width": _as_width, "seconds": _as_seconds, "value": str}, (NMBR9,), True),
 }
 _EXPORT_OPTIONS: Mapping[str, _Reader] = {"sample": _as_bool}
 _POLICY_OPTIONS: Mapping[str, _Reader] = {**_EXPORT_OPTIONS, "simulations": _as_simulations}
@@ -205,7 +224,9 @@ _SPEC = re.compile(
 
 
 def names(game: str | None = None) -> tuple[str, ...]:
-    """The agents that have a name; all others are given by the path of a checkpoint.
+    """The agents that have a name and play any game; all others are given by the path of a checkpoint.
+
+    ``beam`` has a name too, but plays only decks that are known, or chosen freely.
 
     Args:
         game: That they play, ``"patchwork"`` or ``"nmbr9"``; None for all.
@@ -214,10 +235,13 @@ def names(game: str | None = None) -> tuple[str, ...]:
         ValueError: There is no such game.
     """
     if game is None:
-        return *_KINDS, *_shipped()
+        return *_universal(GAMES), *_shipped()
     check_one_of(game, GAMES, "game")
-    kinds = (name for name, kind in _KINDS.items() if game in kind.games)
-    return *kinds, *(name for name in _shipped() if _game_of(SHIPPED_FOLDER / name) == game)
+    return *_universal((game,)), *(name for name in _shipped() if _game_of(SHIPPED_FOLDER / name) == game)
+
+
+def _universal(games: tuple[str, ...]) -> list[str]:
+    return [n for n, kind in _KINDS.items() if not kind.needs_order and set(games) & set(kind.games)]
 
 
 def _shipped() -> list[str]:
@@ -250,8 +274,8 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
 
     Args:
         spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file. Behind ``mcts``,
-            ``:simulations=400`` or ``:seconds=1`` gives the budget of a move. Behind a path, or
-            the name of a checkpoint, ``:sample=true`` draws actions from the policy instead of taking the
+            ``:simulations=400`` or ``:seconds=1`` gives the budget of a move, and behind ``beam``
+            ``:width=1000`` or ``:seconds=10`` that of the plan of a game. Behind a path, or the name of a checkpoint, ``:sample=true`` draws actions from the policy instead of taking the
             likeliest, and that of a checkpoint with ``:simulations=64`` plans every move by a search of so
             many simulations. Checkpoints of a value have none of these, but search with ``:nodes=500`` or
             ``:seconds=1``, or at a level, one of :data:`~patchwork_env.agents.champion.levels.LEVELS`:

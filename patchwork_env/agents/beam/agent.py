@@ -1,0 +1,132 @@
+"""An agent of NMBR 9 for games whose tiles to come are known: it plans the whole game and plays the plan."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+
+from patchwork_env._game import BaseGame
+from patchwork_env._games import NMBR9
+from patchwork_env._options import check_between, check_seed
+from patchwork_env.agents.base import Agent
+from patchwork_env.agents.beam.planner import MOST_WIDTH, Budget, plan
+from patchwork_env.agents.beam.stacks import Stack, action_of, alone, stack_of
+from patchwork_env.agents.nmbr9.files import read_value
+from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.nmbr9.actions import choose_action
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
+
+DEFAULT_WIDTH = 1000
+MOST_PLANS = 4096
+"""Plans that are remembered, those used last."""
+
+__all__ = ["DEFAULT_WIDTH", "BeamAgent", "load"]
+
+
+class BeamAgent(Agent):
+    """Plans the rest of a game when it first meets it, and plays the plan as long as the game follows it.
+
+    Other players' tables do not matter: it is after points.
+
+    Args:
+        weights: Of the value of tables; see :mod:`patchwork_env.agents.nmbr9`.
+        name: What tables and messages call the agent.
+        width: Of the search of a plan, 1 to 999,999; see :mod:`~patchwork_env.agents.beam.planner`.
+        seconds: Instead, the time of a plan; the moves that follow it take none.
+        seed: Of the noise of searches, ``0 ... 2**64 - 1``; None for 0.
+
+    Raises:
+        ValueError: Not exactly one of ``width`` and ``seconds`` is given, or it is not allowed.
+    """
+
+    games = (NMBR9,)
+
+    def __init__(
+        self,
+        weights: Weights,
+        name: str = "beam",
+        *,
+        width: int | None = None,
+        seconds: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if (width is None) == (seconds is None):
+            raise ValueError(f"width is {width} and seconds is {seconds}; give exactly one of them")
+        if width is not None:
+            check_between(width, 1, MOST_WIDTH, "width")
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"seconds is {seconds}; it must be above 0")
+        self.name = name
+        self._weights = weights
+        self._budget = Budget(width, seconds)
+        self._plans: OrderedDict[tuple[object, ...], Stack] = OrderedDict()
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None = None) -> None:
+        """See :meth:`Agent.reseed`; plans are forgotten."""
+        check_seed(seed)
+        self._seed = seed or 0
+        self._plans.clear()
+
+    def act(self, game: BaseGame) -> int:
+        """See :meth:`Agent.act`.
+
+        Raises:
+            ValueError: The order of the deck is not known.
+        """
+        states = game.state
+        self.check_states(states)
+        if states[0]["order"] == UNKNOWN:
+            raise ValueError(
+                f"agent {self.name!r} needs to know the tiles to come: the order must be 'known' or 'free'; "
+                "'nmbr9_champion' plays unknown decks"
+            )
+        root = alone(states, 0)
+        stack = self._stack(states, root)
+        tile = stack[int(root[0]["round"])]
+        if states[0]["order"] == FREE and not self._is_chosen(states):
+            return choose_action(tile.digit)
+        return action_of(tile, root, stack[0])
+
+    def _is_chosen(self, states: States) -> bool:
+        return bool(states[0]["chosen"][states[0]["current_player"]] != NO_DIGIT)
+
+    def _stack(self, states: States, root: States) -> Stack:
+        """The remembered plan of a game if it has been followed so far, or a new one."""
+        is_free, is_chosen = bool(states[0]["order"] == FREE), self._is_chosen(states)
+        deck = states[0]["deck"][: states[0]["num_cards"]].tobytes()
+        key = (is_free, int(states[0]["num_rounds"]), deck)
+        stack, placed = self._plans.pop(key, ()), int(root[0]["round"])
+        followed = bool(stack) and stack[:placed] == stack_of(root)
+        if not followed or (is_chosen and stack[placed].digit != root[0]["deck"][placed]):
+            stack = plan(root, is_free, is_chosen, self._budget, self._weights, self._seed).stack
+        self._plans[key] = stack
+        if len(self._plans) > MOST_PLANS:
+            self._plans.popitem(last=False)
+        return stack
+
+
+def load(
+    path: str | Path, seed: int | None = None, *, width: int | None = None, seconds: float | None = None
+) -> BeamAgent:
+    """The agent with the value of a checkpoint folder.
+
+    Args:
+        path: Of the folder.
+        seed: Of the noise of searches.
+        width: See :class:`BeamAgent`; ``DEFAULT_WIDTH`` if neither is given.
+        seconds: See :class:`BeamAgent`.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged or of another kind, or the budget is not allowed.
+    """
+    weights, _ = read_value(Path(path))
+    name = (
+        "beam" if width is None and seconds is None else f"beam:{'width' if seconds is None else 'seconds'}="
+    )
+    if width is None and seconds is None:
+        width = DEFAULT_WIDTH
+    else:
+        name += str(width if seconds is None else f"{seconds:g}")
+    return BeamAgent(weights, name, width=width, seconds=seconds, seed=seed)

@@ -1,0 +1,181 @@
+"""A beam search over the tiles to come, from the first to the last.
+
+After every tile the search keeps a number of tables, its width, of all that the tables kept before lead to:
+those with the most points, counting those that a learned value expects of the tiles to come
+(:mod:`patchwork_env.agents.nmbr9`). The value knows which tiles are left, not in which order they come; the
+order is what the search is for.
+
+A free order is a deck whose next card may be exchanged for any other: each table is continued with every
+digit that is left.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env._random import _mix as mix
+from patchwork_env.agents.beam.pool import Pools, admit, new_pools
+from patchwork_env.agents.nmbr9.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
+from patchwork_env.nmbr9.components import NUM_DIGITS
+from patchwork_env.nmbr9.engine import apply, level_of, score
+from patchwork_env.nmbr9.state import KNOWN, States, empty_states
+
+LIKELY = 16
+"""Of each level about so many placements are looked at: those with the most contact."""
+
+_U = np.uint64
+
+Steps = npt.NDArray[np.int64]
+"""Shape ``(steps, 2)``: digit and placing action of each tile, in the numbering of that moment."""
+
+
+class _Beam(NamedTuple):
+    """The tables of one step, and how all tables kept came about."""
+
+    tables: States  # (width,)
+    keys: npt.NDArray[np.uint64]  # (width,)
+    next_tables: States
+    next_keys: npt.NDArray[np.uint64]
+    parents: npt.NDArray[np.int64]  # (steps, width)
+    digits: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]
+
+
+def search(
+    root: States, width: int, weights: Weights, *, free_from: int, noise: float = 0.0, seed: int = 0
+) -> tuple[int, Steps]:
+    """The best way found to go on.
+
+    Args:
+        root: A game of one player that goes on, shape ``(1,)``; its order is ``KNOWN``.
+        width: Tables kept after every tile.
+        weights: Of the value.
+        free_from: Tiles to come, from the next one on, whose order is given; all others come in any.
+        noise: Most points added to the value of a table at random.
+        seed: Of the noise.
+
+    Returns:
+        The final score, and the steps to it.
+    """
+    assert root[0]["order"] == KNOWN
+    number = int(root[0]["num_rounds"] - root[0]["round"])
+    beam = _Beam(
+        empty_states(width),
+        np.zeros(width, np.uint64),
+        empty_states(width),
+        np.zeros(width, np.uint64),
+        np.zeros((number, width), np.int64),
+        np.zeros((number, width), np.int64),
+        np.zeros((number, width), np.int64),
+    )
+    beam.tables[0] = root[0]
+    pools, steps = new_pools(number, width), np.empty((number, 2), np.int64)
+    best = _search(beam, pools, weights, new_expansion(), free_from, noise, np.uint64(seed), steps)
+    return int(best), steps
+
+
+@kernel
+def _search(
+    beam: _Beam,
+    pools: Pools,
+    weights: Weights,
+    expansion: Expansion,
+    free_from: int,
+    noise: float,
+    seed: np.uint64,
+    steps: Steps,
+) -> int:
+    tables, keys, next_tables, next_keys = beam.tables, beam.keys, beam.next_tables, beam.next_keys
+    kept, last = 1, len(steps) - 1
+    for step in range(len(steps)):
+        for i in range(kept):
+            _continue(beam, pools, step, tables, keys, i, weights, expansion, free_from, noise, seed)
+        kept = pools.sizes[step]
+        for slot in range(kept):
+            parent = beam.parents[step, slot]
+            next_tables[slot] = tables[parent]
+            draw(next_tables, slot, beam.digits[step, slot])
+            next_keys[slot] = _key_after(next_tables, slot, keys[parent], beam.actions[step, slot])
+            apply(next_tables, slot, beam.actions[step, slot])
+        tables, keys, next_tables, next_keys = next_tables, next_keys, tables, keys
+    best = 0
+    for slot in range(kept):
+        if score(tables, slot, 0) > score(tables, best, 0):
+            best = slot
+    result = score(tables, best, 0)
+    for step in range(last, -1, -1):
+        steps[step, 0], steps[step, 1] = beam.digits[step, best], beam.actions[step, best]
+        best = beam.parents[step, best]
+    return result
+
+
+@kernel
+def _continue(
+    beam: _Beam,
+    pools: Pools,
+    step: int,
+    tables: States,
+    keys: npt.NDArray[np.uint64],
+    i: int,
+    weights: Weights,
+    expansion: Expansion,
+    free_from: int,
+    noise: float,
+    seed: np.uint64,
+) -> None:
+    """Offers all tables that one more tile makes of table ``i``."""
+    next_card = tables[i]["round"]
+    first, end = int(tables[i]["deck"][next_card]), int(tables[i]["deck"][next_card]) + 1
+    if step >= free_from:
+        first, end = 0, NUM_DIGITS
+    for digit in range(first, end):
+        if not draw(tables, i, digit):
+            continue
+        count = expand(tables, i, LIKELY, weights, expansion)
+        points = score(tables, i, 0)
+        for k in range(count):
+            action = expansion.actions[k]
+            if next_card == 0 and action >= NUM_ANCHORS:
+                break  # the first tile may as well lie upright
+            key = _key_after(tables, i, keys[i], action)
+            chance = noise * float(mix(key ^ seed) >> _U(11)) / 2.0**53
+            slot = admit(pools, step, key, points + expansion.values[k] + chance)
+            if slot >= 0:
+                beam.parents[step, slot], beam.digits[step, slot] = i, digit
+                beam.actions[step, slot] = action
+
+
+@kernel
+def draw(tables: States, i: int, digit: int) -> bool:
+    """Exchanges the next card for one of ``digit``; returns whether there is one."""
+    deck, place = tables[i]["deck"], tables[i]["round"]
+    for k in range(place, tables[i]["num_cards"]):
+        if deck[k] == digit:
+            deck[k], deck[place] = deck[place], deck[k]
+            return True
+    return False
+
+
+@kernel
+def _key_after(tables: States, i: int, key: np.uint64, action: int) -> np.uint64:
+    """A number for the table after an action, whatever the order in which its tiles were placed.
+
+    Positions are those relative to the first tile.
+    """
+    placed = tables[i]["round"]
+    piece = NUM_TURNS * int(tables[i]["deck"][placed]) + action // NUM_ANCHORS
+    row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
+    if placed > 0:
+        row -= int(tables[i]["row"][0, 0])
+        column -= int(tables[i]["column"][0, 0])
+    else:
+        row = column = 0
+    level = level_of(tables, i, action)
+    code = ((piece * 32 + level) * 4 * TABLE_SIZE + row + TABLE_SIZE) * 4 * TABLE_SIZE + column + TABLE_SIZE
+    return np.uint64(key + mix(_U(code)))

@@ -1,0 +1,90 @@
+"""Better stacks from good ones, where the order is free.
+
+Two ways take turns: a few tiles are taken away, with all that rests on them, and placed anew by the search
+from the first tile to the last; or the lower levels are taken away and planned anew by the search of towers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+import numpy as np
+
+from patchwork_env.agents.beam import towers
+from patchwork_env.agents.beam.planner import Plan, best_completion, complete, run
+from patchwork_env.agents.beam.stacks import in_order, upper_levels, without
+from patchwork_env.agents.beam.towers import MOST_TILES, Rating
+from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.nmbr9.components import NUM_DIGITS
+from patchwork_env.nmbr9.state import States
+
+_MOST_REMOVED = 9
+_WIDTH = 64
+
+
+def random_rating(rng: np.random.Generator) -> Rating:
+    """One of many sensible ways to compare towers."""
+    return Rating(
+        growth=rng.uniform(0.5, 4.0),
+        roughness=rng.uniform(0.0, 1.5),
+        noise=rng.uniform(0.0, 15.0),
+        waste=int(rng.integers(6, 12)),
+    )
+
+
+def replace_tiles(root: States, plan: Plan, weights: Weights, rng: np.random.Generator) -> Plan:
+    """The plan, or one at least as good, with some tiles placed anew.
+
+    Args:
+        root: An empty table for one.
+        plan: Of a game on it in free order.
+        weights: Of the value of tables.
+        rng: Decides on the tiles.
+    """
+    stack = in_order(plan.stack)
+    number = int(rng.integers(1, 4))
+    left = without(stack, rng.choice(len(stack), min(number, len(stack)), replace=False).tolist())
+    if len(stack) - len(left) > _MOST_REMOVED:
+        return plan
+    found = complete(root, in_order(left), weights, _WIDTH)
+    return found if found and found.score >= plan.score else plan
+
+
+def rebuild_below(
+    root: States, plan: Plan, width: int, weights: Weights, rng: np.random.Generator, end: float | None
+) -> Plan:
+    """The plan, or a better one, with its lower levels planned anew.
+
+    Args:
+        root: An empty table for one.
+        plan: Of a game on it in free order.
+        width: Of the search.
+        weights: Of the value of tables.
+        rng: Decides on the levels and on how towers are compared.
+        end: When to stop, by :func:`time.perf_counter`; None for when all is done.
+    """
+    highest = max(tile.level for tile in plan.stack)
+    upper = upper_levels(plan.stack, int(rng.integers(1, highest + 1))) if highest > 0 else ()
+    if not upper or max(map(len, upper)) > MOST_TILES:
+        return plan
+    supply = np.bincount(root[0]["deck"][: root[0]["num_cards"]], minlength=NUM_DIGITS).astype(np.int64)
+    rounds, seed = int(root[0]["num_rounds"]), int(rng.integers(1 << 32))
+    search = towers.start(supply, rounds, width, random_rating(rng), seed, upper)
+    run(search, end)
+    return max(plan, best_completion(root, search, weights), key=lambda plan: plan.score)
+
+
+def improvements(
+    root: States, plan: Plan, width: int, weights: Weights, rng: np.random.Generator, end: float
+) -> Iterator[Plan]:
+    """Better and better plans until a point in time; the first is the given one."""
+    yield plan
+    while perf_counter() < end:
+        if rng.random() < 0.2:
+            found = rebuild_below(root, plan, width, weights, rng, end)
+        else:
+            found = replace_tiles(root, plan, weights, rng)
+        if found.score > plan.score:
+            yield found
+        plan = found

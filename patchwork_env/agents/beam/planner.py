@@ -1,0 +1,159 @@
+"""Plans of whole games: which search is run, how wide, and how long.
+
+With a width, a plan is one search. With a time, searches follow each other: a narrow one to see how long they
+take, then wider ones with some noise in what they compare, each of them in a share of the time left; the best
+plan counts.
+
+In free order, an empty table is planned as a tower, from the top down; what tiles it leaves are placed by the
+search from the first tile to the last, which plans everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from patchwork_env.agents.beam import forward, towers
+from patchwork_env.agents.beam.stacks import Stack, from_tower, put, stack_of
+from patchwork_env.agents.beam.towers import Rating
+from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.nmbr9 import engine
+from patchwork_env.nmbr9.components import NUM_DIGITS
+from patchwork_env.nmbr9.state import States
+
+MOST_WIDTH = 999_999
+_FIRST_WIDTH = 16
+_SHARE = 0.6
+"""Of the time left that the next search takes."""
+_MOST_WIDENING = 16
+_NOISE = 4.0
+_FINISHED = 32
+"""Towers that are completed."""
+_FINISHING_WIDTH = 32
+_CHUNK = 16
+"""Towers between two looks at the clock."""
+
+
+class Plan(NamedTuple):
+    """A complete stack and its score."""
+
+    score: int
+    stack: Stack
+
+
+class Budget(NamedTuple):
+    """Of a plan: the width of a single search, or the seconds of several. One of them is None."""
+
+    width: int | None = None
+    seconds: float | None = None
+
+
+def plan(root: States, is_free: bool, is_chosen: bool, budget: Budget, weights: Weights, seed: int) -> Plan:
+    """The best way found to go on with a game.
+
+    Args:
+        root: The table for one; see :func:`~patchwork_env.agents.beam.stacks.alone`.
+        is_free: Whether the order is free.
+        is_chosen: Whether the next tile is chosen all the same.
+        budget: Of the search.
+        weights: Of the value of tables.
+        seed: Of the noise.
+    """
+    end = None if budget.seconds is None else perf_counter() + budget.seconds
+    if is_free and not is_chosen and root[0]["round"] == 0:
+
+        def search(width: int, number: int) -> Plan:
+            return plan_tower(root, width, Rating(), weights, seed + number, end)
+    else:
+        tiles = int(root[0]["num_rounds"] - root[0]["round"])
+        free_from = int(is_chosen) if is_free else tiles
+
+        def search(width: int, number: int) -> Plan:
+            noise = _NOISE if number else 0.0
+            return plan_forward(root, width, weights, free_from, noise, seed + number)
+
+    if budget.width is not None:
+        return search(budget.width, 0)
+    assert end is not None
+    return max(_searches(search, end), key=lambda found: found.score)
+
+
+def _searches(search: Callable[[int, int], Plan], end: float) -> Iterator[Plan]:
+    """The plans of several searches until a point in time."""
+    width, number = _FIRST_WIDTH, 0
+    while True:
+        began = perf_counter()
+        yield search(width, number)
+        now = perf_counter()
+        fitting = int(_SHARE * (end - now) / (now - began) * width)
+        if fitting < _FIRST_WIDTH:
+            return
+        width, number = min(fitting, _MOST_WIDENING * width, MOST_WIDTH), number + 1
+
+
+def plan_forward(
+    root: States, width: int, weights: Weights, free_from: int, noise: float = 0.0, seed: int = 0
+) -> Plan:
+    """One search from the next tile to the last; see :func:`~patchwork_env.agents.beam.forward.search`."""
+    score, steps = forward.search(root, width, weights, free_from=free_from, noise=noise, seed=seed)
+    final = root.copy()
+    for digit, action in steps:
+        forward.draw(final, 0, digit)
+        engine.apply(final, 0, action)
+    return Plan(score, stack_of(final))
+
+
+def plan_tower(
+    root: States, width: int, rating: Rating, weights: Weights, seed: int, end: float | None = None
+) -> Plan:
+    """One search of towers for an empty table, the best of which are completed.
+
+    Args:
+        root: The table for one.
+        width: Of the search.
+        rating: How towers are compared.
+        weights: Of the value of tables.
+        seed: Of the noise.
+        end: When to stop, by :func:`time.perf_counter`; None for when all is done.
+    """
+    deck = root[0]["deck"][: root[0]["num_cards"]]
+    supply = np.bincount(deck, minlength=NUM_DIGITS).astype(np.int64)
+    search = towers.start(supply, int(root[0]["num_rounds"]), width, rating, seed)
+    run(search, end)
+    return best_completion(root, search, weights)
+
+
+def run(search: towers.Search, end: float | None = None) -> None:
+    """Goes on with a search of towers, from the fewest tiles to the most."""
+    for tiles in range(1, len(search.nodes) - 1):
+        for first in range(0, int(search.pools.sizes[tiles]), _CHUNK):
+            if end is not None and perf_counter() > end:
+                return
+            towers.expand(search, tiles, first, first + _CHUNK)
+
+
+def best_completion(root: States, search: towers.Search, weights: Weights) -> Plan:
+    """The best plan that one of the towers with the most points becomes."""
+    found = [
+        (int(search.nodes[tiles, slot]["score"]), tiles, slot)
+        for tiles in range(1, len(search.nodes))
+        for slot in range(int(search.pools.sizes[tiles]))
+    ]
+    found.sort(reverse=True)
+    plans = (
+        complete(root, from_tower(towers.levels_of(search, *at)), weights) for _, *at in found[:_FINISHED]
+    )
+    return max(filter(None, plans), key=lambda plan: plan.score)
+
+
+def complete(root: States, stack: Stack, weights: Weights, width: int = _FINISHING_WIDTH) -> Plan | None:
+    """A stack on an empty table with the tiles that it leaves, or None if it cannot be built."""
+    table = root.copy()
+    if not put(table, stack):
+        return None
+    if engine.is_over(table, 0):
+        return Plan(int(engine.score(table, 0, 0)), stack_of(table))
+    return plan_forward(table, width, weights, free_from=0)

@@ -1,0 +1,428 @@
+"""Towers: stacks of freely chosen tiles, planned from the top down by a beam search.
+
+A tower is built upside down: first the highest level, of one tile or two, then below every level another one
+that supports it. Support is what makes stacks hard, and this way it is there by construction: the tiles of
+the new level are all the sets of tiles that cover the cells of the level above, found by an exhaustive
+search of covers with few cells to spare. No tile may lie on a single one, and the tiles of a level must hang
+together.
+
+With every new level, all tiles above gain their digit in points. Towers are compared with others of the same
+number of tiles, by their points, plus an estimate of the points that the tiles left will add: they are poured
+like a liquid, the highest digits first, into levels that each need a few cells more than the one above. A
+ragged outline is rated down, as it is harder to cover. See :class:`Rating`.
+
+A tower need not use all tiles.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env._random import _mix as mix
+from patchwork_env.agents.beam.grids import (
+    FITS,
+    NUM_CELLS,
+    NUM_WORDS,
+    PLACES,
+    SIDE,
+    Grid,
+    common,
+    contains,
+    count,
+    has,
+    overlap,
+    perimeter,
+    write_neighbors,
+    write_union,
+)
+from patchwork_env.agents.beam.pool import Pools, admit, new_pools
+from patchwork_env.nmbr9.actions import NUM_TURNS
+from patchwork_env.nmbr9.components import NUM_DIGITS
+from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, IS_DISTINCT, NUM_PIECES, SIZES
+
+MOST_TILES = 8
+"""Of a level."""
+LARGEST, SMALLEST = int(SIZES.max()), int(SIZES.min())
+
+NODE = np.dtype(
+    [
+        ("cover", "u8", NUM_WORDS),  # cells of the lowest level
+        ("left", "i8", NUM_DIGITS),  # tiles left of each digit
+        ("digits", "i8"),  # sum over the tiles used
+        ("score", "i8"),
+        ("parent_tiles", "i8"),  # where the tower above the lowest level stands: its tiles and its slot
+        ("parent", "i8"),
+        ("number", "i8"),  # tiles of the lowest level, and what they are:
+        ("piece", "i8", MOST_TILES),
+        ("anchor", "i8", MOST_TILES),
+    ]
+)
+"""A tower: its lowest level, and where to find those above."""
+
+Tile = tuple[int, int]
+"""A piece and its anchor, a cell of a grid; see :mod:`~patchwork_env.agents.beam.grids`."""
+Levels = tuple[tuple[Tile, ...], ...]
+"""The tiles of each level, the lowest first."""
+
+_U = np.uint64
+_MOST_PLACES = NUM_PIECES * LARGEST
+_FIRST_ANCHOR = SIDE * (SIDE // 2 - 2) + SIDE // 2 - 2
+
+
+class Rating(NamedTuple):
+    """How towers are compared.
+
+    Attributes:
+        growth: Cells by which each further level is supposed to be larger than the one above.
+        roughness: Points that each unit edge of the outline of the lowest level costs.
+        noise: Most points added at random, depending on the tower and the seed of the search.
+        waste: Most cells by which a level may be larger than the one above, or as many as two tiles need.
+    """
+
+    growth: float = 2.0
+    roughness: float = 0.5
+    noise: float = 5.0
+    waste: int = 8
+
+
+class Search(NamedTuple):
+    """The towers found so far, by their number of tiles."""
+
+    rating: Rating
+    seed: np.uint64
+    pools: Pools  # by number of tiles
+    nodes: npt.NDArray[np.void]  # of NODE, (tiles + 1, width), by number of tiles and slot
+    draft: npt.NDArray[np.void]  # (1,) of NODE: room for the tower to be offered
+
+
+class _Covers(NamedTuple):
+    """The cells to be covered, and the places that cover each; see :func:`_list_places`."""
+
+    cells: npt.NDArray[np.int64]  # those with the fewest places first
+    starts: npt.NDArray[np.int64]  # by cell: its places in the lists below
+    ends: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]  # pieces and anchors
+    wastes: npt.NDArray[np.int64]  # cells that lie below none
+    grids: npt.NDArray[np.uint64]
+
+
+def start(
+    supply: npt.NDArray[np.int64], num_tiles: int, width: int, rating: Rating, seed: int, upper: Levels = ()
+) -> Search:
+    """A search that has found the highest levels.
+
+    Args:
+        supply: Tiles of each digit, int64 ``(10,)``.
+        num_tiles: The most tiles of a tower, at most all.
+        width: How many towers are kept for each number of tiles.
+        rating: How towers are compared.
+        seed: Of the noise.
+        upper: The levels with which all towers end; none for any.
+    """
+    checked = Rating(float(rating.growth), float(rating.roughness), float(rating.noise), int(rating.waste))
+    nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
+    search = Search(checked, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
+    if upper:
+        _offer_levels(search, supply, upper)
+    else:
+        _offer_tops(search, supply)
+    return search
+
+
+def _offer_levels(search: Search, supply: npt.NDArray[np.int64], levels: Levels) -> None:
+    """Offers a tower and what it is without its lowest levels."""
+    node, tiles, parent = search.draft[0], 0, -1
+    node["left"] = supply
+    for level in reversed(levels):
+        node["parent_tiles"], node["parent"], node["number"] = tiles, parent, len(level)
+        node["score"] += node["digits"]
+        node["cover"] = np.bitwise_or.reduce([PLACES[piece, anchor] for piece, anchor in level])
+        for t, (piece, anchor) in enumerate(level):
+            node["piece"][t], node["anchor"][t] = piece, anchor
+            node["left"][piece // NUM_TURNS] -= 1
+            node["digits"] += piece // NUM_TURNS
+        tiles, parent = tiles + len(level), 0
+        _offer(search, tiles)
+
+
+def levels_of(search: Search, tiles: int, slot: int) -> Levels:
+    """The tiles of a tower."""
+    levels = []
+    while slot >= 0:
+        node = search.nodes[tiles, slot]
+        number = int(node["number"])
+        levels.append(tuple((int(node["piece"][t]), int(node["anchor"][t])) for t in range(number)))
+        tiles, slot = int(node["parent_tiles"]), int(node["parent"])
+    return tuple(levels)
+
+
+# --- the towers kept --------------------------------------------------------------------------------------
+
+
+@kernel
+def _key(search: Search, node: np.void) -> np.uint64:
+    """Of the cells of the lowest level and the tiles left: what decides how a tower can go on."""
+    key = search.seed
+    for k in range(NUM_WORDS):
+        key = mix(key ^ node["cover"][k])
+    for digit in range(NUM_DIGITS):
+        key = mix(key ^ _U(node["left"][digit]))
+    return key
+
+
+@kernel
+def _potential(node: np.void, growth: float) -> float:
+    """The points that the tiles left may add if each level needs ``growth`` cells more than the one above.
+
+    Every full level lifts all tiles above it; the last one counts half of the share that is filled.
+    """
+    need = count(node["cover"]) + growth
+    total, above, here, filled = 0.0, float(node["digits"]), 0.0, 0.0
+    for digit in range(NUM_DIGITS - 1, -1, -1):
+        cells = float(node["left"][digit] * SIZES[digit])
+        while cells > 0:
+            part = min(cells, need - filled)
+            filled += part
+            cells -= part
+            here += part * digit / SIZES[digit]
+            if filled >= need - 1e-9:
+                total += above
+                above += here
+                here, filled = 0.0, 0.0
+                need += growth
+    return total + 0.5 * above * filled / need
+
+
+@kernel
+def _offer(search: Search, tiles: int) -> None:
+    """Keeps the draft, a tower of so many tiles, if it is among the best."""
+    node, rating = search.draft[0], search.rating
+    key = _key(search, node)
+    value = node["score"] + _potential(node, rating.growth) - rating.roughness * perimeter(node["cover"])
+    value += rating.noise * float(key >> _U(11)) / 2.0**53
+    slot = admit(search.pools, tiles, key, value)
+    if slot >= 0:
+        search.nodes[tiles, slot] = node
+
+
+# --- highest levels ---------------------------------------------------------------------------------------
+
+
+@kernel
+def _offer_tops(search: Search, supply: npt.NDArray[np.int64]) -> None:
+    """Offers all highest levels of one tile or two; the first of them lies upright in the middle."""
+    node, near = search.draft[0], np.empty(NUM_WORDS, np.uint64)
+    for digit in range(NUM_DIGITS):
+        if supply[digit] > 0:
+            first = PLACES[NUM_TURNS * digit, _FIRST_ANCHOR]
+            node["left"][:] = supply
+            node["left"][digit] -= 1
+            node["digits"], node["number"] = digit, 1
+            node["score"], node["parent_tiles"], node["parent"] = 0, 0, -1
+            node["piece"][0], node["anchor"][0] = NUM_TURNS * digit, _FIRST_ANCHOR
+            node["cover"][:] = first
+            _offer(search, 1)
+            if len(search.nodes) > 2:
+                write_neighbors(first, near)
+                _offer_pairs(search, first, near)
+
+
+@kernel
+def _offer_pairs(search: Search, first: Grid, near: Grid) -> None:
+    """Adds a second tile to a highest level in all ways."""
+    node = search.draft[0]
+    digits = node["digits"]
+    node["number"] = 2
+    for piece in range(NUM_PIECES):
+        digit = piece // NUM_TURNS
+        if node["left"][digit] == 0 or not IS_DISTINCT[piece]:
+            continue
+        node["left"][digit] -= 1
+        node["digits"] = digits + digit
+        node["piece"][1] = piece
+        for anchor in range(NUM_CELLS):
+            place = PLACES[piece, anchor]
+            if overlap(place, near) and not overlap(place, first):
+                node["anchor"][1] = anchor
+                write_union(first, place, node["cover"])
+                _offer(search, 2)
+        node["left"][digit] += 1
+
+
+# --- another level ----------------------------------------------------------------------------------------
+
+
+@kernel
+def expand(search: Search, tiles: int, first: int, end: int) -> None:
+    """Offers the towers with a level more than those of so many tiles in slots ``first ... end - 1``."""
+    for parent in range(first, min(end, search.pools.sizes[tiles])):
+        node = search.nodes[tiles, parent]
+        size = count(node["cover"])
+        most = size * _MOST_PLACES
+        covers = _Covers(
+            np.empty(size, np.int64),
+            np.empty(NUM_CELLS, np.int64),
+            np.empty(NUM_CELLS, np.int64),
+            np.empty((most, 2), np.int64),
+            np.empty(most, np.int64),
+            np.empty((most, NUM_WORDS), np.uint64),
+        )
+        waste = max(search.rating.waste, 2 * LARGEST - size)
+        if _list_places(node, waste, covers):
+            _sort_cells(covers)
+            _search_covers(search, tiles, parent, waste, covers)
+
+
+@kernel
+def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
+    """Lists, for each cell of a level, the places below it that cover the cell; False if there are none.
+
+    They are those of tiles left that do not carry a tile alone and lie below the level but for some cells.
+    """
+    above = np.empty((node["number"], NUM_WORDS), np.uint64)
+    for t in range(node["number"]):
+        above[t] = PLACES[node["piece"][t], node["anchor"][t]]
+    cover = node["cover"].copy()
+    n, found = 0, 0
+    for cell in range(NUM_CELLS):
+        if not has(cover, cell):
+            continue
+        covers.cells[found] = cell
+        covers.starts[cell] = n
+        found += 1
+        for piece in range(NUM_PIECES):
+            if IS_DISTINCT[piece] and node["left"][piece // NUM_TURNS] > 0:
+                n = _list_places_of(piece, cell, cover, above, waste, covers, n)
+        covers.ends[cell] = n
+        if covers.starts[cell] == n:
+            return False
+    return True
+
+
+@kernel
+def _list_places_of(
+    piece: int, cell: int, cover: Grid, above: npt.NDArray[np.uint64], waste: int, covers: _Covers, n: int
+) -> int:
+    """Lists the places of one piece that cover a cell, and returns the new length of the list."""
+    for k in range(SIZES[piece // NUM_TURNS]):
+        row, column = cell // SIDE - CELL_ROWS[piece, k], cell % SIDE - CELL_COLUMNS[piece, k]
+        anchor = SIDE * row + column
+        if row < 0 or column < 0 or not FITS[piece, anchor]:
+            continue
+        grid = PLACES[piece, anchor]
+        beside = SIZES[piece // NUM_TURNS] - common(grid, cover)
+        carries_alone = False
+        for t in range(len(above)):
+            carries_alone = carries_alone or contains(grid, above[t])
+        if beside <= waste and not carries_alone:
+            covers.places[n, 0], covers.places[n, 1] = piece, anchor
+            covers.wastes[n] = beside
+            covers.grids[n] = grid
+            n += 1
+    return n
+
+
+@kernel
+def _sort_cells(covers: _Covers) -> None:
+    """Brings the cells with the fewest places to the front."""
+    cells, numbers = covers.cells, covers.ends - covers.starts
+    for i in range(1, len(cells)):
+        cell, k = cells[i], i
+        while k > 0 and numbers[cells[k - 1]] > numbers[cell]:
+            cells[k] = cells[k - 1]
+            k -= 1
+        cells[k] = cell
+
+
+@kernel
+def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: _Covers) -> None:
+    """Offers all levels that cover the cells with at most ``waste`` cells to spare.
+
+    In depth first order; each step covers the first cell that is not covered yet.
+    """
+    node, starts, ends = search.draft[0], covers.starts, covers.ends
+    most = min(MOST_TILES, len(search.nodes) - 1 - tiles)
+    unions = np.zeros((MOST_TILES + 1, NUM_WORDS), np.uint64)
+    spare, uncovered = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
+    here, end = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
+    _begin_draft(search, tiles, parent)
+    depth, spare[0], uncovered[0] = 0, waste, len(covers.cells)
+    here[0], end[0] = starts[covers.cells[0]], ends[covers.cells[0]]
+    while depth >= 0:
+        n = here[depth]
+        if n == end[depth] or depth == most:
+            depth -= 1
+            if depth >= 0:
+                _take_back(node, depth)
+            continue
+        here[depth] += 1
+        if covers.wastes[n] > spare[depth] or overlap(covers.grids[n], unions[depth]):
+            continue
+        digit = covers.places[n, 0] // NUM_TURNS
+        spare[depth + 1] = spare[depth] - covers.wastes[n]
+        uncovered[depth + 1] = uncovered[depth] - SIZES[digit] + covers.wastes[n]
+        too_few = uncovered[depth + 1] > 0 and uncovered[depth + 1] + spare[depth + 1] < SMALLEST
+        if too_few or node["left"][digit] == 0:
+            continue
+        node["piece"][depth], node["anchor"][depth] = covers.places[n, 0], covers.places[n, 1]
+        node["left"][digit] -= 1
+        node["digits"] += digit
+        write_union(unions[depth], covers.grids[n], unions[depth + 1])
+        depth += 1
+        if uncovered[depth] > 0:
+            cell = _first_uncovered(covers.cells, unions[depth])
+            here[depth], end[depth] = starts[cell], ends[cell]
+            continue
+        node["number"] = depth
+        if _hangs_together(node):
+            node["cover"][:] = unions[depth]
+            _offer(search, tiles + depth)
+        depth -= 1
+        _take_back(node, depth)
+
+
+@kernel
+def _begin_draft(search: Search, tiles: int, parent: int) -> None:
+    """Makes the draft a tower without its lowest level."""
+    node, above = search.draft[0], search.nodes[tiles, parent]
+    node["left"][:] = above["left"]
+    node["digits"] = above["digits"]
+    node["score"] = above["score"] + above["digits"]
+    node["parent_tiles"], node["parent"] = tiles, parent
+
+
+@kernel
+def _take_back(node: np.void, t: int) -> None:
+    """Puts tile ``t`` of the lowest level back to those that are left."""
+    digit = node["piece"][t] // NUM_TURNS
+    node["left"][digit] += 1
+    node["digits"] -= digit
+
+
+@kernel
+def _first_uncovered(cells: npt.NDArray[np.int64], union: Grid) -> int:
+    for cell in cells:
+        if not has(union, cell):
+            return int(cell)
+    return -1
+
+
+@kernel
+def _hangs_together(node: np.void) -> bool:
+    """Whether the tiles of the lowest level can be placed so that each touches one that is there."""
+    union, near = PLACES[node["piece"][0], node["anchor"][0]].copy(), np.empty(NUM_WORDS, np.uint64)
+    waiting = (1 << node["number"]) - 2
+    grew = True
+    while waiting and grew:
+        grew = False
+        write_neighbors(union, near)
+        for t in range(1, node["number"]):
+            if (waiting >> t) & 1 and overlap(PLACES[node["piece"][t], node["anchor"][t]], near):
+                write_union(union, PLACES[node["piece"][t], node["anchor"][t]], union)
+                waiting ^= 1 << t
+                grew = True
+    return bool(waiting == 0)
