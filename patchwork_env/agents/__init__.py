@@ -275,11 +275,12 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     Args:
         spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file. Behind ``mcts``,
             ``:simulations=400`` or ``:seconds=1`` gives the budget of a move, and behind ``beam``
-            ``:width=1000`` or ``:seconds=10`` that of the plan of a game. Behind a path, or the name of a checkpoint, ``:sample=true`` draws actions from the policy instead of taking the
-            likeliest, and that of a checkpoint with ``:simulations=64`` plans every move by a search of so
-            many simulations. Checkpoints of a value have none of these, but search with ``:nodes=500`` or
-            ``:seconds=1``, or at a level, one of :data:`~patchwork_env.agents.champion.levels.LEVELS`:
-            ``:fast`` or ``:level=fast``.
+            ``:width=1000`` or ``:seconds=10`` that of the plan of a game. Behind a path, or the name of a
+            checkpoint, ``:sample=true`` draws actions from the policy instead of taking the likeliest, and
+            that of a checkpoint with ``:simulations=64`` plans every move by a search of so many simulations.
+            Checkpoints of a value have none of these, but search with ``:nodes=500`` or ``:seconds=1``, or at
+            a level, one of :data:`~patchwork_env.agents.champion.levels.LEVELS`: ``:fast`` or
+            ``:level=fast``.
         seed: Of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
