@@ -1,9 +1,10 @@
-"""Plays a game of Patchwork and draws it.
+"""Plays a game of Patchwork or NMBR 9 and draws it.
 
 Writes into a folder: ``table.png`` and ``table.svg``, a position late in the game,
 ``final.png`` and ``final.svg``, the last one, and ``game.gif``, the whole game as an animation.
 
     python examples/draw_game.py --seed 7 --players greedy random --out pictures
+    python examples/draw_game.py --game nmbr9 --players greedy --out pictures
 """
 
 from __future__ import annotations
@@ -11,32 +12,45 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env import agents
-from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.render import MissingExtraError, rgb_array, save_gif, save_png, svg
+from patchwork_env import agents, nmbr9, patchwork
+from patchwork_env.nmbr9 import render as nmbr9_render
+from patchwork_env.patchwork import render as patchwork_render
+from patchwork_env.patchwork.render import MissingExtraError, save_gif, save_png
+
+Game = patchwork.Game | nmbr9.Game
+
+NUM_PLAYERS = {"patchwork": (2,), "nmbr9": (1, 2, 3, 4)}
+"""How many players each game may have; the first is the usual number."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Plays a game of Patchwork and draws it.")
-    parser.add_argument("--seed", type=_seed, default=7, help="of the circle and the players (default: 7)")
-    parser.add_argument("--players", nargs=2, metavar="SPEC", default=("greedy", "greedy"), help="who plays")
+    parser = argparse.ArgumentParser(description="Plays a game and draws it.")
+    parser.add_argument("--game", choices=NUM_PLAYERS, default="patchwork", help="(default: patchwork)")
+    parser.add_argument("--seed", type=_seed, default=7, help="of the game and the players (default: 7)")
+    parser.add_argument("--players", nargs="+", metavar="SPEC", help="who plays (default: greedy)")
     parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder (default: pictures)")
     parser.add_argument("--width", type=int, default=960, help="of the pictures in pixels (default: 960)")
     parser.add_argument("--gif-width", type=int, default=720, help="of the animation (default: 720)")
     arguments = parser.parse_args()
+    numbers = NUM_PLAYERS[arguments.game]
+    specs = tuple(arguments.players or numbers[0] * ["greedy"])
+    if len(specs) not in numbers:
+        parser.error(f"argument --players: expected {' or '.join(map(str, numbers))} arguments")
     try:
-        positions = play(arguments.seed, tuple(arguments.players))
-        draw(positions, tuple(arguments.players), arguments.out, arguments.width, arguments.gif_width)
+        positions = play(arguments.game, arguments.seed, specs)
+        draw(positions, specs, arguments.out, arguments.width, arguments.gif_width)
     except (ValueError, OSError, MissingExtraError) as error:
         parser.error(str(error))
     print(positions[-1])
     print(f"\npictures in {arguments.out}")
 
 
-def play(seed: int, specs: tuple[str, str]) -> list[Game]:
-    """All positions of a game between two agents, from the start to the end."""
+def play(name: str, seed: int, specs: tuple[str, ...]) -> list[Game]:
+    """All positions of a game between agents, from the start to the end."""
     players = [agents.load(spec, seed=seed + seat) for seat, spec in enumerate(specs)]
-    game = Game(seed=seed)
+    game: Game = patchwork.Game(seed=seed)
+    if name == "nmbr9":
+        game = nmbr9.Game(seed=seed, players=len(specs))
     positions = [game.clone()]
     while not game.is_over:
         game.play(players[game.current_player].act(game))
@@ -44,14 +58,16 @@ def play(seed: int, specs: tuple[str, str]) -> list[Game]:
     return positions
 
 
-def draw(positions: list[Game], specs: tuple[str, str], out: Path, width: int, gif_width: int) -> None:
+def draw(positions: list[Game], specs: tuple[str, ...], out: Path, width: int, gif_width: int) -> None:
     """Writes the pictures of a game into the folder ``out``."""
-    names = (f"{specs[0]} 0", f"{specs[1]} 1") if specs[0] == specs[1] else specs
+    render = nmbr9_render if isinstance(positions[0], nmbr9.Game) else patchwork_render
+    is_told_apart = len(set(specs)) == len(specs)
+    names = specs if is_told_apart else tuple(f"{spec} {seat}" for seat, spec in enumerate(specs))
     out.mkdir(parents=True, exist_ok=True)
     for name, game in (("table", positions[len(positions) * 2 // 3]), ("final", positions[-1])):
-        save_png(rgb_array(game, width, names), out / f"{name}.png")
-        (out / f"{name}.svg").write_text(svg(game, names), encoding="utf-8")
-    save_gif([rgb_array(game, gif_width, names) for game in positions], out / "game.gif")
+        save_png(render.rgb_array(game, width, names), out / f"{name}.png")
+        (out / f"{name}.svg").write_text(render.svg(game, names), encoding="utf-8")
+    save_gif([render.rgb_array(game, gif_width, names) for game in positions], out / "game.gif")
 
 
 def _seed(text: str) -> int:

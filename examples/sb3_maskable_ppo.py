@@ -1,11 +1,12 @@
-"""Trains MaskablePPO of sb3-contrib on the Gymnasium environment, as its documentation does with any other.
+"""Trains MaskablePPO of sb3-contrib on a Gymnasium environment, as its documentation does with any other.
 
     pip install "patchwork-env[train]"
     python examples/sb3_maskable_ppo.py --steps 100000 --out maskable_ppo.zip
+    python examples/sb3_maskable_ppo.py --game nmbr9 --out nmbr9.zip
 
 No ActionMasker is needed: the environment has the method ``action_masks()``, which MaskablePPO finds through
-all wrappers. ``predict`` has to be given the mask, or it chooses among all 2026 actions as if all were legal,
-and ``deterministic=True``, or it draws from the policy.
+all wrappers. ``predict`` has to be given the mask, or it chooses among all actions as if all were legal, and
+``deterministic=True``, or it draws from the policy.
 
 What to expect: after these 100,000 steps, some four minutes on one core of an AMD EPYC, the policy wins 57%
 of 200 games against random (95% interval 51% to 64%). A perceptron with an output for each of 2026 actions
@@ -24,27 +25,34 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 
-from patchwork_env.patchwork import Game
+from patchwork_env import nmbr9, patchwork
 from training.matches import play_matches
 
-ENVIRONMENT = "patchwork_env:Patchwork-v0"
+
+def make(game: str) -> gymnasium.Env:
+    """The environment of a game."""
+    if game == "nmbr9":
+        return gymnasium.make("patchwork_env:Nmbr9-v0")
+    # "margin" rewards the score difference, which says more about a game than who won it.
+    return gymnasium.make("patchwork_env:Patchwork-v0", opponent="random", rewards="margin")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Trains MaskablePPO of sb3-contrib on Patchwork.")
+    parser = argparse.ArgumentParser(description="Trains MaskablePPO of sb3-contrib on a game.")
+    parser.add_argument(
+        "--game", choices=("patchwork", "nmbr9"), default="patchwork", help="(default: %(default)s)"
+    )
     parser.add_argument("--steps", type=int, default=100_000, help="of the learner (default: %(default)s)")
     parser.add_argument("--games", type=int, default=100, help="of each match (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("maskable_ppo.zip"), help="(default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(default: %(default)s)")
     arguments = parser.parse_args()
 
-    # "margin" rewards the score difference, which says more about a game than who won it.
-    env = gymnasium.make(ENVIRONMENT, opponent="random", rewards="margin")
     model = MaskablePPO(
         "MlpPolicy",
-        env,
-        n_steps=1024,
-        batch_size=256,
+        make(arguments.game),
+        n_steps=min(1024, arguments.steps),
+        batch_size=min(256, arguments.steps),
         n_epochs=4,
         gamma=1.0,
         ent_coef=0.01,
@@ -56,17 +64,16 @@ def main() -> None:
     model.save(arguments.out)
 
     model = MaskablePPO.load(arguments.out)
-    evaluation = Monitor(gymnasium.make(ENVIRONMENT, opponent="random"))
-    mean, deviation = evaluate_policy(model, evaluation, n_eval_episodes=arguments.games)
-    print(f"mean reward against random: {mean:.2f} +- {deviation:.2f} in {arguments.games} games")
+    mean, deviation = evaluate_policy(model, Monitor(make(arguments.game)), n_eval_episodes=arguments.games)
+    print(f"mean reward: {mean:.2f} +- {deviation:.2f} in {arguments.games} games")
 
-    def maskable_ppo(game: Game) -> int:
+    def maskable_ppo(game: patchwork.Game | nmbr9.Game) -> int:
         """The model as a player: any function from a game to an action is an agent."""
         action, _ = model.predict(game.observation(), action_masks=game.action_mask(), deterministic=True)
         return int(action)
 
     for opponent in ("random", "greedy"):
-        print(play_matches(maskable_ppo, opponent, arguments.games).table())
+        print(play_matches(maskable_ppo, opponent, arguments.games, game=arguments.game).table())
 
 
 if __name__ == "__main__":

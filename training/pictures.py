@@ -42,6 +42,4 @@ def picture(game: BaseGame, names: tuple[str, str], kind: str = PATCHWORK) -> Fr
     """
     draw = room(kind, "render").rgb_array
     small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
-    height = max(len(frame) for frame in small)
-    row = [np.pad(frame, ((0, height - len(frame)), (0, 0), (0, 0)), "edge") for frame in small]
-    return np.concatenate([draw(game, _WIDTH, names), np.concatenate(row, axis=1)])
+    return np.concatenate([draw(game, _WIDTH, names), np.concatenate(small, axis=1)])

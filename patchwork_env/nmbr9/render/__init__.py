@@ -7,14 +7,29 @@ optional extra ``render``; they are imported when they are first needed.
 from __future__ import annotations
 
 from patchwork_env._options import check_between
-from patchwork_env.drawing.pixel_drawing import Frame, MissingExtraError, to_array
+from patchwork_env.drawing.pixel_drawing import (
+    Frame,
+    MissingExtraError,
+    save_gif,
+    save_png,
+    to_array,
+)
 from patchwork_env.drawing.svg_drawing import to_svg
 from patchwork_env.drawing.window import Window
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.render.relief import PLAYER_NAMES, relief
 from patchwork_env.nmbr9.render.text_drawing import text
 
-__all__ = ["Frame", "MissingExtraError", "Window", "rgb_array", "svg", "text"]
+__all__ = [
+    "Frame",
+    "MissingExtraError",
+    "Window",
+    "rgb_array",
+    "save_gif",
+    "save_png",
+    "svg",
+    "text",
+]
 
 MIN_WIDTH, MAX_WIDTH = 100, 8000
 
