@@ -156,11 +156,13 @@ def _value(path: str, seed: int | None, **budget: Any) -> Agent:
 
 
 def _nmbr9_value(path: str, seed: int | None, **budget: Any) -> Agent:
-    """Searches if there is a budget, and if the value comes with the package."""
+    """As :func:`_value`, for NMBR 9."""
+    if not budget and Path(path).parent != SHIPPED_FOLDER:
+        from patchwork_env.agents.nmbr9 import agent as value
+
+        return value.load(path)
     from patchwork_env.agents.nmbr9 import champion
 
-    if not budget and Path(path).parent == SHIPPED_FOLDER:
-        budget = {"level": champion.DEFAULT_LEVEL}
     return champion.load(path, seed, **budget)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from patchwork_env._compile import kernel
 from patchwork_env._games import NMBR9
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.files import read_value
 from patchwork_env.agents.nmbr9.network import Weights
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
@@ -41,6 +44,17 @@ class Nmbr9ValueAgent(BatchAgent):
         actions = np.empty(len(states), np.int64)
         _choose(states, self._weights, self._expansion, actions)
         return actions
+
+
+def load(path: str | Path) -> Nmbr9ValueAgent:
+    """The agent that plays by the value of a checkpoint folder.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy.
+    """
+    weights, _ = read_value(Path(path))
+    return Nmbr9ValueAgent(weights, Path(path).name)
 
 
 def check_tiles(states: States, name: str) -> None:

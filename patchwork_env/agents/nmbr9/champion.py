@@ -21,7 +21,6 @@ INSTANT = "instant"
 LEVELS: Mapping[str, int] = {INSTANT: 0, "fast": 50_000, "strong": 250_000, "analysis": 1_000_000}
 """Budgets with a name: how many placements are evaluated for a move. A million take about 1.3 seconds."""
 DEFAULT_LEVEL = "strong"
-"""Of a value that comes with the package."""
 _PLAN = Plan()
 
 
@@ -111,7 +110,8 @@ def load(
     Args:
         path: Of the folder.
         seed: Of the agent's random numbers.
-        level: One of :data:`LEVELS`; ``"instant"`` is without a search, and so is no budget at all.
+        level: One of :data:`LEVELS`, of which ``"instant"`` is without a search; without any budget it is
+            ``DEFAULT_LEVEL``.
         nodes: Instead, how many placements are evaluated for a move.
         seconds: Instead, the time of a move.
 
@@ -126,10 +126,15 @@ def load(
     if level is not None and level not in LEVELS:
         raise ValueError(f"level is {level!r}; allowed are {', '.join(map(repr, LEVELS))}")
     weights, _ = read_value(Path(path))
-    name = Path(path).name + "".join(f":{key}={value}" for key, value in budgets.items())
-    effort = LEVELS[level or INSTANT] if nodes is None else nodes
-    if seconds is None and effort == 0:
+    name = Path(path).name + "".join(f":{_as_text(*budget)}" for budget in budgets.items())
+    if level == INSTANT:
         return Nmbr9ValueAgent(weights, name)
     if seconds is not None:
         return Nmbr9Champion(weights, name, seconds=seconds, seed=seed)
+    effort = LEVELS[level or DEFAULT_LEVEL] if nodes is None else nodes
     return Nmbr9Champion(weights, name, effort=effort, seed=seed)
+
+
+def _as_text(key: str, value: float | str) -> str:
+    """A budget as a spec has it."""
+    return str(value) if key == "level" else f"{key}={value:g}" if key == "seconds" else f"{key}={value}"
