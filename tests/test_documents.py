@@ -6,10 +6,12 @@ import importlib
 import io
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES
+from patchwork_env.nmbr9 import observation as nmbr9_observation
+from patchwork_env.patchwork import observation as patchwork_observation
 
 PROJECT = Path(__file__).parents[1]
 DOCUMENTS = [
@@ -17,6 +19,7 @@ DOCUMENTS = [
     "docs/environments.md",
     "docs/evaluation.md",
     "docs/interoperability.md",
+    "docs/nmbr9.md",
     "docs/placement.md",
     "docs/strength.md",
 ]
@@ -56,9 +59,14 @@ def test_examples_of_docstrings_run(module: str) -> None:
     assert results.failed == 0
 
 
-def test_the_table_of_observations() -> None:
-    text = (PROJECT / "docs/environments.md").read_text(encoding="utf-8")
-    for name, shape in SHAPES.items():
-        part = SLICES[name]
+@pytest.mark.parametrize(
+    ("document", "observation"),
+    [("environments", patchwork_observation), ("nmbr9", nmbr9_observation)],
+    ids=["patchwork", "nmbr9"],
+)
+def test_the_table_of_observations(document: str, observation: ModuleType) -> None:
+    text = (PROJECT / f"docs/{document}.md").read_text(encoding="utf-8")
+    for name, shape in observation.SHAPES.items():
+        part = observation.SLICES[name]
         assert f"| `{name}` | {shape} | {part.start}:{part.stop} |" in text
-    assert f"float32 vector of {OBSERVATION_SIZE} numbers" in text
+    assert f"float32 vector of {observation.OBSERVATION_SIZE} numbers" in text

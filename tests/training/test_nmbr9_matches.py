@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from dataclasses import fields
 from pathlib import Path
@@ -209,3 +210,11 @@ def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys) -> None
     errors = capsys.readouterr().err
     assert "order there: 'unknown', here: 'known'" in errors
     assert "game there: 'nmbr9', here: 'patchwork'" in errors
+
+
+def test_the_documents_name_all_that_the_results_hold() -> None:
+    text = (ROOT / "docs/nmbr9.md").read_text(encoding="utf-8")
+    result = match("greedy", "random", 1000, 0)
+    assert f"```\n{result.table()}\n```" in text
+    keys = {*result.as_dict(), *result.means(AGENT)}
+    assert keys <= set(re.findall(r"`(\w+)`", text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -101,6 +102,13 @@ def test_agents_of_the_other_game_and_no_decks_are_errors() -> None:
         play_decks(agents.load("mcts"), DECKS)
     with pytest.raises(ValueError, match="there is no deck"):
         play_decks(agents.load("random"), {})
+
+
+def test_the_documents_show_what_the_benchmark_prints_and_writes() -> None:
+    text = (ROOT / "docs" / "nmbr9.md").read_text(encoding="utf-8")
+    result = play_decks(agents.load("greedy"), dict(enumerate(read_decks(FILE))))
+    assert "\n".join(result.table().splitlines()[:4]) in text
+    assert set(result.as_dict()) <= set(re.findall(r"`(\w+)`", text))
 
 
 @pytest.mark.parametrize(
