@@ -155,6 +155,19 @@ class AlphaZero(_Section):
     evaluation_simulations: NonNegativeInt = 64
 
 
+class TdSearch(_Section):
+    """Expert iteration: from the share ``begin`` of the run on, moves are searched with ``nodes`` positions.
+
+    Learned are what the search says of the move and of all positions in its tree with ``least_visits``; with
+    that much more to learn from, an iteration takes ``updates`` steps.
+    """
+
+    begin: Fraction = 1.0
+    nodes: Annotated[int, Field(ge=2)] = 24
+    least_visits: Positive = 3
+    updates: Positive = 128
+
+
 class Td(_Section):
     """Temporal-difference learning of a compiled value by greedy self-play (Tesauro 1995).
 
@@ -184,6 +197,7 @@ class Td(_Section):
     warmup: Positive = 500
     table_rate: Rate = 0.1
     averaging: Fraction = 0.998
+    search: TdSearch = TdSearch()
     score_coefficient: NonNegative = 1.0
     max_gradient_norm: Rate = 1.0
 

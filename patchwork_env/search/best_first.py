@@ -9,9 +9,9 @@ that the edges start with, and an edge without visits keeps its value.
 The value of a node is a mixture of the mean over its visits and of the value of its best edge. With a share
 of 0 for the latter, this is the backup of Monte Carlo tree search, with a share of 1 best-first minimax.
 
-All values come as vectors of :data:`VALUES` numbers: the first is what players maximize, the others travel
-along for display. They are seen by the player to move at the node that has the edge, and what one player
-gains is lost for the other one. Players need not alternate.
+All values come as :data:`VALUES` numbers in pairs: one for the player to move at the node that has the edge,
+one for the other player. The first pair is what the players maximize, each its own number, so that they need
+not be pure opponents (max^n, Luckhardt and Irani 1986); the others travel along. Players need not alternate.
 
 The game's part, playing and evaluating, calls the kernels here.
 """
@@ -27,7 +27,7 @@ from patchwork_env._compile import kernel
 
 NOTHING = -1
 ROOT = 0
-VALUES = 3
+VALUES = 8
 
 NODE = np.dtype(
     [
@@ -99,7 +99,11 @@ def clear(tree: Tree) -> None:
 
 @kernel
 def add_node(tree: Tree) -> int:
-    """A new node, to be filled by :func:`settle_node` or :func:`add_edge` and :func:`start_node`."""
+    """A new node, without edges.
+
+    A node with edges is completed by :func:`start_node`; of one whose values are exact the player and the
+    values are to be written.
+    """
     node = tree.sizes[0]
     tree.sizes[0] += 1
     tree.nodes[node]["begin"] = tree.sizes[1]
@@ -115,18 +119,16 @@ def is_full(tree: Tree) -> bool:
 
 
 @kernel
-def add_edge(tree: Tree, node: int, action: int, first: float, second: float, third: float) -> None:
-    """Gives the newest node one more edge, of values ``first``, ``second``, ``third``; the best one first."""
+def add_edge(tree: Tree, node: int, action: int) -> int:
+    """Gives the newest node one more edge, the best one first; its values are yet to be written."""
     edge = tree.sizes[1]
     tree.sizes[1] += 1
     tree.nodes[node]["count"] += 1
     tree.edges[edge]["action"] = action
-    tree.edges[edge]["values"][0] = first
-    tree.edges[edge]["values"][1] = second
-    tree.edges[edge]["values"][2] = third
     tree.edges[edge]["visits"] = 0
     tree.edges[edge]["child"] = NOTHING
     tree.edges[edge]["settled"] = 0
+    return int(edge)
 
 
 @kernel
@@ -144,15 +146,6 @@ def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
     for k in range(VALUES):
         tree.nodes[node]["own"][k] = tree.edges[begin]["values"][k]
         tree.nodes[node]["values"][k] = tree.edges[begin]["values"][k]
-
-
-@kernel
-def settle_node(tree: Tree, node: int, player: int, first: float, second: float, third: float) -> None:
-    """Completes a node whose values are exact, seen by ``player``."""
-    tree.nodes[node]["player"] = player
-    tree.nodes[node]["values"][0] = first
-    tree.nodes[node]["values"][1] = second
-    tree.nodes[node]["values"][2] = third
 
 
 @kernel
@@ -193,9 +186,9 @@ def back_up(
 def _take_over(tree: Tree, node: int, edge: int) -> None:
     """Makes the values of an edge those of the node that it leads to."""
     child = tree.edges[edge]["child"]
-    sign = 1.0 if tree.nodes[child]["player"] == tree.nodes[node]["player"] else -1.0
+    swap = int(tree.nodes[child]["player"] != tree.nodes[node]["player"])
     for k in range(VALUES):
-        tree.edges[edge]["values"][k] = sign * tree.nodes[child]["values"][k]
+        tree.edges[edge]["values"][k] = tree.nodes[child]["values"][k ^ swap]
     tree.edges[edge]["settled"] = is_settled(tree, child)
 
 

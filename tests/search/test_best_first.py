@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from patchwork_env.search.best_first import (
@@ -20,18 +23,22 @@ from patchwork_env.search.best_first import (
     is_settled,
     most_visited,
     new_tree,
-    settle_node,
     start_node,
 )
 
 STATE = np.dtype([("number", "<i8")])
 
 
+def write(values: npt.NDArray[Any], value: float) -> None:
+    """Four pairs: of opponents, ten times as much, of partners, and nothing."""
+    values[:] = [value, -value, 10 * value, -10 * value, value, value, 0, 0]
+
+
 def node_with(tree: Tree, player: int, values: list[float], rule: Rule) -> int:
-    """A new node; its edges have the actions 10, 11 … and travel with ten times and minus their values."""
+    """A new node; its edges have the actions 10, 11 …"""
     node = add_node(tree)
     for k, value in enumerate(values):
-        add_edge(tree, node, 10 + k, value, 10 * value, -value)
+        write(tree.edges[add_edge(tree, node, 10 + k)]["values"], value)
     start_node(tree, node, player, rule)
     return node
 
@@ -50,7 +57,7 @@ def test_a_new_node_has_the_values_of_its_best_edge_and_a_softmax_of_priors() ->
     tree = new_tree(4, 3, STATE)
     node = node_with(tree, 1, [0.5, 0.4, 0.1], rule(temperature=0.2))
     weights = np.exp(np.array([0.5, 0.4, 0.1]) / 0.2)
-    assert tree.nodes[node]["values"].tolist() == pytest.approx([0.5, 5.0, -0.5])
+    assert tree.nodes[node]["values"].tolist() == pytest.approx([0.5, -0.5, 5, -5, 0.5, 0.5, 0, 0])
     assert tree.edges["prior"][:3].tolist() == pytest.approx((weights / weights.sum()).tolist())
     assert tree.edges["child"][:3].tolist() == [NOTHING] * 3
     assert (tree.nodes[node]["player"], tree.nodes[node]["count"]) == (1, 3)
@@ -61,7 +68,9 @@ def test_an_edge_has_the_values_of_its_child_as_its_own_player_sees_them(player:
     tree = new_tree(4, 2, STATE)
     node_with(tree, 0, [0.5, 0.1], rule())
     visit(tree, 0, node_with(tree, player, [0.2, -0.3], rule()), rule())
-    assert tree.edges[0]["values"].tolist() == pytest.approx([0.2 * sign, 2.0 * sign, -0.2 * sign])
+    assert tree.edges[0]["values"].tolist() == pytest.approx(
+        [0.2 * sign, -0.2 * sign, 2 * sign, -2 * sign, 0.2, 0.2, 0, 0]
+    )
 
 
 @pytest.mark.parametrize("greed", [0.0, 0.25, 1.0])
@@ -106,11 +115,14 @@ def test_nodes_are_settled_when_all_below_them_is_exact() -> None:
     for edge, value in ((0, -0.3), (1, -0.2)):
         assert not is_settled(tree, ROOT)
         child = add_node(tree)
-        settle_node(tree, child, 1, value, 10 * value, -value)
+        write(tree.nodes[child]["values"], value)
+        tree.nodes[child]["player"] = 1
         assert is_settled(tree, child)
         visit(tree, edge, child, rule())
     assert is_settled(tree, ROOT)
-    assert tree.nodes[ROOT]["values"].tolist() == pytest.approx([0.3, 3.0, -0.3])  # no mean any more
+    assert tree.nodes[ROOT]["values"].tolist() == pytest.approx(
+        [0.3, -0.3, 3, -3, -0.3, -0.3, 0, 0]
+    )  # no mean any more
 
 
 def test_a_search_is_decided_when_the_rest_cannot_change_the_most_visited_edge() -> None:

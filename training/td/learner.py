@@ -25,8 +25,8 @@ from patchwork_env.agents.value.network import (
 from training.config import Td
 from training.crew import Crew
 from training.gradients import descend, means
+from training.td.games import Positions
 from training.td.module import ValueModule
-from training.td.self_play import Positions
 
 
 class TdLearner:
@@ -63,8 +63,10 @@ class TdLearner:
         names = [name for name, _ in self.module.named_parameters()]
         return [self.config.table_rate if name in TABLES else 1.0 for name in names]
 
-    def update(self, positions: Positions, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Takes ``config.updates`` steps on random minibatches; returns mean losses and diagnostics.
+    def update(
+        self, positions: Positions, updates: int, progress: float, random: np.random.Generator
+    ) -> dict[str, float]:
+        """Takes so many steps on random minibatches; returns mean losses and diagnostics.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.
@@ -73,7 +75,7 @@ class TdLearner:
         size = min(self.config.minibatch_size, number)
         metrics = []
         rate = self.config.learning_rate.at(progress)
-        for _ in range(self.config.updates):
+        for _ in range(updates):
             self._set_rate(rate * min(1, (self.updates + 1) / self.config.warmup))
             samples = random.integers(number, size=size)
             metrics.append(

@@ -16,8 +16,9 @@ from patchwork_env.agents.value.network import OUTPUTS, Weights, arrays_of, new_
 from patchwork_env.patchwork.state import empty_states
 from training.config import RunConfig
 from training.crew import Crew
+from training.td.games import Positions, joined
 from training.td.learner import TdLearner
-from training.td.self_play import Positions, SelfPlay
+from training.td.self_play import SelfPlay
 from training.tensors import (
     arrays_of_tensors,
     names_of_parameters,
@@ -51,16 +52,22 @@ class TdTrainer(Trainer):
     @property
     def steps_per_iteration(self) -> int:
         """Turns of the games of the last iteration."""
-        return len(self.window[-1].states)
+        return self._turns
+
+    @property
+    def _updates(self) -> int:
+        """Of an iteration; games with searches take longer and teach more."""
+        td = self.config.td
+        return td.search.updates if self.self_play.is_searching(self.progress) else td.updates
 
     def _iterate(self) -> dict[str, float]:
         """Some games, and the learning from the window."""
         began = time.perf_counter()
         positions, statistics = self.self_play.play(self.weights, self.progress, self.random)
+        self._turns = int(statistics.pop("turns"))
         self.window.append(positions)
         played = time.perf_counter()
-        joined = Positions(*(np.concatenate(arrays) for arrays in zip(*self.window, strict=True)))
-        losses = self.learner.update(joined, self.progress, self.random)
+        losses = self.learner.update(joined(self.window), self._updates, self.progress, self.random)
         learned = time.perf_counter()
         return (
             {f"games/{name}": value for name, value in statistics.items()}

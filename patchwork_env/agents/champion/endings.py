@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.champion.simulation import Mind, Workspace, add_child, settle_finished
-from patchwork_env.agents.value.choice import utility
+from patchwork_env.agents.champion.simulation import Mind, Workspace, add_child, settle_finished, write_result
 from patchwork_env.agents.value.features import signed
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.endgame import NO_ACTION, Solver, margin_of, solve
 from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
-from patchwork_env.search.best_first import ROOT, Tree, back_up, is_full, settle_node
+from patchwork_env.search.best_first import ROOT, Tree, back_up, is_full
 
 _MOST_SPACES = 20
 """That both players have left together, for a position that is worth trying to solve."""
@@ -62,8 +61,9 @@ def _settle_edge(tree: Tree, work: Workspace, mind: Mind, edge: int, positions: 
     child = add_child(tree, ROOT, edge)
     if is_solved:
         player = signed(game[0]["current_player"])
-        margin, win = margin_of(value), 1.0 if value > 0 else 0.0
-        settle_node(tree, child, player, utility(mind.payoffs, margin, win), margin, 2 * win - 1)
+        share, win = margin_of(value) / 2, 1.0 if value > 0 else 0.0
+        write_result(tree.nodes[child]["values"], mind.payoffs, share, -share, win)
+        tree.nodes[child]["player"] = player
     else:
         settle_finished(tree, mind.payoffs, child)
     work.nodes[0], work.edges[0] = ROOT, edge

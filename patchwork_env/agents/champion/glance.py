@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.agents.champion.lines import Line
-from patchwork_env.agents.value.choice import Payoffs, utility
+from patchwork_env.agents.value.choice import Payoffs, worth
 from patchwork_env.agents.value.expansion import Expansion, expand
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.game import Game
@@ -19,9 +19,9 @@ def glance(game: Game, weights: Weights, payoffs: Payoffs, expansion: Expansion)
         expansion: Room.
     """
     count = expand(game.state, 0, weights, expansion)
-    parts = (values[:count].tolist() for values in (expansion.actions, expansion.margins, expansion.wins))
-    lines = [_line(game, *figures) for figures in zip(*parts, strict=True)]
-    return sorted(lines, key=lambda line: -utility(payoffs, line.margin, line.win))
+    order = sorted(range(count), key=lambda k: -worth(payoffs, expansion, k))
+    parts = (values[order].tolist() for values in (expansion.actions, expansion.margins, expansion.wins))
+    return [_line(game, *figures) for figures in zip(*parts, strict=True)]
 
 
 def _line(game: Game, action: int, margin: float, win: float) -> Line:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents.champion.simulation import SCORE, WIN
 from patchwork_env.patchwork.game import Game
 from patchwork_env.search.best_first import NOTHING, ROOT, Tree, best_edge, is_settled
 
@@ -52,22 +56,27 @@ def _rank(edge: Any, solved: int, by_value: bool) -> tuple[bool, float, float]:
 
 def _line_of(tree: Tree, game: Game, edge: int) -> Line:
     record = tree.edges[edge]
-    _, margin, outcome = record["values"].tolist()
+    margin, win = _margin_and_win(record["values"])
     action, after = int(record["action"]), game.clone()
     after.play(action)
     variation = action, *_best_play(tree, after, int(record["child"]))
     visits, exact = int(record["visits"]), bool(record["settled"])
-    return Line(action, visits, margin, (1 + outcome) / 2, exact, variation)
+    return Line(action, visits, margin, win, exact, variation)
+
+
+def _margin_and_win(values: npt.NDArray[np.floating[Any]]) -> tuple[float, float]:
+    return float(values[SCORE] - values[SCORE + 1]), float(values[WIN])
 
 
 def _line_of_forced(tree: Tree, game: Game) -> Line:
     """The line of the only legal action: the root is where there is a choice again, or the end."""
     root = tree.nodes[ROOT]
-    sign = 1 if int(root["player"]) == game.current_player else -1
-    _, margin, outcome = (sign * root["values"]).tolist()
+    margin, win = _margin_and_win(root["values"])
+    if int(root["player"]) != game.current_player:
+        margin, win = -margin, 1 - win
     variation = _best_play(tree, game.clone(), ROOT)
     visits, exact = int(root["visits"]), bool(is_settled(tree, ROOT))
-    return Line(variation[0], visits, margin, (1 + outcome) / 2, exact, tuple(variation))
+    return Line(variation[0], visits, margin, win, exact, tuple(variation))
 
 
 def _best_play(tree: Tree, game: Game, node: int) -> list[int]:

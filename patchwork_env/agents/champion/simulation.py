@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.value.choice import Payoffs, utility
+from patchwork_env.agents.value.choice import Payoffs, utility, worth
 from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
-from patchwork_env.patchwork.engine import MAX_TURNS, apply, is_over, score, winner
+from patchwork_env.agents.value.vectors import Floats
+from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
     NOTHING,
@@ -27,10 +29,11 @@ from patchwork_env.search.best_first import (
     is_decided,
     is_full,
     is_settled,
-    settle_node,
     start_node,
 )
 
+UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
+"""Where the pairs of values begin: what players are after, scores, probabilities to win and empty cells."""
 WIDTH = 16
 """The most actions that a position considers."""
 NODE_EFFORT = 20
@@ -173,18 +176,37 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
             apply(tree.states, node, signed(work.expansion.actions[0]))
     for k in range(_list_best(work, mind.payoffs, count)):
         index = work.best[k]
-        margin, win = work.expansion.margins[index], work.expansion.wins[index]
-        action = signed(work.expansion.actions[index])
-        add_edge(tree, node, action, work.worths[k], margin, 2.0 * win - 1.0)
+        edge = add_edge(tree, node, signed(work.expansion.actions[index]))
+        _write_prospects(tree.edges[edge]["values"], work.expansion, index, mind.payoffs)
     start_node(tree, node, signed(tree.states[node]["current_player"]), mind.rule)
 
 
 @kernel
 def settle_finished(tree: Tree, payoffs: Payoffs, node: int) -> None:
     """Settles a node whose game is over."""
-    margin = score(tree.states, node, 0) - score(tree.states, node, 1)
+    values = tree.nodes[node]["values"]
     win = 1.0 if winner(tree.states, node) == 0 else 0.0
-    settle_node(tree, node, 0, utility(payoffs, margin, win), margin, 2 * win - 1)
+    write_result(values, payoffs, score(tree.states, node, 0), score(tree.states, node, 1), win)
+    for player in range(NUM_PLAYERS):
+        values[EMPTY + player] = empty_cells(tree.states, node, player)
+    tree.nodes[node]["player"] = 0
+
+
+@kernel
+def write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win: float) -> None:
+    """Writes pairs of values: utilities, scores and probabilities to win."""
+    values[UTILITY] = utility(payoffs, own, other, win)
+    values[UTILITY + 1] = utility(payoffs, other, own, 1 - win)
+    values[SCORE], values[SCORE + 1] = own, other
+    values[WIN], values[WIN + 1] = win, 1 - win
+
+
+@kernel
+def _write_prospects(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
+    """Writes what the ``k``-th successor promises, in pairs."""
+    write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
+    for role in range(NUM_PLAYERS):
+        values[EMPTY + role] = expansion.empties[k, role]
 
 
 @kernel
@@ -192,28 +214,28 @@ def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
     """Lists the most promising of ``count`` successors, one of those that are alike; returns their number."""
     expansion, length = work.expansion, 0
     for index in range(count):
-        worth = utility(payoffs, expansion.margins[index], expansion.wins[index])
-        if length == WIDTH and worth <= work.worths[length - 1]:
+        value = worth(payoffs, expansion, index)
+        if length == WIDTH and value <= work.worths[length - 1]:
             continue
         place = length
-        while place > 0 and worth > work.worths[place - 1]:
+        while place > 0 and value > work.worths[place - 1]:
             place -= 1
-        if _is_known(work, worth, index, place, length):
+        if _is_known(work, value, index, place, length):
             continue
         length = min(length + 1, WIDTH)
         for k in range(length - 1, place, -1):
             work.best[k], work.worths[k] = work.best[k - 1], work.worths[k - 1]
-        work.best[place], work.worths[place] = index, worth
+        work.best[place], work.worths[place] = index, value
     return length
 
 
 @kernel
-def _is_known(work: Workspace, worth: float, index: int, place: int, length: int) -> bool:
+def _is_known(work: Workspace, value: float, index: int, place: int, length: int) -> bool:
     """Whether a neighbor of a place in the list is like the successor ``index``."""
     margins = work.expansion.margins
     for k in range(max(place - 1, 0), min(place + 1, length)):
         alike = (
-            abs(work.worths[k] - worth) < _SAME and abs(margins[work.best[k]] - margins[index]) < _SAME * 30
+            abs(work.worths[k] - value) < _SAME and abs(margins[work.best[k]] - margins[index]) < _SAME * 30
         )
         if alike:
             return True

@@ -33,16 +33,15 @@ TO_WIN = Payoffs(1.0, 1 / 40)
 
 
 @kernel(inline=True)
-def utility(payoffs: Payoffs, margin: float, win: float) -> float:
-    """What an expected margin, in points, and a probability to win are worth together."""
-    return payoffs.outcome * (2 * win - 1) + payoffs.margin * margin
+def utility(payoffs: Payoffs, own: float, other: float, win: float) -> float:
+    """What expected scores, one's own and the other player's, and a probability to win are worth together."""
+    return payoffs.outcome * (2 * win - 1) + payoffs.margin * (own - payoffs.denial * other)
 
 
 @kernel(inline=True)
 def worth(payoffs: Payoffs, expansion: Expansion, k: int) -> float:
     """What the ``k``-th action is worth to the player who acts."""
-    points = expansion.owns[k] - payoffs.denial * expansion.others[k]
-    return utility(payoffs, points, expansion.wins[k])
+    return utility(payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
 
 
 @kernel

@@ -15,7 +15,9 @@ from patchwork_env._compile import kernel
 from patchwork_env.agents.value import patterns
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import (
+    OTHER_EMPTY,
     OTHER_SCORE,
+    OWN_EMPTY,
     OWN_SCORE,
     Memory,
     Record,
@@ -38,6 +40,7 @@ from patchwork_env.patchwork.engine import (
     NUM_MAPS,
     LegalSet,
     apply,
+    empty_cells,
     is_over,
     legal,
     score,
@@ -60,6 +63,7 @@ class Expansion(NamedTuple):
         others: float32, those of the other player.
         margins: float32, their differences.
         wins: float32, that player's probabilities to win.
+        empties: float32 ``(MAX_LEGAL_ACTIONS, 2)``, expected empty cells of that player and of the other.
     """
 
     actions: npt.NDArray[np.int16]
@@ -67,6 +71,7 @@ class Expansion(NamedTuple):
     others: Floats
     margins: Floats
     wins: Floats
+    empties: Floats
     anchors: LegalSet
     joints: npt.NDArray[np.int64]
     successor: States
@@ -81,6 +86,7 @@ def new_expansion() -> Expansion:
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
+        np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
         np.empty((2, NUM_MAPS), np.uint64),
         np.empty(MAX_LEGAL_ACTIONS, np.int64),
         empty_states(1),
@@ -128,6 +134,8 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
         if is_over(successor, 0):
             owns[k], others[k] = score(successor, 0, player), score(successor, 0, 1 - player)
             expansion.wins[k] = winner(successor, 0) == player
+            expansion.empties[k, 0] = empty_cells(successor, 0, player)
+            expansion.empties[k, 1] = empty_cells(successor, 0, 1 - player)
         else:
             role = int(successor[0]["current_player"] != player)
             if kind_of(action) != kind:
@@ -137,6 +145,8 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
             outputs = memory["outputs"]
             owns[k], others[k] = outputs[OWN_SCORE + role], outputs[OTHER_SCORE - role]
             expansion.wins[k] = win if role == 0 else 1 - win
+            expansion.empties[k, role] = outputs[OWN_EMPTY]
+            expansion.empties[k, 1 - role] = outputs[OTHER_EMPTY]
         expansion.margins[k] = owns[k] - others[k]
 
 

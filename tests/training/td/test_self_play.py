@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
+from patchwork_env import agents
+from patchwork_env.agents.value.files import read_value
 from patchwork_env.agents.value.network import (
     OTHER_EMPTY,
     OTHER_SCORE,
@@ -19,10 +21,14 @@ from patchwork_env.agents.value.network import (
     new_weights,
 )
 from patchwork_env.patchwork import Game
-from training.config import Reward, Schedule, Td
+from training.config import Reward, Schedule, Td, TdSearch
 from training.crew import Crew
+from training.td.games import Positions
 from training.td.self_play import SelfPlay
 
+SEARCH = TdSearch(begin=0, nodes=6, least_visits=2)
+GREEDY = TdSearch(begin=1)
+SCORES_AND_CELLS = [OWN_SCORE, OTHER_SCORE, OWN_EMPTY, OTHER_EMPTY]
 SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
 
 
@@ -30,9 +36,17 @@ def play(threads=1, **settings):
     config = Td(**{"games": 6, "openings": 0.0, "guests": 0.0, "width": 4} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
+    return weights, *play_with(weights, config, threads)
+
+
+def play_with(weights, config, threads=1):
     self_play = SelfPlay(config, Reward(outcome=0.5, margin=1.0), "revised", Crew(threads))
-    positions, statistics = self_play.play(weights, 0.0, np.random.default_rng(4))
-    return weights, positions, statistics
+    return self_play.play(weights, 0.0, np.random.default_rng(4))
+
+
+def turns_of(positions, statistics):
+    """Without what was only searched, which comes last."""
+    return Positions(*(array[: int(statistics["turns"])] for array in positions))
 
 
 def games_of(positions):
@@ -64,19 +78,17 @@ def test_targets_without_exploration():
             np.testing.assert_allclose(positions.targets[index], expected, atol=1e-3)
 
 
-def test_last_targets_are_the_result():
-    """Whatever the trace: the end of a game is known."""
-    for trace in (0.0, 1.0):
-        _, positions, statistics = play(exploration=Schedule(start=0, end=0), trace=trace)
-        last = [positions.targets[indices[-1]] for indices in games_of(positions)]
-        assert np.mean([t[[OWN_SCORE, OTHER_SCORE]].mean() for t in last]) == pytest.approx(
-            statistics["score"]
-        )
-        assert np.mean([t[[OWN_EMPTY, OTHER_EMPTY]].mean() for t in last]) == pytest.approx(
-            statistics["empty_cells"]
-        )
-        assert {t[WIN] for t in last} <= {0.0, 1.0}
-        assert all((t[OWN_SCORE] >= t[OTHER_SCORE]) == t[WIN] or t[OWN_SCORE] == t[OTHER_SCORE] for t in last)
+@pytest.mark.parametrize(("search", "trace"), [(GREEDY, 0.0), (GREEDY, 1.0), (SEARCH, 1.0)])
+def test_last_targets_are_the_result(search, trace):
+    """Without a search whatever the trace: what the last action leads to is known."""
+    _, positions, statistics = play(exploration=Schedule(start=0, end=0), trace=trace, search=search)
+    positions = turns_of(positions, statistics)
+    last = np.array([positions.targets[indices[-1]] for indices in games_of(positions)])
+    assert last[:, [OWN_SCORE, OTHER_SCORE]].mean() == pytest.approx(statistics["score"])
+    assert last[:, [OWN_EMPTY, OTHER_EMPTY]].mean() == pytest.approx(statistics["empty_cells"])
+    assert set(last[:, WIN].tolist()) <= {0.0, 1.0}
+    draws = last[:, OWN_SCORE] == last[:, OTHER_SCORE]
+    assert (((last[:, OWN_SCORE] > last[:, OTHER_SCORE]) == last[:, WIN]) | draws).all()
 
 
 def test_with_a_trace_of_one_all_targets_of_a_game_are_its_result():
@@ -100,8 +112,10 @@ def test_returns_do_not_pass_explored_actions():
     assert changes > 60
 
 
-def test_positions_follow_each_other():
-    _, positions, statistics = play()
+@pytest.mark.parametrize("search", [GREEDY, SEARCH])
+def test_positions_follow_each_other(search):
+    _, positions, statistics = play(search=search)
+    positions = turns_of(positions, statistics)
     assert positions.targets.shape == (len(positions.states), OUTPUTS)
     assert statistics["turns_per_game"] == len(positions.states) / 6
     for indices in games_of(positions):
@@ -120,7 +134,7 @@ def test_positions_follow_each_other():
 
 def test_nothing_is_learned_from_openings():
     _, positions, statistics = play(games=20, openings=1.0)
-    assert statistics == {}
+    assert set(statistics) == {"turns"}
     beginnings = positions.states["position"].sum(1) == 0
     assert 0 < len(positions.states) < 20 * 30
     assert beginnings.mean() < 0.02
@@ -128,7 +142,7 @@ def test_nothing_is_learned_from_openings():
 
 def test_returns_do_not_pass_what_guests_do():
     _, positions, statistics = play(games=12, guests=1.0, exploration=Schedule(start=0, end=0), trace=1.0)
-    assert statistics == {}
+    assert set(statistics) == {"turns"}
     changes = 0
     for indices in games_of(positions):
         wins = positions.targets[indices, WIN]
@@ -136,7 +150,23 @@ def test_returns_do_not_pass_what_guests_do():
     assert changes > 12 * 5
 
 
-def test_threads_change_nothing():
-    one, two = (play(threads=n, openings=0.3, guests=0.3)[1] for n in (1, 2))
+def test_searches_teach_what_they_looked_at_as_its_player_sees_it():
+    weights, _ = read_value(agents.SHIPPED_FOLDER / "champion")
+    positions, statistics = play_with(weights, Td(games=6, search=SEARCH))
+    turns = int(statistics["turns"])
+    states, targets = positions.states[turns:], positions.targets[turns:]
+    assert len(states) > turns / 2
+    memory, outputs = new_memory(), np.empty_like(targets)
+    for k in range(len(states)):
+        evaluate(states, k, weights, memory)
+        outputs[k] = memory[0]["outputs"]
+    errors = np.sqrt(((outputs - targets) ** 2).mean(0))
+    assert (errors < [4, 4, 0.2, 3, 3]).all(), errors
+    assert (errors < 0.6 * np.sqrt(((outputs[:, SWAPPED] - targets) ** 2).mean(0)))[SCORES_AND_CELLS].all()
+
+
+@pytest.mark.parametrize("search", [GREEDY, SEARCH])
+def test_threads_change_nothing(search):
+    one, two = (play(threads=n, openings=0.3, guests=0.3, search=search)[1] for n in (1, 2))
     np.testing.assert_array_equal(one.states, two.states)
     np.testing.assert_array_equal(one.targets, two.targets)

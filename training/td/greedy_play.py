@@ -1,0 +1,62 @@
+"""Self-play by the value of what every action leads to, without looking further."""
+
+from __future__ import annotations
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents.mcts.playout import Table, choose
+from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
+from patchwork_env.agents.value.expansion import Expansion, expand_likely
+from patchwork_env.agents.value.features import signed
+from patchwork_env.agents.value.network import Weights, evaluate
+from patchwork_env.patchwork.engine import apply, is_over, random_below
+from patchwork_env.patchwork.state import States
+from training.td.games import STEPS, Games, Targets, change_sides, write_result
+
+
+@kernel
+def play_greedily(
+    games: Games,
+    weights: Weights,
+    expansion: Expansion,
+    table: Table,
+    payoffs: Payoffs,
+    width: int,
+    exploration: float,
+    temperature: float,
+) -> None:
+    """Plays all games to their ends."""
+    states = games.states
+    for i in range(len(states)):
+        turn = 0
+        while not is_over(states, i):
+            games.positions[i, turn] = states[i]
+            count = expand_likely(states, i, width, weights, expansion)
+            best = best_action(expansion, count, payoffs)
+            action = preferred = signed(expansion.actions[best])
+            if states[i]["current_player"] == games.guests[i]:
+                action = choose(states, i, table, games.streams, i)
+            elif random_below(games.streams, i, STEPS) < exploration * STEPS:
+                drawn = draw_action(expansion, count, payoffs, temperature, games.streams, i)
+                action = signed(expansion.actions[drawn])
+            games.explored[i, turn] = action != preferred
+            _write_promise(states, i, preferred, weights, expansion, games.targets[i, turn])
+            apply(states, i, action)
+            turn += 1
+        games.lengths[i] = turn
+
+
+@kernel
+def _write_promise(
+    states: States, i: int, action: int, weights: Weights, expansion: Expansion, promise: Targets
+) -> None:
+    """Writes what the player who acts may expect behind an action."""
+    successor, player = expansion.successor, signed(states[i]["current_player"])
+    successor[0] = states[i]
+    apply(successor, 0, action)
+    if is_over(successor, 0):
+        write_result(successor, 0, player, promise)
+        return
+    evaluate(successor, 0, weights, expansion.memory)
+    promise[:] = expansion.memory[0]["outputs"]
+    if successor[0]["current_player"] != player:
+        change_sides(promise)
