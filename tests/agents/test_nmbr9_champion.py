@@ -70,10 +70,10 @@ def test_an_order_that_is_known_is_not_looked_at_either(weights):
 def test_decks_that_are_imagined_are_rearrangements_of_the_rest(weights):
     """And each card comes next once in any row of as many decks as there are cards."""
     game, work, streams = after(12, seed=5), search.new_workspace(), np.array([3], np.uint64)
-    considered = search.begin(game.state, 0, search.Plan(candidates=2, depth=1), weights, work)
+    considered = search.begin(game.state, 0, search.PLAN._replace(candidates=2), weights, work)
     decks = []
     for _ in range(14):
-        search.roll_out(considered, search.Plan(depth=1), weights, work, streams)
+        search.roll_out(considered, search.PLAN._replace(depth=1), weights, work, streams)
         decks.append(work.root["deck"][0, :20].tolist())
     assert len(set(map(tuple, decks))) > 12
     assert all(deck[:13] == list(game.deck[:13]) for deck in decks)

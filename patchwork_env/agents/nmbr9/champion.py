@@ -14,14 +14,13 @@ from patchwork_env.agents.base import Actions, Agent, BatchAgent
 from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent, check_tiles
 from patchwork_env.agents.nmbr9.files import read_value
 from patchwork_env.agents.nmbr9.network import Weights
-from patchwork_env.agents.nmbr9.search import Plan, begin, keep_best, new_workspace, roll_out
+from patchwork_env.agents.nmbr9.search import PLAN, Plan, begin, keep_best, new_workspace, roll_out
 from patchwork_env.nmbr9.state import States
 
 INSTANT = "instant"
-LEVELS: Mapping[str, int] = {INSTANT: 0, "fast": 50_000, "strong": 250_000, "analysis": 1_000_000}
-"""Budgets with a name: how many placements are evaluated for a move. A million take about 1.3 seconds."""
+LEVELS: Mapping[str, int] = {INSTANT: 0, "fast": 20_000, "strong": 160_000, "analysis": 1_000_000}
+"""Budgets with a name: how many placements are evaluated for a move. A million take less than two seconds."""
 DEFAULT_LEVEL = "strong"
-_PLAN = Plan()
 
 
 class Nmbr9Champion(BatchAgent):
@@ -52,7 +51,7 @@ class Nmbr9Champion(BatchAgent):
         effort: int | None = None,
         seconds: float | None = None,
         seed: int | None = None,
-        plan: Plan = _PLAN,
+        plan: Plan = PLAN,
     ) -> None:
         if (effort is None) == (seconds is None):
             raise ValueError(f"effort is {effort} and seconds is {seconds}; give exactly one of them")

@@ -35,10 +35,14 @@ class Plan(NamedTuple):
         depth: Tiles that a rollout places by the value behind the candidate.
     """
 
-    candidates: int = 12
-    root_width: int = 32
-    width: int = 8
-    depth: int = 3
+    candidates: int
+    root_width: int
+    width: int
+    depth: int
+
+
+PLAN = Plan(candidates=12, root_width=32, width=4, depth=3)
+"""What is measured to be good; see ``benchmarks/nmbr9_search.py``."""
 
 
 class Workspace(NamedTuple):

@@ -1,0 +1,81 @@
+"""Measures what an NMBR 9 search with a learned value makes of its effort, for several ways to plan rollouts.
+
+    python benchmarks/nmbr9_search.py [--checkpoint FOLDER] [--efforts N …] [--depths N …] [--candidates N …]
+                                      [--widths N …] [--decks N] [--first K] [--processes P] [--seed S]
+
+All combinations play the same decks of nmbr9_decks.txt, unknown to the agent, and are compared with the value
+without a search. Times are those of the clock: leave the other cores alone. Needs numpy, numba, gymnasium and
+pettingzoo.
+"""
+
+import argparse
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+from machine import describe
+
+from patchwork_env import agents
+from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.champion import Nmbr9Champion
+from patchwork_env.agents.nmbr9.files import read_value
+from patchwork_env.agents.nmbr9.search import PLAN
+from training.decks import read_decks
+from training.solo import SoloResult, play_decks
+
+_DECKS = Path(__file__).with_name("nmbr9_decks.txt")
+
+
+def main() -> int:
+    options = parse()
+    every = read_decks(_DECKS)
+    end = options.first + options.decks
+    if not 0 <= options.first < end <= len(every):
+        print(f"nmbr9_search.py: there are decks 0 to {len(every) - 1}", file=sys.stderr)
+        return 2
+    decks = dict(enumerate(every[options.first : end], options.first))
+    weights, _ = read_value(options.checkpoint)
+    print(f"{describe()}, {options.processes} processes; {options.checkpoint.name}, {len(decks)} decks\n")
+    print("effort    depth  candidates  width    mean score      more than without    s per move  longest")
+    base = play_decks(Nmbr9ValueAgent(weights), decks, seed=options.seed, workers=options.processes)
+    show("no search", base, base)
+    combinations = itertools.product(options.efforts, options.depths, options.candidates, options.widths)
+    for effort, depth, candidates, width in combinations:
+        plan = PLAN._replace(depth=depth, candidates=candidates, width=width)
+        agent = Nmbr9Champion(weights, effort=effort, plan=plan)
+        result = play_decks(agent, decks, seed=options.seed, workers=options.processes)
+        show(f"{effort:<9,} {depth:>5} {candidates:>11} {width:>6}", result, base)
+    return 0
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="FOLDER", default=agents.SHIPPED_FOLDER / "nmbr9_champion"
+    )
+    parser.add_argument("--efforts", type=int, metavar="N", nargs="+", default=[5_000, 20_000])
+    parser.add_argument("--depths", type=int, metavar="N", nargs="+", default=[PLAN.depth])
+    parser.add_argument("--candidates", type=int, metavar="N", nargs="+", default=[PLAN.candidates])
+    parser.add_argument("--widths", type=int, metavar="N", nargs="+", default=[PLAN.width])
+    parser.add_argument("--decks", type=int, metavar="N", default=50, help="(default: %(default)s)")
+    parser.add_argument("--first", type=int, metavar="K", default=0, help="deck (default: %(default)s)")
+    parser.add_argument("--processes", type=int, metavar="P", default=1, help="(default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the agents (default: %(default)s)")
+    return parser.parse_args()
+
+
+def show(name: str, result: SoloResult, base: SoloResult) -> None:
+    """Prints a line; ranges are standard errors."""
+    scores, more = result.scores, result.scores - base.scores
+    root = np.sqrt(len(scores))
+    longest = max(game.longest for game in result.games)
+    print(
+        f"{name:<34} {scores.mean():>7.2f} ± {scores.std() / root:.2f}  {more.mean():>+7.2f} ± "
+        f"{more.std() / root:.2f}  {result.seconds_per_move:>14.4f}  {longest:.3f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
