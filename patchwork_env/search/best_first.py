@@ -32,11 +32,12 @@ VALUES = 8
 NODE = np.dtype(
     [
         ("values", "<f8", VALUES),
-        ("own", "<f8", VALUES),  # the values before any visit of its edges
+        ("totals", "<f8", VALUES),  # the values before any visit, plus those of all visits of its edges
         ("begin", "<i4"),  # the first of its edges
         ("count", "<i4"),  # edges; 0 if its values are exact
         ("visits", "<i4"),  # of all its edges
         ("player", "<i4"),  # who is to move
+        ("settled", "<i4"),  # of its edges
     ]
 )
 EDGE = np.dtype(
@@ -109,6 +110,7 @@ def add_node(tree: Tree) -> int:
     tree.nodes[node]["begin"] = tree.sizes[1]
     tree.nodes[node]["count"] = 0
     tree.nodes[node]["visits"] = 0
+    tree.nodes[node]["settled"] = 0
     return int(node)
 
 
@@ -144,7 +146,7 @@ def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
     for edge in range(begin, begin + count):
         tree.edges[edge]["prior"] /= total
     for k in range(VALUES):
-        tree.nodes[node]["own"][k] = tree.edges[begin]["values"][k]
+        tree.nodes[node]["totals"][k] = tree.edges[begin]["values"][k]
         tree.nodes[node]["values"][k] = tree.edges[begin]["values"][k]
 
 
@@ -175,31 +177,31 @@ def back_up(
         rule: Whose ``greed`` mixes values.
     """
     for k in range(length - 1, -1, -1):
-        node, edge = nodes[k], edges[k]
-        tree.nodes[node]["visits"] += 1
-        tree.edges[edge]["visits"] += 1
-        _take_over(tree, node, edge)
-        _mix(tree, node, rule)
+        _count_visit(tree, nodes[k], edges[k])
+        _mix(tree, nodes[k], rule)
 
 
 @kernel
-def _take_over(tree: Tree, node: int, edge: int) -> None:
-    """Makes the values of an edge those of the node that it leads to."""
-    child = tree.edges[edge]["child"]
+def _count_visit(tree: Tree, node: int, edge: int) -> None:
+    """Counts a visit of an edge, whose values become those of the node that it leads to."""
+    child, visits = tree.edges[edge]["child"], tree.edges[edge]["visits"]
     swap = int(tree.nodes[child]["player"] != tree.nodes[node]["player"])
+    values, totals = tree.edges[edge]["values"], tree.nodes[node]["totals"]
     for k in range(VALUES):
-        tree.edges[edge]["values"][k] = tree.nodes[child]["values"][k ^ swap]
-    tree.edges[edge]["settled"] = is_settled(tree, child)
+        totals[k] -= visits * values[k]
+        values[k] = tree.nodes[child]["values"][k ^ swap]
+        totals[k] += (visits + 1) * values[k]
+    tree.edges[edge]["visits"] += 1
+    tree.nodes[node]["visits"] += 1
+    if tree.edges[edge]["settled"] == 0 and is_settled(tree, child):
+        tree.edges[edge]["settled"] = 1
+        tree.nodes[node]["settled"] += 1
 
 
 @kernel
 def is_settled(tree: Tree, node: int) -> bool:
     """Whether visits of a node change nothing any more: it is exact, or all its edges are settled."""
-    begin, count = tree.nodes[node]["begin"], tree.nodes[node]["count"]
-    settled = 0
-    for edge in range(begin, begin + count):
-        settled += tree.edges[edge]["settled"]
-    return bool(settled == count)
+    return bool(tree.nodes[node]["settled"] == tree.nodes[node]["count"])
 
 
 @kernel
@@ -212,10 +214,7 @@ def _mix(tree: Tree, node: int, rule: Rule) -> None:
             best = edge
     greed = 1.0 if is_settled(tree, node) else rule.greed
     for k in range(VALUES):
-        total = tree.nodes[node]["own"][k]
-        for edge in range(begin, begin + count):
-            total += tree.edges[edge]["visits"] * tree.edges[edge]["values"][k]
-        mean = total / (1.0 + tree.nodes[node]["visits"])
+        mean = tree.nodes[node]["totals"][k] / (1.0 + tree.nodes[node]["visits"])
         tree.nodes[node]["values"][k] = (1.0 - greed) * mean + greed * tree.edges[best]["values"][k]
 
 
