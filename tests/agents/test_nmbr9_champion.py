@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+
+import numba
 import numpy as np
 import pytest
 
@@ -174,3 +177,10 @@ def test_budgets_that_are_none_are_refused(checkpoint, weights):
         agents.load(f"{checkpoint}:level=slow")
     with pytest.raises(ValueError, match="give exactly one of them"):
         Nmbr9Champion(weights)
+
+
+def test_a_copy_for_another_process_plays_the_same_by_the_same_code(weights):
+    agent, game = Nmbr9Champion(weights, effort=EFFORT, seed=4), after(12, seed=3)
+    copy = pickle.loads(pickle.dumps(agent))
+    assert numba.typeof(copy._work) == numba.typeof(agent._work)
+    assert copy.act(game) == agent.act(game)
