@@ -8,11 +8,13 @@ No ActionMasker is needed: the environment has the method ``action_masks()``, wh
 all wrappers. ``predict`` has to be given the mask, or it chooses among all actions as if all were legal, and
 ``deterministic=True``, or it draws from the policy.
 
-What to expect: after these 100,000 steps, some four minutes on one core of an AMD EPYC, the policy wins 57%
-of 200 games against random (95% interval 51% to 64%). A perceptron with an output for each of 2026 actions
-learns slowly, for it has to learn every placement of every patch by itself. ``examples/cleanrl_ppo.py`` shows
-a network that learns more from as many games, and ``algorithm: maskable_ppo`` of ``training.train`` is this
-algorithm on the compiled batch.
+What to expect of Patchwork: after these 100,000 steps, some four minutes on one core of an AMD EPYC, the
+policy wins 57% of 200 games against random (95% interval 51% to 64%). A perceptron with an output for each of
+2026 actions learns slowly, for it has to learn every placement of every patch by itself.
+``examples/cleanrl_ppo.py`` shows a network that learns more from as many games, and ``algorithm:
+maskable_ppo`` of ``training.train`` is this algorithm on the compiled batch. With the 16,394 actions of NMBR
+9 all that is truer still: there the example shows how the parts fit together, and ``configs/nmbr9.yaml`` how
+to learn the game.
 """
 
 from __future__ import annotations

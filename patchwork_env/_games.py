@@ -6,6 +6,7 @@ game need not load the other.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
@@ -34,6 +35,7 @@ def game_of(states: States) -> str:
     raise ValueError(f"the records of the states, {states.dtype}, are those of no game")
 
 
+@cache
 def room(game: str, name: str) -> ModuleType:
     """A module in the folder of a game, such as ``"greedy"``."""
     return import_module(f"patchwork_env.{game}.{name}")

@@ -344,8 +344,10 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
 
 
 def dump_config(config: RunConfig) -> str:
-    """The whole configuration as YAML, without the sections of other algorithms."""
+    """The whole configuration as YAML, without what belongs to other algorithms and games."""
     others = set(ALGORITHMS) - {config.algorithm}
+    if config.game != PATCHWORK:
+        others.add("special_patches")
     return yaml.safe_dump(config.model_dump(mode="json", exclude=others), sort_keys=False)
 
 

@@ -11,20 +11,22 @@ from patchwork_env.nmbr9 import Game, greedy
 from patchwork_env.nmbr9.state import States, empty_states
 from patchwork_env.patchwork import Game as PatchworkGame
 
-SETTINGS = [{"players": 2}, {"order": "known"}, {"order": "free", "max_digit": 5, "deck_size": 7}]
+TURNED = [{"players": 2}, {"order": "known"}]
+FREE = {"order": "free", "max_digit": 5, "deck_size": 7}
 
 
 def all_agents(seed: int = 1) -> list[Agent]:
-    """One agent of every kind."""
+    """One agent of every kind, those with a learned value without search."""
+    learned = [f"{name}:instant" for name in agents.names("nmbr9") if agents.path_of(name)]
     function = CallableAgent(lambda game: game.legal_actions()[-1], "last")
-    return [*(agents.load(name, seed) for name in agents.names("nmbr9")), function]
+    return [*(agents.load(spec, seed) for spec in ("random", "greedy", *learned)), function]
 
 
-def many_states() -> States:
+def many_states(*settings: dict) -> States:
     """Positions of several games, early and late."""
     states = []
     for seed in range(6):
-        game = Game(seed=seed, **SETTINGS[seed % len(SETTINGS)])
+        game = Game(seed=seed, **settings[seed % len(settings)])
         for _ in range(3 * seed):
             if game.is_over:
                 break
@@ -35,9 +37,13 @@ def many_states() -> States:
 
 
 @pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", [*TURNED, FREE], ids=str)
 def test_actions_are_legal_and_leave_the_game_as_it_was(agent: Agent, settings) -> None:
     game = Game(seed=3, **settings)
+    if settings == FREE and ":instant" in agent.name:
+        with pytest.raises(ValueError, match="does not choose digits"):
+            agent.act(game)
+        return
     while not game.is_over:
         before, history = game.to_bytes(), game.history
         action = agent.act(game)
@@ -48,7 +54,7 @@ def test_actions_are_legal_and_leave_the_game_as_it_was(agent: Agent, settings) 
 
 @pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
 def test_a_batch_is_the_same_as_one_game_after_the_other(agent: Agent) -> None:
-    states = many_states()
+    states = many_states(*TURNED)
     before = states.tobytes()
     agent.reseed(7)
     batch = agent.act_batch(states)
