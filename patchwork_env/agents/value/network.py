@@ -120,6 +120,7 @@ add_patterns, subtract_patterns = rows_adder(QUILT_WIDTH), rows_adder(QUILT_WIDT
 add_features = rows_adder(HIDDEN)
 _add_quilt = product_adder(HIDDEN)
 _add_hidden = product_adder(HIDDEN_2)
+_add_outputs = product_adder(OUTPUTS)
 
 
 @kernel
@@ -192,9 +193,7 @@ def values_of(weights: Record, memory: Record) -> tuple[float, float]:
     rectify(memory["hidden_2"])
     outputs = memory["outputs"]
     copy(outputs, weights["bias_3"])
-    for k in range(HIDDEN_2):
-        for output in range(OUTPUTS):
-            outputs[output] += memory["hidden_2"][k] * weights["weights_3"][k, output]
+    _add_outputs(outputs, weights["weights_3"], memory["hidden_2"], HIDDEN_2)
     for output in range(OUTPUTS):
         outputs[output] *= SCALES[output]
     outputs[WIN] = 1 / (1 + math.exp(-outputs[WIN]))
