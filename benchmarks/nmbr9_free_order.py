@@ -29,7 +29,7 @@ from training.workers import WorkerError, do_jobs
 
 FRESH = 0.6
 """Share of the searches that begin with nothing."""
-NARROWEST, WIDEST = 300, 3000
+NARROWEST, WIDEST = 100, 1500
 QUICKEST = 10.0
 """No search takes fewer seconds."""
 POLISHING = 20.0
@@ -61,7 +61,7 @@ def search(work: Work, number: int) -> Plan | None:
     else:
         plan = plan_tower(root, width, random_rating(rng), weights, int(rng.integers(1 << 32)), end)
         until = min(end, time.perf_counter() + POLISHING)
-    return list(improvements(root, plan, width, weights, rng, until))[-1]
+    return list(improvements(root, plan, width, weights, rng, end=until))[-1]
 
 
 def run(options: argparse.Namespace) -> None:

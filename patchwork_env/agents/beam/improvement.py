@@ -21,14 +21,17 @@ from patchwork_env.nmbr9.state import States
 
 _MOST_REMOVED = 9
 _WIDTH = 64
+_REBUILT = 0.2
+"""How often the lower levels are planned anew."""
 
 
 def random_rating(rng: np.random.Generator) -> Rating:
     """One of many sensible ways to compare towers."""
     return Rating(
-        growth=rng.uniform(0.5, 4.0),
+        growth=rng.uniform(0.0, 3.0),
+        factor=rng.uniform(1.0, 1.25),
         roughness=rng.uniform(0.0, 1.5),
-        noise=rng.uniform(0.0, 15.0),
+        noise=rng.uniform(0.0, 25.0),
         waste=int(rng.integers(6, 12)),
     )
 
@@ -76,15 +79,33 @@ def rebuild_below(
 
 
 def improvements(
-    root: States, plan: Plan, width: int, weights: Weights, rng: np.random.Generator, end: float
+    root: States,
+    plan: Plan,
+    width: int,
+    weights: Weights,
+    rng: np.random.Generator,
+    *,
+    rounds: int | None = None,
+    end: float | None = None,
 ) -> Iterator[Plan]:
-    """Better and better plans until a point in time; the first is the given one."""
+    """Better and better plans, the first of which is the given one.
+
+    Args:
+        root: An empty table for one.
+        plan: Of a game on it in free order.
+        width: Of searches of towers.
+        weights: Of the value of tables.
+        rng: Decides on what is planned anew.
+        rounds: How often something is; None for no limit.
+        end: When to stop, by :func:`time.perf_counter`; None for no limit.
+    """
     yield plan
-    while perf_counter() < end:
-        if rng.random() < 0.2:
+    done = 0
+    while (rounds is None or done < rounds) and (end is None or perf_counter() < end):
+        if rng.random() < _REBUILT:
             found = rebuild_below(root, plan, width, weights, rng, end)
         else:
             found = replace_tiles(root, plan, weights, rng)
         if found.score > plan.score:
             yield found
-        plan = found
+        plan, done = found, done + 1

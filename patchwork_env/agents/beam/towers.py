@@ -78,12 +78,14 @@ class Rating(NamedTuple):
 
     Attributes:
         growth: Cells by which each further level is supposed to be larger than the one above.
+        factor: By which it is supposed to be larger beside.
         roughness: Points that each unit edge of the outline of the lowest level costs.
         noise: Most points added at random, depending on the tower and the seed of the search.
         waste: Most cells by which a level may be larger than the one above, or as many as two tiles need.
     """
 
     growth: float = 2.0
+    factor: float = 1.0
     roughness: float = 0.5
     noise: float = 5.0
     waste: int = 8
@@ -123,7 +125,7 @@ def start(
         seed: Of the noise.
         upper: The levels with which all towers end; none for any.
     """
-    checked = Rating(float(rating.growth), float(rating.roughness), float(rating.noise), int(rating.waste))
+    checked = Rating(*map(float, rating[:-1]), int(rating.waste))
     nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
     search = Search(checked, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
     if upper:
@@ -134,7 +136,7 @@ def start(
 
 
 def _offer_levels(search: Search, supply: npt.NDArray[np.int64], levels: Levels) -> None:
-    """Offers a tower and what it is without its lowest levels."""
+    """Offers a tower. What it is without its lowest levels is not to be continued, so no pool has it."""
     node, tiles, parent = search.draft[0], 0, -1
     node["left"] = supply
     for level in reversed(levels):
@@ -145,6 +147,7 @@ def _offer_levels(search: Search, supply: npt.NDArray[np.int64], levels: Levels)
             node["piece"][t], node["anchor"][t] = piece, anchor
             node["left"][piece // NUM_TURNS] -= 1
             node["digits"] += piece // NUM_TURNS
+        search.pools.sizes[:] = 0
         tiles, parent = tiles + len(level), 0
         _offer(search, tiles)
 
@@ -175,12 +178,12 @@ def _key(search: Search, node: np.void) -> np.uint64:
 
 
 @kernel
-def _potential(node: np.void, growth: float) -> float:
-    """The points that the tiles left may add if each level needs ``growth`` cells more than the one above.
+def _potential(node: np.void, rating: Rating) -> float:
+    """The points that the tiles left may add if each level is larger than the one above as supposed.
 
     Every full level lifts all tiles above it; the last one counts half of the share that is filled.
     """
-    need = count(node["cover"]) + growth
+    need = rating.factor * count(node["cover"]) + rating.growth
     total, above, here, filled = 0.0, float(node["digits"]), 0.0, 0.0
     for digit in range(NUM_DIGITS - 1, -1, -1):
         cells = float(node["left"][digit] * SIZES[digit])
@@ -193,7 +196,7 @@ def _potential(node: np.void, growth: float) -> float:
                 total += above
                 above += here
                 here, filled = 0.0, 0.0
-                need += growth
+                need = rating.factor * need + rating.growth
     return total + 0.5 * above * filled / need
 
 
@@ -202,7 +205,7 @@ def _offer(search: Search, tiles: int) -> None:
     """Keeps the draft, a tower of so many tiles, if it is among the best."""
     node, rating = search.draft[0], search.rating
     key = _key(search, node)
-    value = node["score"] + _potential(node, rating.growth) - rating.roughness * perimeter(node["cover"])
+    value = node["score"] + _potential(node, rating) - rating.roughness * perimeter(node["cover"])
     value += rating.noise * float(key >> _U(11)) / 2.0**53
     slot = admit(search.pools, tiles, key, value)
     if slot >= 0:

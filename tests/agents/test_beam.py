@@ -1,0 +1,129 @@
+"""The agent that plans whole games: it plays its plans by the rules, and the plans are good."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents.beam import agent as beam
+from patchwork_env.agents.beam.forward import search
+from patchwork_env.agents.beam.improvement import improvements
+from patchwork_env.agents.beam.planner import Budget, Plan, plan
+from patchwork_env.agents.beam.stacks import alone
+from patchwork_env.agents.nmbr9.files import read_value
+from patchwork_env.nmbr9 import Game
+from patchwork_env.nmbr9.actions import choose_action
+
+SMALL_FREE = {"order": "free", "max_digit": 5, "deck_size": 7}
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return read_value(agents.SHIPPED_FOLDER / "nmbr9_champion")[0]
+
+
+def play(game: Game, agent: agents.Agent) -> tuple[int, ...]:
+    while not game.is_over:
+        game.play(agent.act(game))
+    return game.scores()
+
+
+@pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 9}, SMALL_FREE], ids=str)
+def test_it_plays_what_it_has_planned(settings, weights, monkeypatch) -> None:
+    plans: list[Plan] = []
+    monkeypatch.setattr(beam, "plan", lambda *args: plans.append(plan(*args)) or plans[-1])
+    game = Game(seed=4, players=2, **settings)
+    scores = play(game, agents.load("beam:width=20"))
+    assert len(plans) == 1
+    assert scores == (plans[0].score,) * 2
+    assert scores[0] > 0
+
+
+def test_another_move_than_planned_makes_another_plan() -> None:
+    game, agent = Game(seed=4, order="known", deck_size=8), agents.load("beam:width=10")
+    game.play(agent.act(game))
+    planned = agent.act(game)
+    game.play(next(action for action in game.legal_actions() if action != planned))
+    play(game, agent)
+    assert game.is_over
+
+
+def test_a_digit_that_was_chosen_is_placed() -> None:
+    game, agent = Game(**SMALL_FREE), agents.load("beam:width=10")
+    planned = agent.act(game)
+    game.play(next(choose_action(d) for d in range(6) if choose_action(d) != planned))
+    play(game, agent)
+    assert game.is_over
+
+
+def test_decks_of_a_batch_keep_their_plans(monkeypatch) -> None:
+    count = 0
+
+    def counting(*args):
+        nonlocal count
+        count += 1
+        return plan(*args)
+
+    monkeypatch.setattr(beam, "plan", counting)
+    games = [Game(seed=seed, order="known", deck_size=6) for seed in range(4)]
+    agent = agents.load("beam:width=5")
+    while not games[0].is_over:
+        actions = agent.act_batch(np.concatenate([game.state for game in games]))
+        for game, action in zip(games, actions, strict=True):
+            game.play(action)
+    assert count == 4
+
+
+def test_looking_ahead_is_worth_many_points(weights) -> None:
+    def mean(width: int) -> float:
+        roots = [Game(seed=seed, order="known").state for seed in range(6)]
+        return float(np.mean([search(root, width, weights, free_from=20)[0] for root in roots]))
+
+    assert mean(100) > mean(1) + 15 > 90
+
+
+def test_noise_and_seed_make_other_plans_and_the_same_ones_again(weights) -> None:
+    root = Game(seed=8, order="known").state
+    found = [search(root, 5, weights, free_from=20, noise=8.0, seed=seed)[1].tolist() for seed in (1, 2, 1)]
+    assert found[0] == found[2] != found[1]
+
+
+@pytest.mark.parametrize("settings", [{"order": "known"}, SMALL_FREE], ids=str)
+def test_time_is_kept(settings, weights) -> None:
+    root = alone(Game(seed=2, **settings).state, 0)
+    is_free = settings["order"] == "free"
+    narrow = plan(root, is_free, False, Budget(width=4), weights, 0)
+    found = plan(root, is_free, False, Budget(seconds=0.5), weights, 0)
+    assert found.score > narrow.score / 2
+    assert len(found.stack) == root[0]["num_rounds"]
+
+
+def test_improvements_are_better_each_time(weights) -> None:
+    root, rng = alone(Game(**SMALL_FREE).state, 0), np.random.default_rng(3)
+    first = plan(root, True, False, Budget(width=2), weights, 0)
+    scores = [found.score for found in improvements(root, first, 20, weights, rng, rounds=6)]
+    assert scores == sorted(set(scores))
+    assert scores[0] == first.score
+
+
+def test_unknown_decks_are_refused_with_the_name_of_who_plays_them() -> None:
+    with pytest.raises(ValueError, match="'known' or 'free'; 'nmbr9_champion' plays unknown decks"):
+        agents.load("beam").act(Game(seed=1))
+    assert "beam" not in agents.names("nmbr9")
+    with pytest.raises(ValueError, match="agent 'beam' plays nmbr9, not patchwork"):
+        agents.as_agent("beam", game="patchwork")
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("beam:width=0", "option 'width' of agent 'beam' is '0'; it must be an integer of 1 to 999999"),
+        ("beam:seconds=0", "option 'seconds' of agent 'beam' is '0'; it must be a number above 0"),
+        ("beam:width=3,seconds=1", "width is 3 and seconds is 1.0; give exactly one of them"),
+        ("beam:value=champion", "patchwork"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(spec: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        agents.load(spec)

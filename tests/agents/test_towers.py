@@ -1,0 +1,124 @@
+"""The search of towers: its grids, its pools, and that what it builds obeys the rules and misses nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env.agents.beam import grids, pool, towers
+from patchwork_env.agents.beam.planner import run
+from patchwork_env.agents.beam.stacks import alone, from_tower, in_order, put, upper_levels, without
+from patchwork_env.agents.beam.towers import Rating
+from patchwork_env.nmbr9 import Game, engine
+from patchwork_env.nmbr9.tables import SHAPES
+
+PAIR = np.full(10, 2, np.int64)
+
+
+def cells_of(grid: np.ndarray) -> set[tuple[int, int]]:
+    cells = np.flatnonzero(np.unpackbits(grid.view(np.uint8), bitorder="little"))
+    return {divmod(int(cell), grids.SIDE) for cell in cells}
+
+
+def test_grids_against_sets_of_cells() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        a, b = (rng.integers(0, 1 << 63, (3, 4)).astype(np.uint64) for _ in range(2))
+        a, b = a[0] & a[1] & a[2], b[0] | b[1]
+        first, second = cells_of(a), cells_of(b)
+        beside = {(r + x, c + y) for r, c in first for x, y in ((0, 1), (1, 0), (0, -1), (-1, 0))}
+        near = np.empty(4, np.uint64)
+        grids.write_neighbors(a, near)
+        assert cells_of(near) == {cell for cell in beside if max(cell) < grids.SIDE and min(cell) >= 0}
+        assert grids.count(a) == len(first)
+        assert grids.common(a, b) == len(first & second)
+        assert grids.contains(b, a) == (first <= second)
+        assert grids.contains(a | b, a)
+        edges = sum(
+            (r + x, c + y) not in first for r, c in first for x, y in ((0, 1), (1, 0), (0, -1), (-1, 0))
+        )
+        assert grids.perimeter(a) == edges
+    piece = 13
+    assert cells_of(grids.PLACES[piece, 35]) == {(2 + r, 3 + c) for r, c in SHAPES[piece]}
+
+
+def test_a_pool_keeps_the_best_and_nothing_twice() -> None:
+    pools, rng = pool.new_pools(2, 5), np.random.default_rng(2)
+    kept: dict[int, int] = {}
+    offers = [
+        (int(key), float(value)) for key, value in zip(rng.permutation(60), rng.random(60), strict=True)
+    ]
+    for key, value in offers + offers[:20]:
+        slot = pool.admit(pools, 1, np.uint64(key), value)
+        if slot >= 0:
+            kept[slot] = key
+    best = sorted(offers, key=lambda offer: -offer[1])[:5]
+    assert set(kept.values()) == {key for key, _ in best}
+    assert sorted(pools.values[1]) == sorted(value for _, value in best)
+    assert pools.sizes.tolist() == [0, 5]
+
+
+@pytest.fixture(scope="module")
+def search() -> towers.Search:
+    search = towers.start(PAIR, 20, 12, Rating(noise=20.0), 5)
+    run(search)
+    return search
+
+
+def test_towers_can_be_built_by_the_rules_and_have_their_score(search: towers.Search) -> None:
+    built = 0
+    for tiles in range(1, 21):
+        for slot in range(int(search.pools.sizes[tiles])):
+            stack = from_tower(towers.levels_of(search, tiles, slot))
+            table = alone(Game(order="free").state, 0)
+            assert len(stack) == tiles
+            assert put(table, stack)
+            assert engine.score(table, 0, 0) == search.nodes[tiles, slot]["score"]
+            built += 1
+    assert built > 100
+
+
+def test_what_obeys_no_rule_is_not_put_on_a_table(search: towers.Search) -> None:
+    tiles = int(np.flatnonzero(search.pools.sizes)[-1])
+    stack = from_tower(towers.levels_of(search, tiles, 0))
+    top = stack[-1]
+    shifted = [
+        top._replace(row=top.row + 9),
+        top._replace(level=top.level + 1),
+        stack[0]._replace(level=top.level),
+    ]
+    for wrong in shifted:
+        assert not put(alone(Game(order="free").state, 0), (*stack[:-1], wrong))
+
+
+@pytest.mark.parametrize(("max_digit", "copies", "tiles", "best"), [(6, 1, 4, 7), (9, 2, 3, 9)])
+def test_nothing_is_missed_when_all_is_kept(max_digit: int, copies: int, tiles: int, best: int) -> None:
+    """The scores are those that benchmarks/nmbr9_proofs.py proves to be the highest."""
+    supply = np.array([copies] * (max_digit + 1) + [0] * (9 - max_digit), np.int64)
+    search = towers.start(supply, tiles, 20_000, Rating(waste=30, noise=0.0), 0)
+    run(search)
+    scores = [search.nodes[k, : search.pools.sizes[k]]["score"].max(initial=0) for k in range(1, tiles + 1)]
+    assert max(scores) == best
+
+
+def test_levels_that_are_kept_end_all_towers(search: towers.Search) -> None:
+    tiles = int(np.flatnonzero(search.pools.sizes)[-1])
+    stack = from_tower(towers.levels_of(search, tiles, 0))
+    upper = upper_levels(stack, 1)
+    again = towers.start(PAIR, 20, 12, Rating(), 5, upper)
+    run(again)
+    last = int(np.flatnonzero(again.pools.sizes)[-1])
+    levels = towers.levels_of(again, last, 0)
+    assert levels[-len(upper) :] == upper
+    assert put(alone(Game(order="free").state, 0), from_tower(levels))
+
+
+def test_without_a_tile_nothing_rests_on_it(search: towers.Search) -> None:
+    tiles = int(np.flatnonzero(search.pools.sizes)[-1])
+    stack = from_tower(towers.levels_of(search, tiles, 0))
+    left = without(stack, [0])
+    assert stack[0] not in left
+    assert without(stack, range(len(stack))) == ()
+    covered = {(t.level, cell) for t in left for cell in t.cells}
+    assert all((t.level - 1, cell) in covered for t in left if t.level > 0 for cell in t.cells)
+    assert sorted(in_order(left)) == sorted(left)

@@ -1,0 +1,63 @@
+"""The highest scores of tiny games: the solver proves what an exhaustive search by the engine finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env._compile import kernel
+from patchwork_env.nmbr9 import Game
+from patchwork_env.nmbr9.actions import choose_action
+from patchwork_env.nmbr9.components import NUM_DIGITS
+from patchwork_env.nmbr9.engine import apply, is_over, legal, level_of, nth_legal, score, supply
+from patchwork_env.nmbr9.greedy import choose_action as highest_placement
+from tests.test_benchmarks import run
+
+
+@kernel
+def best_score(states, maps, i) -> int:
+    """The highest final score of game ``i``, by trying everything; of the last tile the highest level."""
+    if is_over(states, i):
+        return score(states, i, 0)
+    left, best = np.zeros(NUM_DIGITS, np.int64), 0
+    supply(states, i, 0, left)
+    for digit in range(NUM_DIGITS):
+        if left[digit] == 0:
+            continue
+        states[i + 1] = states[i]
+        apply(states, i + 1, choose_action_of(digit))
+        if states[i]["round"] + 1 == states[i]["num_rounds"]:
+            level = level_of(states, i + 1, highest_placement(states, i + 1))
+            best = max(best, score(states, i, 0) + digit * level)
+            continue
+        count = legal(states, i + 1, maps[i])
+        for n in range(count if states[i]["round"] > 0 else 1):
+            states[i + 1] = states[i]
+            apply(states, i + 1, choose_action_of(digit))
+            apply(states, i + 1, nth_legal(maps[i], n))
+            best = max(best, best_score(states, maps, i + 1))
+    return best
+
+
+choose_action_of = kernel(choose_action)
+
+
+@pytest.mark.parametrize(("max_digit", "copies", "tiles"), [(2, 1, 3), (5, 2, 3), (3, 1, 4)])
+def test_proofs_against_an_exhaustive_search(max_digit: int, copies: int, tiles: int) -> None:
+    pytest.importorskip("ortools")
+    game = Game(order="free", max_digit=max_digit, copies=copies, deck_size=tiles)
+    states = np.repeat(game.state, tiles + 1)
+    expected = best_score(states, np.zeros((tiles + 1, 5, 64), np.uint64), 0)
+    name = f"F-{max_digit}-{copies}-{tiles}"
+    done = run("nmbr9_proofs.py", name)
+    assert done.returncode == 0, done.stderr
+    found = done.stdout.splitlines()[-1].split()
+    assert (found[0], int(found[1])) == (name, expected)
+    assert expected > 0
+
+
+@pytest.mark.parametrize("name", ["F-6-1", "K-6-1-5", "F-2-1-4"])
+def test_what_is_no_instance_is_refused(name: str) -> None:
+    done = run("nmbr9_proofs.py", name)
+    assert done.returncode == 2
+    assert name in done.stderr
