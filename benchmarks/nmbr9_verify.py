@@ -1,6 +1,6 @@
 """Replays a stack of NMBR 9 by the rules, and shows its score and its levels.
 
-    python benchmarks/nmbr9_verify.py [FILE]
+    python benchmarks/nmbr9_verify.py [FILE] [--picture FILE]
 
 FILE (default: nmbr9_best.json) lists the tiles in an order in which they can be placed. Each is an object
 with its digit, its orientation (clockwise quarter turns), its level, and the row and column of the top-left
@@ -20,6 +20,7 @@ from patchwork_env.errors import IllegalActionError, TableEdgeError
 from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
+from patchwork_env.nmbr9.render import MissingExtraError, rgb_array, save_png
 
 FILE = Path(__file__).with_name("nmbr9_best.json")
 SHIPPED_VALUE = SHIPPED_FOLDER / "nmbr9_champion"
@@ -105,11 +106,15 @@ def show(plan: Plan, game: Game) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", metavar="FILE", type=Path, nargs="?", default=FILE)
+    parser.add_argument("--picture", metavar="FILE", type=Path, help="a PNG to draw; needs Pillow")
     options = parser.parse_args()
     try:
         plan = read_stack(options.file)
-        show(plan, replay(plan))
-    except (ValueError, OSError) as error:
+        game = replay(plan)
+        show(plan, game)
+        if options.picture:
+            save_png(rgb_array(game, 640, (f"{plan.score} points",)), options.picture)
+    except (ValueError, OSError, MissingExtraError) as error:
         print(f"nmbr9_verify.py: {error}", file=sys.stderr)
         return 1
     return 0

@@ -125,7 +125,8 @@ def start(
         seed: Of the noise.
         upper: The levels with which all towers end; none for any.
     """
-    checked = Rating(*map(float, rating[:-1]), int(rating.waste))
+    growth, factor, roughness, noise = map(float, rating[:-1])
+    checked = Rating(growth, factor, roughness, noise, int(rating.waste))
     nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
     search = Search(checked, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
     if upper:
