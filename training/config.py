@@ -168,40 +168,6 @@ class TdSearch(_Section):
     updates: Positive = 128
 
 
-class Td(_Section):
-    """Temporal-difference learning of a compiled value by greedy self-play (Tesauro 1995).
-
-    An iteration plays ``games`` games and then takes ``updates`` steps on minibatches from the last
-    ``window`` iterations. Targets are lambda-returns, with ``trace`` as lambda. With probability
-    ``exploration`` an action is not the best, but drawn from the softmax of what all are worth divided by
-    ``temperature``. Of each patch the ``width`` placements are tried that leave the most joints. What plays
-    is the moving average of the weights, which each update keeps to a share of ``averaging``. Rows of tables,
-    of which a sum takes a hundred, learn at ``table_rate`` times the ``learning_rate``, which rises to its
-    start in the first ``warmup`` updates. Self-play counts the opponent's points ``denial`` times: with 1
-    players may block each other for whole games. Guests, who play by rules of thumb, begin a share of
-    ``openings`` of the games, and play one side of a share of ``guests``.
-    """
-
-    games: Positive = 512
-    openings: Fraction = 0.3
-    guests: Fraction = 0.2
-    width: Positive = 16
-    exploration: Schedule = Schedule(start=0.1, end=0.02)
-    temperature: Rate = 0.05
-    denial: Fraction = 1.0
-    trace: Fraction = 0.8
-    window: Positive = 4
-    updates: Positive = 64
-    minibatch_size: Positive = 1024
-    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
-    warmup: Positive = 500
-    table_rate: Rate = 0.1
-    averaging: Fraction = 0.998
-    search: TdSearch = TdSearch()
-    score_coefficient: NonNegative = 1.0
-    max_gradient_norm: Rate = 1.0
-
-
 class TdLearning(_Section):
     """What temporal-difference learning of a compiled value takes, of either game.
 
@@ -226,6 +192,21 @@ class TdLearning(_Section):
     table_rate: Rate = 0.1
     averaging: Fraction = 0.998
     max_gradient_norm: Rate = 1.0
+
+
+class Td(TdLearning):
+    """Temporal-difference learning of a compiled value by greedy self-play (Tesauro 1995).
+
+    Of each patch the ``width`` placements are tried that leave the most joints. Self-play counts the
+    opponent's points ``denial`` times: with 1 players may block each other for whole games. Guests, who play
+    by rules of thumb, begin a share of ``openings`` of the games, and play one side of a share of ``guests``.
+    """
+
+    openings: Fraction = 0.3
+    guests: Fraction = 0.2
+    denial: Fraction = 1.0
+    search: TdSearch = TdSearch()
+    score_coefficient: NonNegative = 1.0
 
 
 class SoloTd(TdLearning):

@@ -106,10 +106,11 @@ class _Part(NamedTuple):
 
 
 def _statistics(finals: States) -> dict[str, float]:
-    """Mean figures of games that are over."""
+    """Mean figures of games that are over, and their turns in all."""
     scores = np.empty(len(finals), np.int64)
     _count_up(finals, scores)
     return {
+        "turns": float(len(finals) * _ROUNDS),
         "score": float(scores.mean()),
         "score_deviation": float(scores.std()),
         "levels": float(1 + finals["level"][:, 0].max(1).mean()),

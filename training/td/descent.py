@@ -56,8 +56,10 @@ class Descent(Generic[_Positions]):
         groups = [{"params": [parameter]} for parameter in module.parameters()]
         self.optimizer = torch.optim.Adam(groups, lr=config.learning_rate.start, fused=True)
 
-    def update(self, positions: _Positions, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Takes ``config.updates`` steps on random minibatches; returns mean losses and diagnostics.
+    def update(
+        self, positions: _Positions, updates: int, progress: float, random: np.random.Generator
+    ) -> dict[str, float]:
+        """Takes so many steps on random minibatches; returns mean losses and diagnostics.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.
@@ -66,7 +68,7 @@ class Descent(Generic[_Positions]):
         size = min(config.minibatch_size, number)
         metrics = []
         rate = config.learning_rate.at(progress)
-        for _ in range(config.updates):
+        for _ in range(updates):
             self._set_rate(rate * min(1, (self.updates + 1) / config.warmup))
             samples = random.integers(number, size=size)
             metrics.append(

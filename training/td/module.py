@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
@@ -14,17 +11,13 @@ from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
 from patchwork_env.agents.value.network import (
     LEAK,
-    QUILT_WIDTH,
     Weights,
-    add_features,
-    add_patterns,
     arrays_of,
 )
-from patchwork_env.agents.value.vectors import Floats, Rows
+from patchwork_env.agents.value.vectors import Rows
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
-
-Counts = npt.NDArray[np.int64]
+from training.td.sums import Counts, SumOfRows
 
 
 class ValueModule(nn.Module):
@@ -56,51 +49,12 @@ class ValueModule(nn.Module):
         """
         quilt_rows, game_rows, counts = rows_of(states)
         windows = np.full(NUM_PLAYERS * len(states), patterns.NUM_WINDOWS)
-        quilts = leaky_relu(self.quilt_bias + _SumOfRows.apply(self.patterns, quilt_rows, windows), LEAK)
+        quilts = leaky_relu(self.quilt_bias + SumOfRows.apply(self.patterns, quilt_rows, windows), LEAK)
         own, other = quilts.view(len(states), NUM_PLAYERS, -1).unbind(1)
-        game = self.game_bias + _SumOfRows.apply(self.features, game_rows, counts)
+        game = self.game_bias + SumOfRows.apply(self.features, game_rows, counts)
         hidden = leaky_relu(game + own @ self.own + other @ self.others, LEAK)
         hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
         return self.bias_3 + hidden_2 @ self.weights_3
-
-
-class _SumOfRows(torch.autograd.Function):
-    """Sums of the listed rows of the patterns' or the features' table."""
-
-    @staticmethod
-    def forward(ctx: Any, table: Tensor, rows: Rows, counts: Counts) -> Tensor:
-        ctx.rows, ctx.counts, ctx.shape = rows, counts, table.shape
-        sums = np.zeros((len(rows), table.shape[1]), np.float32)
-        gather = _gather_patterns if table.shape[1] == QUILT_WIDTH else _gather_features
-        gather(table.detach().numpy(), rows, counts, sums)
-        return torch.from_numpy(sums)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        table = np.zeros(ctx.shape, np.float32)
-        _scatter(gradients[0].contiguous().numpy(), ctx.rows, ctx.counts, table)
-        return torch.from_numpy(table), None, None
-
-
-@kernel
-def _gather_patterns(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
-    for i in range(len(rows)):
-        add_patterns(sums[i], table, rows[i], counts[i])
-
-
-@kernel
-def _gather_features(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
-    for i in range(len(rows)):
-        add_features(sums[i], table, rows[i], counts[i])
-
-
-@kernel
-def _scatter(sums: Floats, rows: Rows, counts: Counts, table: Floats) -> None:
-    for i in range(len(rows)):
-        for k in range(counts[i]):
-            row = rows[i, k]
-            for column in range(table.shape[1]):
-                table[row, column] += sums[i, column]
 
 
 def rows_of(states: States) -> tuple[Rows, Rows, Counts]:

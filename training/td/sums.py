@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.value.vectors import Floats, Rows
+from patchwork_env.agents.value.vectors import Floats, Rows, rows_adder
 
 Counts = npt.NDArray[np.int64]
 
@@ -20,24 +20,37 @@ class SumOfRows(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, rows: Rows, counts: Counts) -> Tensor:
+        """The sums."""
         ctx.rows, ctx.counts, ctx.shape = rows, counts, table.shape
         sums = np.zeros((len(rows), table.shape[1]), np.float32)
-        _gather(table.detach().numpy(), rows, counts, sums)
+        _GATHERS[table.shape[1]](table.detach().numpy(), rows, counts, sums)
         return torch.from_numpy(sums)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        """The gradient of the table."""
         table = np.zeros(ctx.shape, np.float32)
         _scatter(gradients[0].contiguous().numpy(), ctx.rows, ctx.counts, table)
         return torch.from_numpy(table), None, None
 
 
+_add_32, _add_64 = rows_adder(32), rows_adder(64)
+
+
 @kernel
-def _gather(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+def _gather_32(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
     for i in range(len(rows)):
-        for k in range(counts[i]):
-            for column in range(table.shape[1]):
-                sums[i, column] += table[rows[i, k], column]
+        _add_32(sums[i], table, rows[i], counts[i])
+
+
+@kernel
+def _gather_64(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+    for i in range(len(rows)):
+        _add_64(sums[i], table, rows[i], counts[i])
+
+
+_GATHERS = {32: _gather_32, 64: _gather_64}
+"""By the width of the table; a loop over any width is several times slower."""
 
 
 @kernel

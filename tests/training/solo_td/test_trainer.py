@@ -142,7 +142,7 @@ def test_learning_changes_the_weights_in_place_and_averages_them(config, weights
     learner, positions = learner_and_positions(config, weights)
     seen = [weights.copy()]
     for _ in range(3):
-        learner.update(positions, 0.0, np.random.default_rng(2))
+        learner.update(positions, 4, 0.0, np.random.default_rng(2))
         seen.append(weights.copy())
     assert learner.updates == 12
     for name, array in arrays_of(learner.average).items():
@@ -156,5 +156,5 @@ def test_a_target_that_is_no_number_stops_with_the_batch(config, weights):
     learner, positions = learner_and_positions(config, weights)
     positions.targets[:] = np.nan
     with pytest.raises(DivergenceError) as caught:
-        learner.update(positions, 0.0, np.random.default_rng(2))
+        learner.update(positions, 4, 0.0, np.random.default_rng(2))
     assert set(caught.value.batch) == {"states", "targets"}
