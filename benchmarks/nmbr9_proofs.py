@@ -1,6 +1,7 @@
 """Proves the highest score of small games of NMBR 9 in free order, with the solver CP-SAT of OR-tools.
 
     python benchmarks/nmbr9_proofs.py [INSTANCE …] [--size N] [--workers N]
+    python benchmarks/nmbr9_proofs.py --liquid
 
 An instance is named as in arXiv 2001.04238: F-6-1-5 is the game in free order with the digits up to 6, one
 tile of each, of which 5 are placed. Tables are N by N cells (default: 8, as published for F-6-1-5).
@@ -24,7 +25,7 @@ from machine import describe
 
 from patchwork_env.agents.beam.stacks import Stack, Tile, in_order
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, cells_at
-from patchwork_env.nmbr9.components import TILES
+from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, TILES
 from patchwork_env.polyomino import Cell
 
 INSTANCES = ("F-6-1-5", "F-6-2-5", "F-9-1-5", "F-9-2-5", "F-6-1-6", "F-9-2-6")
@@ -269,7 +270,32 @@ def solve(instance: Instance, size: int, workers: int) -> Result:
     raise ValueError(f"{instance.tiles} tiles do not fit on a table of {size}x{size} cells")
 
 
+def liquid_score(levels: int) -> int:
+    """The highest score of the published game on so many levels if only the numbers of cells and tiles count.
+
+    No level has more cells than the one below, and each but the highest has two tiles at least.
+    """
+    from ortools.sat.python import cp_model
+
+    model, solver = cp_model.CpModel(), cp_model.CpSolver()
+    tiles = [[model.new_int_var(0, COPIES, "") for _ in TILES] for _ in range(levels)]
+    for digit in range(NUM_DIGITS):
+        model.add(sum(row[digit] for row in tiles) == COPIES)
+    cells = [sum(len(tile) * n for tile, n in zip(TILES, row, strict=True)) for row in tiles]
+    for level in range(1, levels):
+        model.add(cells[level] <= cells[level - 1])
+        model.add(sum(tiles[level - 1]) >= 2)
+    model.add(sum(tiles[-1]) >= 1)
+    model.maximize(sum(level * digit * n for level, row in enumerate(tiles) for digit, n in enumerate(row)))
+    status = solver.solve(model)
+    assert status == cp_model.OPTIMAL
+    return round(solver.objective_value)
+
+
 def run(options: argparse.Namespace) -> None:
+    if options.liquid:
+        print("\n".join(f"{levels:2} levels  {liquid_score(levels):3} points" for levels in range(1, 11)))
+        return
     print(
         f"{describe(('ortools',))}; {options.workers} workers, tables of {options.size}x{options.size} cells"
     )
@@ -287,6 +313,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("instances", metavar="INSTANCE", nargs="*", help=f"default: {', '.join(INSTANCES)}")
     parser.add_argument("--size", type=int, default=8, help="of the table (default: 8)")
+    parser.add_argument("--liquid", action="store_true", help="bounds of the published game by cells alone")
     parser.add_argument("--workers", type=int, default=1, help="threads of the solver (default: 1)")
     try:
         run(parser.parse_args())

@@ -61,3 +61,12 @@ def test_what_is_no_instance_is_refused(name: str) -> None:
     done = run("nmbr9_proofs.py", name)
     assert done.returncode == 2
     assert name in done.stderr
+
+
+def test_scores_if_tiles_were_liquid() -> None:
+    pytest.importorskip("ortools")
+    done = run("nmbr9_proofs.py", "--liquid")
+    scores = [int(line.split()[2]) for line in done.stdout.splitlines()]
+    assert scores == sorted(scores)
+    assert scores[0] == 0
+    assert scores[4:7] == [253, 302, 355]
