@@ -1,85 +1,231 @@
-"""Measures the ratings of the gauntlet's reference players, which stand frozen in training/gauntlet_v1.json.
+"""Measures the ratings of the gauntlet's reference players, which stand frozen in training/gauntlet_v*.json.
 
-    python benchmarks/gauntlet_ratings.py [--games N] [--seed S] [--workers N] [--out DIR] [--write]
+    python benchmarks/gauntlet_ratings.py [--seed S] [--workers N] [--out DIR] [--games AGENT OPPONENT N]
+        [--only MEMBER …] [--write]
+    python benchmarks/gauntlet_ratings.py --version 1 [--seed S] [--workers N] [--out DIR]
 
-Plays a round robin of the pool with circles of its own and prints the ratings beside the frozen ones. With
-`--write` it freezes them: only before a version is published, for a pool that changes needs a new version.
+The members of version 1 met in a round robin of 4000 games per pairing. The stronger ones that version 2 adds
+take long, so each of them meets its neighbors in strength only, and the ratings of version 1 stand. Circles
+are others than those of the gauntlet. A measurement that was stopped goes on where it was; `--only` plays the
+matches of some of the new members, others later. `--write` freezes the ratings of new members: only before a
+version is published, for a pool that changes needs a new version.
 """
 
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from machine import describe
 from tqdm import tqdm
 
 from training.files import write_text
-from training.gauntlet import POOL_FILE, read_pool
+from training.gauntlet_pool import LATEST, VERSIONS, Pool, pool_file, read_pool
 from training.machine import made_with, usable_cores
-from training.players import fingerprint
-from training.standings import Standings
+from training.matches import check_games
+from training.pairings import Entrant, Pairing, folder_name, play_pairings
+from training.players import fingerprint, load_player
+from training.ratings import Bounds, Floats, expected_wins, rate_beside
+from training.results import AGENT, OPPONENT, Result
+from training.standings import Standings, aligned, show_interval
 from training.tournament import enter, play, write_results
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
-"""What fixes the scale."""
+"""What fixes the scale in version 1; version 2 takes the scale of version 1."""
+ROUND_ROBIN_GAMES = 4000
 SEED = 1
-GAMES = 4000
+LADDER = {
+    ("mcts:simulations=400", "greedy"): 400,
+    ("mcts:simulations=400", "ppo"): 400,
+    ("mcts:simulations=5000", "ppo"): 200,
+    ("mcts:simulations=5000", "mcts:simulations=400"): 200,
+    ("mcts:seconds=1", "mcts:simulations=400"): 20,
+    ("mcts:seconds=1", "mcts:simulations=5000"): 60,
+}
+"""Games of every new member of version 2 against weaker ones."""
+
+Games = dict[tuple[str, str], int]
 
 
-def measure(games: int, seed: int, workers: int, folder: Path) -> Standings:
-    """Plays the round robin, or what is left of it."""
-    pool = read_pool()
-    names = [member.agent for member in pool.members]
-    entry = enter(names, games, seed, {"special_patches": pool.special_patches}, ANCHOR, ANCHOR_RATING)
-    with tqdm(total=games * len(names) * (len(names) - 1) // 2, unit=" games", disable=None) as bar:
-        standings = play(entry, folder, workers, bar.update)
-    write_results(folder, entry, standings)
-    return standings
+class Ladder:
+    """The matches of the new members of a pool, and the ratings that follow from them.
 
+    Args:
+        pool: The whole pool.
+        games: Of every pairing of a new member, named first, with a weaker one.
+        seed: Of the circles and of the agents' random numbers.
+    """
 
-def freeze(standings: Standings, games: int, seed: int) -> None:
-    """Writes the ratings, whole points, into the file of the pool; its settings stay."""
-    contents = json.loads(POOL_FILE.read_text(encoding="utf-8"))
-    contents["members"] = [
-        {
-            "agent": standings.names[i],
-            "weights": fingerprint(standings.names[i]),
-            "rating": round(float(standings.ratings.values[i])),
-            "interval": [end if end is None else round(end) for end in standings.ratings.intervals[i]],
+    def __init__(self, pool: Pool, games: Games, seed: int) -> None:
+        self.pool, self.games, self.seed = pool, games, seed
+        self.specs = [spec for spec in pool.specs if any(spec in pair for pair in games)]
+        frozen = {member.agent: member.rating for member in read_pool(LATEST - 1).members}
+        self.known = np.array([frozen.get(spec, np.nan) for spec in self.specs], np.float64)
+        self.results: list[Result] = []
+
+    def play(self, only: list[str], workers: int, folder: Path) -> None:
+        """Plays what is left of all matches, or of those of some of the new members."""
+        pairings = [self._pairing(*pair) for pair in self.games if not only or pair[0] in only]
+        entrants = [Entrant(spec, fingerprint(spec), load_player(spec)) for spec in self.specs]
+        about = self.seed, self.pool.special_patches
+        with tqdm(total=sum(pairing.games for pairing in pairings), unit=" games", disable=None) as bar:
+            self.results = play_pairings(
+                entrants, pairings, *about, workers=workers, folder=folder, progress=bar.update
+            )
+
+    def _pairing(self, agent: str, opponent: str) -> Pairing:
+        games, circles = self.games[agent, opponent], self.pool.member(agent).circles_per_block
+        places = self.specs.index(agent), self.specs.index(opponent)
+        return Pairing(*places, games, circles, f"{folder_name(agent)}_against_{folder_name(opponent)}")
+
+    def rate(self) -> tuple[Floats, tuple[Bounds, ...]]:
+        """The ratings of ``specs`` and their 95% intervals; those of version 1 stand."""
+        circles = max(result.num_set_ups for result in self.results)
+        wins = np.zeros((circles, len(self.specs), len(self.specs)))
+        for result in self.results:
+            i, j = self.specs.index(result.agent), self.specs.index(result.opponent)
+            won = 2 * result.games.by_set_up(result.games.agent_wins)
+            wins[: len(won), i, j], wins[: len(won), j, i] = won, 2 - won
+        return rate_beside(self.known, wins)
+
+    def matches(self) -> list[str]:
+        """The matches as lines of text."""
+        rows = [["match", "games", "wins", "95% interval", "score difference", "ms/move", "opponent's"]]
+        for result in self.results:
+            low, high = result.interval
+            rows.append(
+                [
+                    f"{result.agent} against {result.opponent}",
+                    str(len(result.games)),
+                    f"{result.win_rate:.1%}",
+                    f"{low:.1%} to {high:.1%}",
+                    f"{result.score_difference:+.1f}",
+                    *(f"{1000 * _seconds_per_move(result, side):.3g}" for side in (AGENT, OPPONENT)),
+                ]
+            )
+        return aligned(rows)
+
+    def table(self, ratings: Floats, intervals: tuple[Bounds, ...]) -> list[str]:
+        """Ratings and how well they fit as lines of text."""
+        order = np.argsort(-ratings)
+        rows = [[self.specs[i], f"{ratings[i]:.0f}", self._interval(i, intervals)] for i in order]
+        fit = [["match", "wins", "expected"]]
+        for result in self.results:
+            i, j = self.specs.index(result.agent), self.specs.index(result.opponent)
+            share = float(expected_wins(ratings[i] - ratings[j]))
+            fit.append(
+                [f"{result.agent} against {result.opponent}", f"{result.win_rate:.1%}", f"{share:.1%}"]
+            )
+        return [*aligned([["agent", "rating", "95% interval"], *rows]), "", *aligned(fit)]
+
+    def _interval(self, i: int, intervals: tuple[Bounds, ...]) -> str:
+        return show_interval(intervals[i]) if np.isnan(self.known[i]) else "of version 1"
+
+    def freeze(self, ratings: Floats, intervals: tuple[Bounds, ...]) -> None:
+        """Writes the new ratings, whole points, into the file of the pool; its settings stay."""
+        path = pool_file(self.pool.version)
+        contents = json.loads(path.read_text(encoding="utf-8"))
+        for i in np.flatnonzero(np.isnan(self.known)):
+            place = self.pool.specs.index(self.specs[i])
+            contents["members"][place] |= {
+                "rating": round(float(ratings[i])),
+                "interval": [end if end is None else round(end) for end in intervals[i]],
+            }
+        contents["rated_with"] = {
+            "taken_from_version_1": list(read_pool(LATEST - 1).specs),
+            "matches": [_summary(result) for result in self.results],
+            "seed": self.seed,
+            "script": "benchmarks/gauntlet_ratings.py",
+            **made_with(),
         }
-        for i in reversed(standings.order)
-    ]
-    contents["rated_with"] = {
-        "anchor": ANCHOR,
-        "games_per_pairing": games,
-        "seed": seed,
-        "script": "benchmarks/gauntlet_ratings.py",
-        **made_with(),
-    }
-    write_text(POOL_FILE, json.dumps(contents, indent=1) + "\n")
+        write_text(path, json.dumps(contents, indent=1) + "\n")
+
+
+def _summary(result: Result) -> dict[str, Any]:
+    about = {"agent": result.agent, "opponent": result.opponent, "games": len(result.games)}
+    return about | {"win_rate": result.win_rate}
+
+
+def _seconds_per_move(result: Result, side: int) -> float:
+    assert result.seconds is not None
+    return result.seconds[side] / int(result.games.turns[:, side].sum())
+
+
+def measure_ladder(options: argparse.Namespace) -> None:
+    """Plays the ladder and prints what it gives."""
+    ladder = Ladder(read_pool(LATEST), LADDER | _games(options.games), options.seed)
+    new = {agent for agent, _ in LADDER}
+    strangers = sorted(set(options.only) - new)
+    if strangers:
+        raise ValueError(f"--only takes new members, not {', '.join(strangers)}: {', '.join(sorted(new))}")
+    ladder.play(options.only, options.workers, options.out)
+    print("\n".join(ladder.matches()), "\n")
+    if options.only and set(options.only) != new:
+        print(f"ratings need the matches of all new members: {', '.join(sorted(new))}")
+        return
+    ratings, intervals = ladder.rate()
+    print("\n".join(ladder.table(ratings, intervals)))
+    if options.write:
+        ladder.freeze(ratings, intervals)
+        print(f"wrote {pool_file(LATEST)}")
+
+
+def _games(given: list[list[str]]) -> Games:
+    """The numbers of games that replace those of the ladder."""
+    games = {}
+    for agent, opponent, number in given:
+        if (agent, opponent) not in LADDER:
+            allowed = ", ".join(" ".join(pair) for pair in LADDER)
+            raise ValueError(f"--games names {agent} {opponent}, who do not meet; allowed are {allowed}")
+        games[agent, opponent] = check_games(int(number))
+    return games
+
+
+def measure_round_robin(options: argparse.Namespace) -> None:
+    """Repeats the measurement of version 1 and prints the ratings beside the frozen ones."""
+    pool = read_pool(1)
+    names, variant = pool.specs, {"special_patches": pool.special_patches}
+    entry = enter(names, ROUND_ROBIN_GAMES, options.seed, variant, ANCHOR, ANCHOR_RATING)
+    total = ROUND_ROBIN_GAMES * len(names) * (len(names) - 1) // 2
+    with tqdm(total=total, unit=" games", disable=None) as bar:
+        standings: Standings = play(entry, options.out, options.workers, bar.update)
+    write_results(options.out, entry, standings)
+    print(standings.table(), "\n")
+    for i in standings.order:
+        name = standings.names[i]
+        measured, frozen = standings.ratings.values[i], pool.member(name).rating
+        print(f"{name:<12} measured {measured:6.0f}   frozen {frozen:6.0f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--games", type=int, default=GAMES, help=f"per pairing (default: {GAMES})")
+    parser.add_argument("--version", type=int, choices=VERSIONS, default=LATEST, help="(default: the latest)")
     parser.add_argument("--seed", type=int, default=SEED, help=f"of circles and agents (default: {SEED})")
     parser.add_argument("--workers", type=int, default=usable_cores(), help="processes (default: the cores)")
-    parser.add_argument("--out", type=Path, default=Path("runs/gauntlet_ratings"), metavar="DIR")
-    parser.add_argument("--write", action="store_true", help="freeze the ratings")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/gauntlet_ratings_vN")
+    ladder = parser.add_argument_group("version 2")
+    ladder.add_argument("--only", nargs="+", default=[], metavar="MEMBER", help="play matches of these only")
+    ladder.add_argument(
+        "--games",
+        nargs=3,
+        action="append",
+        default=[],
+        metavar=("AGENT", "OPPONENT", "N"),
+        help="as many games of this pairing; may be repeated",
+    )
+    ladder.add_argument("--write", action="store_true", help="freeze the ratings")
     options = parser.parse_args()
+    options.out = options.out or Path(f"runs/gauntlet_ratings_v{options.version}")
+    if options.only and options.write:
+        parser.error("--write needs the matches of all new members; leave out --only")
+    if options.version == 1 and (options.only or options.games or options.write):
+        parser.error("--only, --games and --write are for version 2; version 1 is published")
     print(describe(("torch",)))
     try:
-        standings = measure(options.games, options.seed, options.workers, options.out)
+        (measure_round_robin if options.version == 1 else measure_ladder)(options)
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
-    print(standings.table(), "\n")
-    if options.write:
-        freeze(standings, options.games, options.seed)
-        print(f"wrote {POOL_FILE}")
-    frozen = {member.agent: member.rating for member in read_pool().members}
-    for i in standings.order:
-        name = standings.names[i]
-        print(f"{name:<12} measured {standings.ratings.values[i]:6.0f}   frozen {frozen[name]:6.0f}")
 
 
 if __name__ == "__main__":

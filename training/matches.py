@@ -117,12 +117,14 @@ def _play_task(players: Sequence[Agent], task: Task) -> Played:
     return play_block((players[task.agent], players[task.opponent]), task.block)
 
 
-def split(game: str, variant: str, games: int, seed: int, keep: int = 0) -> list[Block]:
-    """The blocks of a match, of whose games the first ``keep`` are kept."""
+def split(
+    game: str, variant: str, games: int, seed: int, keep: int = 0, *, block_size: int = BLOCK_SIZE
+) -> list[Block]:
+    """The blocks of a match, of ``block_size`` set-ups, of whose games the first ``keep`` are kept."""
     set_ups = games // contest_of(game).kind.games_per_set_up
     return [
-        Block(game, variant, seed, k, min(k + BLOCK_SIZE, set_ups), keep)
-        for k in range(0, set_ups, BLOCK_SIZE)
+        Block(game, variant, seed, k, min(k + block_size, set_ups), keep)
+        for k in range(0, set_ups, block_size)
     ]
 
 

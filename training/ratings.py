@@ -43,6 +43,9 @@ _TINY = 1e-9
 _FAR = 10_000.0
 _HALVINGS = 40
 """Steps of a bisection that looks for a rating as far as ``_FAR`` points beyond those that are known."""
+_MOST_ROUNDS = 10_000
+_CLOSE = 1e-4
+"""Points by which no rating may move any more."""
 _PRECISION = 1e-7
 """Of the logarithms of odds."""
 
@@ -123,6 +126,35 @@ def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0
     return float(value[0]), (float(low) if wins.any() else None, float(high) if losses.any() else None)
 
 
+def rate_beside(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, tuple[Bounds, ...]]:
+    """The ratings of players who met one another and others of known ratings, and their 95% intervals.
+
+    Args:
+        known: ``(n,)``, the ratings that are known, which are taken as exact; NaN where one is sought.
+        wins: ``(circles, n, n)``, the games with each circle that the row won against the column.
+        seed: Of the bootstrap.
+
+    Raises:
+        ValueError: No rating is known, or no games connect a player to those whose ratings are.
+    """
+    total, is_known = wins.sum(0), ~np.isnan(known)
+    met = (total + total.T) > 0
+    if not (is_known.any() and _reach(met | np.outer(is_known, is_known)).all()):
+        raise ValueError("there are players that no games connect to one whose rating is known")
+    values = _solve_beside(known, (total + PRIOR * met)[None])[0]
+    draws = _solve_beside(known, _samples(wins, met, seed))
+    low, high = np.quantile(draws, _QUANTILES, axis=0)
+    beats = _reach((total > 0) | np.outer(is_known, is_known))
+    intervals = tuple(
+        (
+            float(low[i]) if beats[i, is_known].any() else None,
+            float(high[i]) if beats[is_known, i].any() else None,
+        )
+        for i in range(len(known))
+    )
+    return values, intervals
+
+
 def expected_wins(differences: npt.ArrayLike) -> Floats:
     """The share of games won by players whose ratings are so much above those of their opponents."""
     result: Floats = 1 / (1 + np.exp(-np.asarray(differences, np.float64) / ELO))
@@ -149,7 +181,7 @@ def _solve(wins: Floats, start: Floats | None = None) -> Floats:
 
 
 def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
-    """The likeliest ratings, ``(k,)``, for wins and losses ``(k, m)`` against known ratings.
+    """The likeliest ratings, ``(k,)``, for wins and losses ``(k, m)`` against known ones, ``([k,] m)``.
 
     There the player wins as many games as its rating lets it expect, which grows with the rating.
     """
@@ -161,6 +193,23 @@ def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
         is_above = expected > wins.sum(1)
         low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
     return (low + high) / 2
+
+
+def _solve_beside(known: Floats, wins: Floats) -> Floats:
+    """The likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some are known.
+
+    Each sought rating in turn is made the likeliest one given the others. The likelihood is concave and
+    grows with every step, so that this leads to its maximum.
+    """
+    sought = np.flatnonzero(np.isnan(known))
+    ratings = np.tile(np.where(np.isnan(known), np.nanmean(known), known), (len(wins), 1))
+    for _ in range(_MOST_ROUNDS):
+        before = ratings.copy()
+        for i in sought:
+            ratings[:, i] = _solve_against(ratings, wins[:, i], wins[:, :, i])
+        if np.abs(ratings - before).max() < _CLOSE:
+            return ratings
+    raise RuntimeError(f"ratings still move after {_MOST_ROUNDS} rounds")
 
 
 def _anchored(ratings: Floats, anchor: Anchor) -> Floats:
