@@ -21,12 +21,13 @@ python := $(VENV)/bin/python
 ready := $(VENV)/ready
 old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
 tianshou := $(VENV)-tianshou
+proofs := $(VENV)-proofs
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-.PHONY: help environment train test coverage test-gymnasium-1.2 test-tianshou lint format bench clean distclean \
-	clear-kernels
+.PHONY: help environment train test coverage test-gymnasium-1.2 test-tianshou test-proofs lint format bench clean \
+	distclean clear-kernels
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +79,13 @@ test-tianshou: $(tianshou)/ready  ## run the tests of self-play with Tianshou
 $(tianshou)/ready: $(ready) requirements-tianshou.lock
 	$(call create_beside,$(tianshou),--requirement requirements-tianshou.lock)
 
+test-proofs: $(proofs)/ready  ## run the tests of proofs with OR-Tools
+	$(proofs)/bin/python -c "import ortools"
+	$(proofs)/bin/python -m pytest tests/nmbr9/test_proofs.py
+
+$(proofs)/ready: $(ready) requirements-proofs.lock
+	$(call create_beside,$(proofs),--requirement requirements-proofs.lock)
+
 lint: $(ready)  ## check style and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
@@ -95,4 +103,4 @@ clean:  ## delete caches and build results (environments and training runs stay)
 	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium) $(tianshou)
+	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs)
