@@ -289,7 +289,7 @@ def liquid_score(levels: int) -> int:
     model.maximize(sum(level * digit * n for level, row in enumerate(tiles) for digit, n in enumerate(row)))
     status = solver.solve(model)
     assert status == cp_model.OPTIMAL
-    return round(solver.objective_value)
+    return int(solver.objective_value)
 
 
 def run(options: argparse.Namespace) -> None:
