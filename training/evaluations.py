@@ -12,7 +12,8 @@ from patchwork_env.drawing.pixel_drawing import MissingExtraError
 from training.contests import contest_of
 from training.curves import Curves
 from training.files import write_text
-from training.gauntlet import rating_of, read_pool
+from training.gauntlet import rating_of
+from training.gauntlet_pool import read_pool
 from training.machine import describe_machine
 from training.pictures import picture
 from training.results import AGENT, Result
@@ -112,8 +113,8 @@ def metrics(result: Result) -> dict[str, float]:
 def gauntlet_rating(results: list[Result]) -> dict[str, float]:
     """The rating on the gauntlet's scale, as a metric, if some of the opponents are members of its pool."""
     pool = read_pool()
-    members = {member.agent for member in pool.members}
-    known = [result for result in results if result.kind.game == PATCHWORK and result.opponent in members]
+    rated = {member.agent for member in pool.members if member.rating is not None}
+    known = [result for result in results if result.kind.game == PATCHWORK and result.opponent in rated]
     return {"evaluation/gauntlet_rating": rating_of(known, pool)[0]} if known else {}
 
 

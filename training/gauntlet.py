@@ -3,9 +3,8 @@
 python -m training.gauntlet runs/ppo/final --json result.json
 python -m training.gauntlet my_module:my_function
 
-In Python: ``gauntlet(my_function)``, with a function from a game to an action, an agent, or a spec. The pool,
-its settings and the ratings of its members are in gauntlet_v1.json, which never changes: another pool is
-another version. docs/evaluation.md has the protocol.
+In Python: ``gauntlet(my_function)``, with a function from a game to an action, an agent, or a spec. The pools
+with their settings and ratings are in :mod:`training.gauntlet_pool`; docs/evaluation.md has the protocol.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +24,11 @@ from patchwork_env import agents
 from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent
 from patchwork_env.patchwork.options import check_at_least_one
-from training.block_store import BlockStore, Settings, open_store
 from training.files import check_file_path, write_text
+from training.gauntlet_pool import LATEST, VERSIONS, Pool, read_pool
 from training.machine import made_with, usable_cores
-from training.matches import Player, Task, check_games, join, play_tasks, split
-from training.paired_games import Played
+from training.matches import Player, check_games
+from training.pairings import Entrant, Pairing, folder_name, play_pairings
 from training.players import HELP, fingerprint, load_player
 from training.ratings import Bounds, expected_wins, rate_against
 from training.results import AGENT, CONFIDENCE, Result
@@ -39,40 +37,6 @@ from training.standings import aligned, show_interval
 from training.workers import WorkerError
 
 FORMAT = "patchwork-env gauntlet"
-VERSION = 1
-POOL_FILE = Path(__file__).with_name(f"gauntlet_v{VERSION}.json")
-
-
-@dataclass(frozen=True)
-class Member:
-    """A reference player.
-
-    Attributes:
-        agent: Its spec.
-        weights: SHA-256 of its weights; None if it has none.
-        rating: Elo points; frozen.
-    """
-
-    agent: str
-    weights: str | None
-    rating: float
-
-
-@dataclass(frozen=True)
-class Pool:
-    """The reference players, and how everybody meets them.
-
-    Attributes:
-        games: Against each member.
-        seed: Of the circles and of the agents' random numbers.
-        special_patches: Print of the time track.
-        members: From the weakest to the strongest.
-    """
-
-    games: int
-    seed: int
-    special_patches: str
-    members: tuple[Member, ...]
 
 
 @dataclass(frozen=True)
@@ -80,11 +44,12 @@ class GauntletResult:
     """How an agent did in the gauntlet.
 
     Attributes:
-        pool: Whom it met.
+        pool: Whom it met; without those who were left out.
         results: Its matches, in the order of the pool's members.
         rating: Elo points on the scale of the pool.
         interval: The 95% interval of the rating; see :mod:`training.ratings`.
         weights: SHA-256 of the agent's weights; None if it has none on disk.
+        skipped: Members that were left out.
     """
 
     pool: Pool
@@ -92,6 +57,7 @@ class GauntletResult:
     rating: float
     interval: Bounds
     weights: str | None
+    skipped: tuple[str, ...] = ()
 
     @property
     def agent(self) -> str:
@@ -101,7 +67,12 @@ class GauntletResult:
     @property
     def is_complete(self) -> bool:
         """Whether all games of the protocol were played; if not, the result is a trial."""
-        return len(self.results[0].games) == self.pool.games
+        return not self.skipped and not self._is_short
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether there are fewer games against some member than the protocol has."""
+        return any(len(r.games) < m.games for r, m in zip(self.results, self.pool.members, strict=True))
 
     @property
     def seconds_per_move(self) -> float:
@@ -111,20 +82,22 @@ class GauntletResult:
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON; docs/evaluation.md describes it."""
-        expected = expected_wins([self.rating - member.rating for member in self.pool.members])
+        ratings = self.pool.ratings()
+        expected = expected_wins(self.rating - ratings)
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.pool.version,
             "game": PATCHWORK,
             "agent": self.agent,
             "weights": self.weights,
             "complete": self.is_complete,
+            "skipped": list(self.skipped),
             "rating": self.rating,
             "interval": list(self.interval),
             "confidence": CONFIDENCE,
             "matches": [
-                result.as_dict() | {"opponent_rating": member.rating, "expected_win_rate": float(share)}
-                for result, member, share in zip(self.results, self.pool.members, expected, strict=True)
+                result.as_dict() | {"opponent_rating": float(rating), "expected_win_rate": float(share)}
+                for result, rating, share in zip(self.results, ratings, expected, strict=True)
             ],
             "seconds_per_move": self.seconds_per_move,
             "made_with": made_with(),
@@ -132,39 +105,52 @@ class GauntletResult:
 
     def table(self) -> str:
         """The result as lines of text."""
-        games = len(self.results[0].games)
-        trial = "" if self.is_complete else f" (a trial: {games} of {self.pool.games} games per member)"
-        rows = [["against", "its rating", "wins", "95% interval", "score difference", "95% interval"]]
-        for member, result in zip(self.pool.members, self.results, strict=True):
+        rows = [
+            ["against", "its rating", "games", "wins", "95% interval", "score difference", "95% interval"]
+        ]
+        for rating, result in zip(self.pool.ratings(), self.results, strict=True):
             low, high = result.interval
             spread = result.score_difference_interval
             rows.append(
                 [
-                    member.agent,
-                    f"{member.rating:.0f}",
+                    result.opponent,
+                    f"{rating:.0f}",
+                    str(len(result.games)),
                     f"{result.win_rate:.1%}",
                     f"{low:.1%} to {high:.1%}",
                     f"{result.score_difference:+.1f}",
                     "" if spread is None else f"{spread[0]:+.1f} to {spread[1]:+.1f}",
                 ]
             )
+        name = f"gauntlet v{self.pool.version}{self._reservations()}"
         return "\n".join(
             [
-                f"{self.agent} in gauntlet v{VERSION}{trial}: rating {self.rating:.0f}, "
-                f"95% interval {show_interval(self.interval)}",
+                f"{self.agent} in {name}: rating {self.rating:.0f}, 95% interval "
+                f"{show_interval(self.interval)}",
                 "",
                 *aligned(rows),
                 "",
-                f"{games} games against each, {games // 2} circles from both seats, "
-                f"{1000 * self.seconds_per_move:.3g} ms per move",
+                f"every circle from both seats, {1000 * self.seconds_per_move:.3g} ms per move",
             ]
         )
+
+    def _reservations(self) -> str:
+        """Why the result is not that of the protocol, in parentheses; nothing if it is."""
+        games = sum(len(result.games) for result in self.results)
+        reasons = []
+        if self._is_short:
+            reasons.append(f"a trial: {games} of {sum(member.games for member in self.pool.members)} games")
+        if self.skipped:
+            reasons.append(f"by a part of the pool, without {', '.join(self.skipped)}")
+        return f" ({'; '.join(reasons)})" if reasons else ""
 
 
 def gauntlet(
     agent: Player,
     *,
+    version: int = LATEST,
     games: int | None = None,
+    skip: Sequence[str] = (),
     workers: int = 1,
     folder: Path | None = None,
     progress: Callable[[int], object] | None = None,
@@ -174,71 +160,75 @@ def gauntlet(
     Args:
         agent: What :func:`~training.players.load_player` takes, an agent, or a function from a game to an
             action.
-        games: Against each member, for a trial; None for the number of the protocol.
+        version: Of the gauntlet.
+        games: At most so many against each member, for a trial; None for the numbers of the protocol.
+        skip: Members to leave out; the result says that it comes from a part of the pool.
         workers: Processes that share the games; with more than one, the agent must allow pickling.
         folder: Where to keep the games, so that a second call goes on where the first was stopped; it must
             be the same agent. None to keep nothing.
         progress: Called with numbers of games, at first of those that ``folder`` holds already.
 
     Raises:
-        ValueError: An argument is not of these, the pool is not as it was frozen, or the folder holds other
-            games.
+        ValueError: An argument is not of these, the pool is not as it was frozen, not all of its members have
+            been rated, or the folder holds other games.
         FileNotFoundError: A spec names no checkpoint.
         ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
         IllegalActionError: The agent chose an action that is not legal.
     """
-    pool = read_pool()
-    games = pool.games if games is None else check_games(games)
+    pool = read_pool(version).without(tuple(skip))
+    most = None if games is None else check_games(games)
     check_at_least_one(workers, "workers")
     player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
     _check_game(player)
-    name, weights = player.name, fingerprint(agent) if isinstance(agent, str) else None
-    players = [player, *_load_members(pool)]
-    blocks = split(PATCHWORK, pool.special_patches, games, pool.seed)
-    tasks = [Task(0, 1 + k, block) for block in blocks for k in range(len(pool.members))]
-    specs = (name, *(member.agent for member in pool.members))
-    hashes = (weights, *(member.weights for member in pool.members))
-    settings = Settings(specs, hashes, games, pool.seed, pool.special_patches)
-    with nullcontext() if folder is None else open_store(folder, settings) as store:
-        parts = _play(players, tasks, workers, store, progress or (lambda games: None))
-    results = []
-    for k, member in enumerate(pool.members):
-        whole = join([parts[task] for task in tasks if task.opponent == 1 + k])
-        about = name, member.agent, pool.seed, pool.special_patches
-        results.append(Result(*about, whole.games, seconds=whole.seconds))
+    pool.ratings()  # a pool that is not rated is refused before anything is played
+    weights = fingerprint(agent) if isinstance(agent, str) else None
+    results = play_pairings(
+        [Entrant(player.name, weights, player), *_load_members(pool)],
+        _pairings(pool, most),
+        pool.seed,
+        pool.special_patches,
+        workers=workers,
+        folder=folder,
+        progress=progress,
+    )
     rating, interval = rating_of(results, pool)
-    return GauntletResult(pool, tuple(results), rating, interval, weights)
+    return GauntletResult(pool, tuple(results), rating, interval, weights, tuple(skip))
+
+
+def _pairings(pool: Pool, most: int | None) -> list[Pairing]:
+    """The agent, at place 0, against every member, at most so many games."""
+    return [
+        Pairing(0, 1 + k, _games(member.games, most), member.circles_per_block, folder_name(member.agent))
+        for k, member in enumerate(pool.members)
+    ]
+
+
+def _games(protocol: int, most: int | None) -> int:
+    return protocol if most is None else min(protocol, most)
 
 
 def rating_of(results: Sequence[Result], pool: Pool) -> tuple[float, Bounds]:
     """The rating that matches against members of the pool give an agent, and its 95% interval.
 
     Args:
-        results: Of one agent against members of the pool, all with the same circles.
+        results: Of one agent against members of the pool, all with the same circles, as far as each goes.
         pool: Where their ratings stand.
 
     Raises:
-        ValueError: An opponent is no member of the pool, or the circles differ.
+        ValueError: An opponent is no member of the pool or has no rating, or the circles differ.
     """
-    known = {member.agent: member.rating for member in pool.members}
-    strangers = sorted({result.opponent for result in results} - set(known))
-    if strangers:
-        raise ValueError(f"{', '.join(strangers)} is not in the gauntlet; its members: {', '.join(known)}")
-    circles = {(result.seed, result.variant, len(result.games)) for result in results}
+    circles = {(result.seed, result.variant) for result in results}
     if len(circles) != 1:
         raise ValueError(
             f"a rating needs matches with the same circles, at least one; given: {len(circles)} kinds"
         )
-    wins = np.stack([result.games.agent_wins.reshape(-1, 2).sum(1) for result in results], axis=1)
-    ratings = np.array([known[result.opponent] for result in results])
-    return rate_against(ratings, wins.astype(np.float64), 2.0 - wins)
-
-
-def read_pool(path: Path = POOL_FILE) -> Pool:
-    """The reference players and the frozen settings."""
-    contents = json.loads(path.read_text(encoding="utf-8"))
-    members = tuple(Member(m["agent"], m["weights"], m["rating"]) for m in contents["members"])
-    return Pool(contents["games"], contents["seed"], contents["special_patches"], members)
+    members = tuple(pool.member(result.opponent) for result in results)
+    ratings = replace(pool, members=members).ratings()
+    wins, losses = np.zeros((2, max(result.num_set_ups for result in results), len(results)))
+    for k, result in enumerate(results):
+        won = 2 * result.games.by_set_up(result.games.agent_wins)
+        wins[: len(won), k], losses[: len(won), k] = won, 2 - won
+    return rate_against(ratings, wins, losses)
 
 
 def _check_game(player: Agent) -> None:
@@ -248,34 +238,15 @@ def _check_game(player: Agent) -> None:
         raise ValueError(f"the gauntlet is one of Patchwork: {error}") from None
 
 
-def _load_members(pool: Pool) -> list[Agent]:
+def _load_members(pool: Pool) -> list[Entrant]:
     for member in pool.members:
         found = fingerprint(member.agent)
         if found != member.weights:
             raise ValueError(
-                f"the weights of {member.agent!r} are not those of gauntlet v{VERSION}: "
+                f"the weights of {member.agent!r} are not those of gauntlet v{pool.version}: "
                 f"SHA-256 {found} instead of {member.weights}"
             )
-    return [load_player(member.agent) for member in pool.members]
-
-
-def _play(
-    players: Sequence[Agent],
-    tasks: Sequence[Task],
-    workers: int,
-    store: BlockStore | None,
-    report: Callable[[int], object],
-) -> dict[Task, Played]:
-    """Plays the tasks that the store does not hold yet."""
-    parts = {task: store.read(task) for task in tasks if store.has(task)} if store else {}
-    report(sum(len(part.games) for part in parts.values()))
-    left = [task for task in tasks if task not in parts]
-    for number, played in play_tasks(players, left, workers):
-        if store is not None:
-            store.write(left[number], played)
-        parts[left[number]] = played
-        report(len(played.games))
-    return parts
+    return [Entrant(member.agent, member.weights, load_player(member.agent)) for member in pool.members]
 
 
 # --- the command ------------------------------------------------------------------------------------------
@@ -310,7 +281,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("agent", metavar="AGENT", help="who is measured")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the result to this file")
-    parser.add_argument("--games", type=int, metavar="N", help="games against each member, for a trial")
+    parser.add_argument("--version", type=int, default=LATEST, help=f"of {VERSIONS} (default: {LATEST})")
+    parser.add_argument("--games", type=int, metavar="N", help="at most N against each member, for a trial")
+    parser.add_argument(
+        "--skip", nargs="+", default=[], metavar="MEMBER", help="leave out members; the result says so"
+    )
     parser.add_argument("--folder", type=Path, metavar="DIR", help="keep the games, to go on after a stop")
     parser.add_argument(
         "--workers",
@@ -322,12 +297,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> GauntletResult:
-    pool = read_pool()
-    games = pool.games if options.games is None else options.games
-    with tqdm(total=games * len(pool.members), unit=" games", leave=False, disable=None) as bar:
+    pool = read_pool(options.version).without(tuple(options.skip))
+    games = sum(_games(member.games, options.games) for member in pool.members)
+    with tqdm(total=games, unit=" games", leave=False, disable=None) as bar:
         return gauntlet(
             options.agent,
+            version=options.version,
             games=options.games,
+            skip=options.skip,
             workers=options.workers,
             folder=options.folder,
             progress=bar.update,

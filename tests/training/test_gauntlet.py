@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ import pytest
 from patchwork_env import agents
 from training import gauntlet as module
 from training import ratings
-from training.gauntlet import POOL_FILE, Member, Pool, gauntlet, rating_of, read_pool
+from training.gauntlet import gauntlet, rating_of
+from training.gauntlet_pool import LATEST, VERSIONS, Member, Pool, pool_file, read_pool
 from training.matches import play_matches
 from training.ratings import rate_against
 
@@ -31,10 +33,12 @@ FROZEN = {
     "ppo": "80b37aa1c233af43df2a1883988c455af43b7f7eb601b55e77823a5c9fca6f4d",
     "ppo-quick": "29d72b4a2a50a82e0ce857857a41349f256efc0aeaa7bea1ec105d84eedd7a13",
 }
-"""SHA-256 of the weights in version 1. A pool that changes is a new version: never edit these."""
+"""SHA-256 of the weights of members. A pool that changes is a new version: never edit these."""
 SCORES = "37051a0c4452189b252c6911b23325faf092fee4478f076f55dfda1a97b64af7"
-"""SHA-256 of the scores of greedy's first games against random in version 1."""
-SMALL = Pool(4, 7, "revised", (Member("random", None, 150), Member("greedy", None, 1000)))
+"""SHA-256 of the scores of greedy's first games against random."""
+SEARCHERS = {"mcts:simulations=400": (400, 20), "mcts:simulations=5000": (100, 5), "mcts:seconds=1": (40, 1)}
+"""Games, and circles that are played at once, of those who came with version 2."""
+SMALL = Pool(2, 7, "revised", (Member("random", None, 150, 140), Member("greedy", None, 1000, 20, 4)))
 
 
 def lowest(game):
@@ -49,19 +53,32 @@ def _fewer_draws(monkeypatch) -> None:
 @pytest.fixture
 def small(monkeypatch) -> Pool:
     """A pool that takes no time."""
-    monkeypatch.setattr(module, "read_pool", lambda: SMALL)
+    monkeypatch.setattr(module, "read_pool", lambda version: SMALL)
     return SMALL
 
 
 # --- what is frozen ---------------------------------------------------------------------------------------
 
 
-def test_version_1_is_as_it_was_frozen() -> None:
-    pool = read_pool()
-    assert (module.VERSION, POOL_FILE.name) == (1, "gauntlet_v1.json")
-    assert (pool.games, pool.seed, pool.special_patches) == (1000, 20261121, "revised")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_version_is_as_it_was_frozen(version: int) -> None:
+    pool = read_pool(version)
+    searchers = SEARCHERS if version == 2 else {}
+    assert (pool.version, pool.seed, pool.special_patches) == (version, 20261121, "revised")
     assert {m.agent: m.weights for m in pool.members if m.weights} == FROZEN
-    assert {m.agent for m in pool.members} == {"random", "greedy", *FROZEN}
+    protocol = {m.agent: (m.games, m.circles_per_block) for m in pool.members}
+    assert protocol == dict.fromkeys(("random", "greedy", *FROZEN), (1000, 64)) | searchers
+
+
+def test_version_2_keeps_the_ratings_of_version_1() -> None:
+    assert LATEST == 2
+    for member in read_pool(1).members:
+        assert read_pool().member(member.agent) == member
+
+
+def test_there_are_no_other_versions() -> None:
+    with pytest.raises(ValueError, match=r"there is no version 3 of the gauntlet; allowed are \(1, 2\)"):
+        gauntlet("random", version=3)
 
 
 @pytest.mark.parametrize("name", FROZEN)
@@ -76,26 +93,36 @@ def test_members_without_weights_and_the_circles_are_as_they_were_frozen() -> No
     assert hashlib.sha256(scores.astype("<i8").tobytes()).hexdigest() == SCORES
 
 
-def test_the_ratings_are_on_the_scale_that_the_file_names() -> None:
-    contents = json.loads(POOL_FILE.read_text())
-    frozen = {member["agent"]: member for member in contents["members"]}
-    assert (contents["format"], contents["version"]) == ("patchwork-env gauntlet pool", 1)
-    assert contents["rated_with"]["anchor"] == "greedy"
-    assert contents["rated_with"]["games_per_pairing"] >= 1000
-    assert frozen["greedy"]["rating"] == 1000
-    ordered = [member["rating"] for member in contents["members"]]
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_ratings_are_in_order_and_on_the_scale_of_greedy(version: int) -> None:
+    contents = json.loads(pool_file(version).read_text())
+    assert (contents["format"], contents["version"]) == ("patchwork-env gauntlet pool", version)
+    rated = [member for member in contents["members"] if member["rating"] is not None]
+    assert read_pool(version).member("greedy").rating == 1000
+    ordered = [member["rating"] for member in rated]
     assert ordered == sorted(ordered)
-    for member in frozen.values():
+    for member in rated:
         low, high = member["interval"]
         assert low is None or low <= member["rating"]
         assert high is None or member["rating"] <= high
 
 
+def test_a_pool_that_is_not_rated_is_refused_before_anything_is_played(monkeypatch, tmp_path) -> None:
+    pool = replace(SMALL, members=(*SMALL.members, Member("mcts", None, None, 2)))
+    monkeypatch.setattr(module, "read_pool", lambda version: pool)
+    with pytest.raises(ValueError, match="the ratings of mcts in gauntlet v2 have not been measured"):
+        gauntlet("random", folder=tmp_path / "games")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="the ratings of mcts in gauntlet v2"):
+        rating_of([play_matches("greedy", "mcts", 2)], pool)
+    assert gauntlet("random", games=2, skip=["mcts"]).skipped == ("mcts",)
+
+
 def test_weights_that_are_not_those_of_the_version_are_an_error(monkeypatch) -> None:
-    pool = Pool(4, 7, "revised", (Member("ppo", "0" * 64, 1200),))
-    monkeypatch.setattr(module, "read_pool", lambda: pool)
+    pool = Pool(2, 7, "revised", (Member("ppo", "0" * 64, 1200, 4),))
+    monkeypatch.setattr(module, "read_pool", lambda version: pool)
     with pytest.raises(
-        ValueError, match="the weights of 'ppo' are not those of gauntlet v1: SHA-256 80b37aa1c"
+        ValueError, match="the weights of 'ppo' are not those of gauntlet v2: SHA-256 80b37aa1c"
     ):
         gauntlet("random")
 
@@ -104,7 +131,9 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None
     text = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8")
     protocol = text[text.index("## The gauntlet") :]
     for member in read_pool().members:
-        assert re.search(rf"^\| `{member.agent}` \| .* \| {member.rating} \|$", protocol, re.MULTILINE)
+        rating = "not measured" if member.rating is None else member.rating
+        row = rf"^\| `{member.agent}` \| .* \| {member.games} \| {rating} \|$"
+        assert re.search(row, protocol, re.MULTILINE), member
     assert "seed 20261121" in protocol
     documented = set(re.findall(r"`(\w+)`", text))
     data = gauntlet("random", games=2).as_dict()
@@ -115,22 +144,25 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None
 
 
 def test_an_agent_meets_every_member_as_in_a_match(small) -> None:
-    result = gauntlet(lowest, games=140)
+    result = gauntlet(lowest)
     assert result.agent == "lowest"
-    assert result.is_complete is False
-    for match, opponent in zip(result.results, ("random", "greedy"), strict=True):
-        alone = play_matches(lowest, opponent, 140, seed=7)
+    assert result.is_complete
+    for match, opponent, games in zip(result.results, ("random", "greedy"), (140, 20), strict=True):
+        alone = play_matches(lowest, opponent, games, seed=7)
         assert match.as_dict() == alone.as_dict()
-    wins = np.stack([r.games.agent_wins.reshape(-1, 2).sum(1) for r in result.results], 1).astype(float)
-    assert (result.rating, result.interval) == rate_against(np.array([150.0, 1000]), wins, 2 - wins)
+    by_circle = [r.games.agent_wins.reshape(-1, 2).sum(1).astype(float) for r in result.results]
+    wins, losses = np.zeros((2, 70, 2))
+    for k, won in enumerate(by_circle):
+        wins[: len(won), k], losses[: len(won), k] = won, 2 - won
+    assert (result.rating, result.interval) == rate_against(np.array([150.0, 1000]), wins, losses)
 
 
 def test_a_member_gets_about_the_rating_that_it_has() -> None:
     """In few games of the real pool; against itself it wins every second one."""
-    places = {member.agent: k for k, member in enumerate(read_pool().members)}
-    found = gauntlet("greedy", games=64)
+    places = {spec: k for k, spec in enumerate(read_pool(1).specs)}
+    found = gauntlet("greedy", version=1, games=64)
     low, high = found.interval
-    assert low - 40 < read_pool().members[places["greedy"]].rating < high + 40
+    assert low - 40 < 1000 < high + 40
     assert found.results[places["random"]].win_rate > 0.9
     assert found.results[places["greedy"]].win_rate == 0.5
 
@@ -138,8 +170,10 @@ def test_a_member_gets_about_the_rating_that_it_has() -> None:
 def test_plain_data_and_the_table_say_the_same(small) -> None:
     result = gauntlet("random")
     data = result.as_dict()
-    assert (data["format"], data["version"], data["game"]) == ("patchwork-env gauntlet", 1, "patchwork")
+    assert (data["format"], data["version"], data["game"]) == ("patchwork-env gauntlet", 2, "patchwork")
     assert (data["agent"], data["weights"], data["complete"]) == ("random", None, True)
+    assert data["skipped"] == []
+    assert [match["games"] for match in data["matches"]] == [140, 20]
     assert data["rating"] == result.rating
     assert [match["opponent"] for match in data["matches"]] == ["random", "greedy"]
     assert [match["opponent_rating"] for match in data["matches"]] == [150, 1000]
@@ -148,10 +182,22 @@ def test_plain_data_and_the_table_say_the_same(small) -> None:
     assert data["seconds_per_move"] > 0
     assert data["made_with"]["machine"]
     lines = result.table().splitlines()
-    assert lines[0].startswith(f"random in gauntlet v1: rating {result.rating:.0f}, 95% interval ")
+    assert lines[0].startswith(f"random in gauntlet v2: rating {result.rating:.0f}, 95% interval ")
     assert f"{greedy['win_rate']:.1%}" in lines[4]
-    assert "trial" not in lines[0]
-    assert "(a trial: 2 of 4 games per member)" in gauntlet("random", games=2).table()
+
+
+def test_results_of_fewer_games_or_members_say_so(small) -> None:
+    short = gauntlet("random", games=30)
+    assert [len(result.games) for result in short.results] == [30, 20]
+    assert short.table().startswith("random in gauntlet v2 (a trial: 50 of 160 games): rating ")
+    assert short.as_dict()["complete"] is False
+    part = gauntlet("random", skip=["greedy"])
+    assert part.table().startswith("random in gauntlet v2 (by a part of the pool, without greedy): rating ")
+    data = part.as_dict()
+    assert (data["complete"], data["skipped"]) == (False, ["greedy"])
+    assert [match["opponent"] for match in data["matches"]] == ["random"]
+    both = gauntlet("random", games=2, skip=["greedy"]).table()
+    assert "(a trial: 2 of 140 games; by a part of the pool, without greedy)" in both
 
 
 def test_weights_of_a_checkpoint_are_named(small) -> None:
@@ -159,22 +205,25 @@ def test_weights_of_a_checkpoint_are_named(small) -> None:
 
 
 def test_processes_and_stops_change_nothing(small, tmp_path, monkeypatch) -> None:
-    whole = gauntlet("random", games=140)
-    parallel = gauntlet("random", games=140, workers=2)
+    whole = gauntlet("random")
+    parallel = gauntlet("random", workers=2)
     counted: list[int] = []
 
     def stop(games: int) -> None:
         counted.append(games)
-        if len(counted) == 3:
+        if len(counted) == 4:
             raise KeyboardInterrupt
 
+    folder = tmp_path / "games"
     with pytest.raises(KeyboardInterrupt):
-        gauntlet("random", games=140, folder=tmp_path / "games", progress=stop)
-    assert len(list((tmp_path / "games" / "blocks").iterdir())) == 2
+        gauntlet("random", folder=folder, progress=stop)
+    assert {path.name: len(list((path / "blocks").iterdir())) for path in folder.iterdir()} == {
+        "random": 2,
+        "greedy": 1,
+    }
     counted.clear()
-    resumed = gauntlet("random", games=140, folder=tmp_path / "games", progress=counted.append)
-    assert counted[0] == 256
-    assert sum(counted) == 280
+    resumed = gauntlet("random", folder=folder, progress=counted.append)
+    assert counted == [148, 8, 4]
     for other in (parallel, resumed):
         assert [r.as_dict() for r in other.results] == [r.as_dict() for r in whole.results]
         assert (other.rating, other.interval) == (whole.rating, whole.interval)
@@ -185,7 +234,7 @@ def test_matches_of_others_give_a_rating_too(small) -> None:
     value, _ = rating_of(results, SMALL)
     assert value < 1000
     assert rating_of(results[:1], SMALL)[0] != value
-    with pytest.raises(ValueError, match="ppo is not in the gauntlet; its members: random, greedy"):
+    with pytest.raises(ValueError, match="ppo is not in gauntlet v2; its members: random, greedy"):
         rating_of([play_matches(lowest, "ppo", 2)], SMALL)
     with pytest.raises(ValueError, match="the same circles"):
         rating_of([results[0], play_matches(lowest, "greedy", 20, seed=4)], SMALL)
@@ -196,7 +245,18 @@ def test_matches_of_others_give_a_rating_too(small) -> None:
 
 def test_the_command_measures_a_function_of_another_module(tmp_path) -> None:
     (tmp_path / "mine.py").write_text(FUNCTIONS)
-    command = [sys.executable, "-m", "training.gauntlet", "mine:lowest", "--games", "2", "--workers", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "training.gauntlet",
+        "mine:lowest",
+        "--games",
+        "2",
+        "--workers",
+        "1",
+        "--version",
+        "1",
+    ]
     environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
         [*command, "--json", str(tmp_path / "result.json")],
@@ -206,10 +266,10 @@ def test_the_command_measures_a_function_of_another_module(tmp_path) -> None:
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("mine:lowest in gauntlet v1 (a trial: 2 of 1000 games per member): rating ")
+    assert done.stdout.startswith("mine:lowest in gauntlet v1 (a trial: 8 of 4000 games): rating ")
     data = json.loads((tmp_path / "result.json").read_text())
-    assert (data["agent"], data["complete"]) == ("mine:lowest", False)
-    assert [match["opponent"] for match in data["matches"]] == [m.agent for m in read_pool().members]
+    assert (data["version"], data["agent"], data["complete"]) == (1, "mine:lowest", False)
+    assert [match["opponent"] for match in data["matches"]] == list(read_pool(1).specs)
     assert {match["seed"] for match in data["matches"]} == {20261121}
 
 
@@ -220,6 +280,8 @@ def test_the_command_measures_a_function_of_another_module(tmp_path) -> None:
         (["no_such_module:act"], "No module named 'no_such_module'"),
         (["random", "--games", "3"], "games is 3; it must be even"),
         (["random", "--workers", "0"], "workers is 0"),
+        (["random", "--skip", "gredy"], "gredy is not in gauntlet v2; its members: random, greedy"),
+        (["random", "--skip", "random", "greedy"], "nobody is left of gauntlet v2 without random, greedy"),
         (["random", "--json", "none/here.json"], "there is no folder none"),
         (["mine:illegal", "--games", "2", "--workers", "1"], "agent 'mine:illegal' chose action 5000"),
     ],
@@ -237,5 +299,5 @@ def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeyp
 
 def test_another_agent_in_the_same_folder_is_an_error(small, tmp_path) -> None:
     gauntlet("random", games=2, folder=tmp_path / "games")
-    with pytest.raises(ValueError, match="agents there: random random greedy, here: greedy random greedy"):
+    with pytest.raises(ValueError, match="agents there: random random, here: greedy random"):
         gauntlet("greedy", games=2, folder=tmp_path / "games")

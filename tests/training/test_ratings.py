@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from training import ratings
-from training.ratings import ELO, PRIOR, Anchor, expected_wins, rate, rate_against
+from training.ratings import ELO, PRIOR, Anchor, expected_wins, rate, rate_against, rate_beside
 
 FIRST = Anchor(player=0)
 
@@ -178,3 +178,48 @@ def test_who_wins_or_loses_everything_has_an_open_end_against_known_ratings() ->
     value, (low, high) = rate_against(np.array([0.0, 800]), 0 * wins, wins)
     assert low is None
     assert value < high < 0
+
+
+def test_beside_one_known_player_the_ratings_are_those_around_an_anchor() -> None:
+    """Which another algorithm finds; intervals come from the same draws."""
+    wins = simulated((1000, 1300, 900, 1500), 60, np.random.default_rng(3))
+    wins[:, 0, 3] = wins[:, 3, 0] = 0  # they never met
+    around = rate(wins, Anchor(player=0, rating=1000.0))
+    values, intervals = rate_beside(np.array([1000, np.nan, np.nan, np.nan]), wins)
+    assert values == pytest.approx(around.values, abs=0.02)
+    assert np.array(intervals) == pytest.approx(np.array(around.intervals), abs=0.02)
+
+
+def test_beside_others_that_are_known_one_player_is_rated_as_against_them() -> None:
+    wins = simulated((1000, 1300, 1200), 60, np.random.default_rng(4))
+    wins[40:, 1] = wins[40:, :, 1] = 0  # fewer games with one of them
+    known = np.array([1000, 1300, np.nan])
+    values, intervals = rate_beside(known, wins)
+    alone, _ = rate_against(known[:2], wins[:, 2, :2], wins[:, :2, 2])
+    assert values == pytest.approx([1000, 1300, alone], abs=0.01)
+    assert intervals[:2] == ((1000, 1000), (1300, 1300))
+    low, high = intervals[2]
+    assert low is not None
+    assert high is not None
+    assert low < alone < high
+
+
+def test_who_loses_to_nobody_known_has_no_upper_end() -> None:
+    wins = np.zeros((10, 4, 4))
+    wins[:, 2, 1] = wins[:, 3, 2] = 2
+    wins[0, 2, 3], wins[0, 3, 2] = 1, 1
+    values, intervals = rate_beside(np.array([900, 1000, np.nan, np.nan]), wins)
+    assert values[3] > values[2] > 1000
+    for low, high in intervals[2:]:
+        assert low is not None
+        assert low > 1000
+        assert high is None
+
+
+def test_players_that_no_games_connect_to_a_known_one_are_an_error() -> None:
+    wins = np.zeros((5, 3, 3))
+    wins[:, 1, 2] = wins[:, 2, 1] = 1
+    with pytest.raises(ValueError, match="no games connect to one whose rating is known"):
+        rate_beside(np.array([1000, np.nan, np.nan]), wins)
+    with pytest.raises(ValueError, match="no games connect to one whose rating is known"):
+        rate_beside(np.full(3, np.nan), wins)

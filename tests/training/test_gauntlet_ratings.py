@@ -1,0 +1,121 @@
+"""The measurement of the gauntlet's members: a ladder beside ratings that stand, and what it freezes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.test_benchmarks import ROOT, run
+from training import ratings
+from training.gauntlet_pool import Member, Pool, pool_file, read_pool
+from training.ratings import rate_beside
+
+RANDOM, GREEDY = Member("random", None, 150, 4), Member("greedy", None, 1000, 4)
+NEW = Member("mcts:simulations=2", None, None, 4, 2), Member("mcts:simulations=9", None, None, 4, 2)
+POOLS = {1: Pool(1, 7, "revised", (RANDOM, GREEDY)), 2: Pool(2, 7, "revised", (RANDOM, GREEDY, *NEW))}
+LADDER = {
+    ("mcts:simulations=2", "greedy"): 12,
+    ("mcts:simulations=9", "greedy"): 8,
+    ("mcts:simulations=9", "mcts:simulations=2"): 6,
+}
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path) -> ModuleType:
+    """The script with a ladder that takes no time, and a file of its own to write."""
+    monkeypatch.setattr(ratings, "DRAWS", 200)
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    module = importlib.import_module("gauntlet_ratings")
+    monkeypatch.setattr(module, "LADDER", LADDER)
+    monkeypatch.setattr(module, "read_pool", POOLS.__getitem__)
+    monkeypatch.setattr(module, "pool_file", lambda version: tmp_path / f"gauntlet_v{version}.json")
+    members = [{"agent": m.agent, "weights": None, "rating": m.rating} for m in POOLS[2].members]
+    (tmp_path / "gauntlet_v2.json").write_text(json.dumps({"members": members, "rated_with": None}))
+    return module
+
+
+def measure(module: ModuleType, folder: Path, monkeypatch, *arguments: str) -> None:
+    command = ["gauntlet_ratings.py", "--workers", "1", "--out", str(folder / "games"), *arguments]
+    monkeypatch.setattr(sys, "argv", command)
+    module.main()
+
+
+def test_the_ladder_of_the_script_connects_all_new_members() -> None:
+    """Everybody in it is a member, and each new one meets weaker members."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        ladder = importlib.import_module("gauntlet_ratings").LADDER
+    finally:
+        sys.path.pop(0)
+    specs = read_pool().specs
+    assert {agent for agent, _ in ladder} == set(specs) - set(read_pool(1).specs)
+    assert all(specs.index(agent) > specs.index(opponent) for agent, opponent in ladder)
+
+
+def test_parts_make_the_whole_and_are_frozen(script, tmp_path, monkeypatch, capsys) -> None:
+    measure(script, tmp_path, monkeypatch, "--only", "mcts:simulations=9")
+    assert "ratings need the matches of all new members" in capsys.readouterr().out
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("blocks/*.json")}
+    assert len(kept) == 4
+    measure(script, tmp_path, monkeypatch, "--write")
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    out = capsys.readouterr().out
+    contents = json.loads((tmp_path / "gauntlet_v2.json").read_text())
+    assert [m["rating"] for m in contents["members"][:2]] == [150, 1000]
+    rated = contents["rated_with"]
+    assert {(m["agent"], m["opponent"]): m["games"] for m in rated["matches"]} == LADDER
+    assert (rated["taken_from_version_1"], rated["seed"]) == (["random", "greedy"], 1)
+    values, intervals = rates_of(rated["matches"], tmp_path / "games")
+    for member, value, interval in zip(contents["members"][2:], values[1:], intervals[1:], strict=True):
+        assert member["rating"] == round(value)
+        assert member["interval"] == [end if end is None else round(end) for end in interval]
+        assert f"{value:.0f}" in out
+
+
+def rates_of(matches, folder: Path):
+    """The ratings of greedy and the new members, from the games as they are kept."""
+    names = ["greedy", "mcts:simulations=2", "mcts:simulations=9"]
+    wins = np.zeros((6, 3, 3))
+    for match in matches:
+        i, j = names.index(match["agent"]), names.index(match["opponent"])
+        name = f"{names[i]}_against_{names[j]}".replace(":", "_")
+        for path in sorted((folder / name / "blocks").iterdir()):
+            first = int(path.stem.rpartition("_")[2])
+            won = np.reshape(json.loads(path.read_text())["games"]["agent_wins"], (-1, 2)).sum(1)
+            wins[first : first + len(won), i, j] = won
+            wins[first : first + len(won), j, i] = 2 - won
+    return rate_beside(np.array([1000, np.nan, np.nan]), wins)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "greedy"], "--only takes new members, not greedy"),
+        (["--games", "greedy", "random", "4"], "--games names greedy random, who do not meet"),
+        (["--games", "mcts:simulations=2", "greedy", "3"], "games is 3; it must be even"),
+        (["--only", "mcts:simulations=2", "--write"], "leave out --only"),
+        (["--version", "1", "--write"], "version 1 is published"),
+    ],
+)
+def test_mistakes(script, tmp_path, monkeypatch, capsys, arguments, message) -> None:
+    with pytest.raises(SystemExit) as error:
+        measure(script, tmp_path, monkeypatch, *arguments)
+    assert error.value.code == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "games").exists()
+
+
+def test_the_script_runs_as_documented(tmp_path: Path) -> None:
+    before = pool_file(2).read_bytes()
+    games = [word for name in ("greedy", "ppo") for word in ("--games", "mcts:simulations=400", name, "2")]
+    arguments = ["--only", "mcts:simulations=400", *games, "--workers", "1", "--out", str(tmp_path / "games")]
+    done = run("gauntlet_ratings.py", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "mcts:simulations=400 against ppo" in done.stdout
+    assert pool_file(2).read_bytes() == before
