@@ -45,7 +45,7 @@ train: $(ready)  ## train a first policy by self-play (minutes) and measure it a
 	$(python) -m training.evaluate "$$run/final" --against random greedy --games $(GAMES)
 
 test: $(ready) clear-kernels  ## run the whole test suite, then measure how much of the rules it reaches
-	$(python) -m pytest
+	$(python) -m pytest --numprocesses 2 --dist loadfile
 	@$(MAKE) --no-print-directory coverage
 
 # Numba's machine code has no lines to count, so the rules run as plain Python here.

@@ -296,12 +296,14 @@ def run(options: argparse.Namespace) -> None:
     if options.liquid:
         print("\n".join(f"{levels:2} levels  {liquid_score(levels):3} points" for levels in range(1, 11)))
         return
+    names = options.instances or INSTANCES
+    instances = [parse(name) for name in names]
     print(
         f"{describe(('ortools',))}; {options.workers} workers, tables of {options.size}x{options.size} cells"
     )
     print("instance   score  seconds  published  refuted  models  stack, from the top")
-    for name in options.instances or INSTANCES:
-        result = solve(parse(name), options.size, options.workers)
+    for name, instance in zip(names, instances, strict=True):
+        result = solve(instance, options.size, options.workers)
         levels = range(max(tile.level for tile in result.stack), -1, -1)
         digits = (str(sorted(t.digit for t in result.stack if t.level == level)) for level in levels)
         times = f"{result.seconds:7.1f}  {PUBLISHED.get(name, ''):9}"

@@ -134,7 +134,7 @@ def test_it_plays_without_stable_baselines3(folder):
         ({"network": {"net_arch": [20, 12], "activation": "gelu"}}, "allowed are 'relu', 'tanh'"),
         ({"network": {"net_arch": [20, 12], "activation": ["tanh"]}}, "allowed are 'relu', 'tanh'"),
         ({"network": {"net_arch": [20, 13], "activation": "tanh"}}, "does not hold the weights"),
-        ({"policy": "dqn"}, "'dqn'; this library plays 'network', 'maskable_ppo'"),
+        ({"policy": "dqn"}, "'dqn'; this library plays of those for patchwork: 'network', 'maskable_ppo'"),
         ({"policy": ["dqn"]}, "['dqn'], not a kind's name"),
         ({"policy": "network"}, "it must give width, depth, channels"),
     ],

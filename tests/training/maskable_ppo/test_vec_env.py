@@ -31,10 +31,10 @@ class Recorder(Agent):
     name = "recorder"
 
     def __init__(self):
-        self.games = []
+        self.seen = []
 
     def act(self, game):
-        self.games.append(game.clone())
+        self.seen.append(game.clone())
         return int(game.legal_actions()[-1])
 
 
@@ -147,12 +147,12 @@ def test_opponents_have_their_games():
     infos = [info for _, _, _, infos in steps for info in infos if info]
     assert {info["opponent"] for info in infos} == {0, 1}
     for recorder in recorders:
-        assert {game.current_player for game in recorder.games} == {0, 1}
-        assert all(len(game.legal_actions()) > 1 for game in recorder.games)
+        assert {game.current_player for game in recorder.seen} == {0, 1}
+        assert all(len(game.legal_actions()) > 1 for game in recorder.seen)
     env.set_opponents(recorders, np.ones(8, int))
-    seen = len(recorders[0].games)
+    seen = len(recorders[0].seen)
     list(play(env, 5))
-    assert len(recorders[0].games) == seen
+    assert len(recorders[0].seen) == seen
 
 
 def test_finished_games():
