@@ -68,12 +68,12 @@ def digest(transitions: list[Transition]) -> list[Any]:
 # --- interface --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_check_env(options: dict[str, Any]) -> None:
     check_env(raw(**options))
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_whole_episodes_pass_the_passive_checker(options: dict[str, Any]) -> None:
     env = gymnasium.make(NAME, **options)
     for seed in range(3):
