@@ -58,7 +58,6 @@ def assert_same(one: Any, other: Any) -> None:
         {"opponent": "greedy", "seat": "random", "first_player": "random"},
         {"opponent": "greedy", "seat": 1},
     ],
-    ids=str,
 )
 def test_it_does_what_single_environments_do(options: dict[str, Any], illegal: float) -> None:
     own, theirs = batched(5, **options), singles(5, **options)
