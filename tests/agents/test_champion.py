@@ -17,7 +17,8 @@ from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import Payoffs
 from patchwork_env.agents.value.files import write_value
-from patchwork_env.agents.value.network import SHAPES, arrays_of, new_weights
+from patchwork_env.agents.value.network import SHAPES, new_weights
+from patchwork_env.agents.value.records import arrays_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.endgame import margin_of, new_solver, solve
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS

@@ -15,13 +15,13 @@ from patchwork_env.agents.nmbr9.files import read_value, write_value
 from patchwork_env.agents.nmbr9.fits import MOST_COLUMNS, NUM_WORDS
 from patchwork_env.agents.nmbr9.network import (
     SHAPES,
-    arrays_of,
     empty_weights,
     evaluate,
     new_memory,
     new_weights,
     read_table,
 )
+from patchwork_env.agents.value.records import arrays_of
 from patchwork_env.nmbr9 import Game, engine, greedy
 from patchwork_env.nmbr9.greedy import contact
 

@@ -18,17 +18,16 @@ from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
 from patchwork_env.agents.value.expansion import LIKELY, expand, expand_likely, new_expansion
 from patchwork_env.agents.value.files import read_value, write_value
 from patchwork_env.agents.value.network import (
-    LEAK,
     OWN_EMPTY,
     SCALES,
     WIN,
-    arrays_of,
     empty_weights,
     evaluate,
     new_memory,
     new_weights,
 )
 from patchwork_env.agents.value.placements import kind_of
+from patchwork_env.agents.value.records import LEAK, arrays_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.joints import count_joints
 from patchwork_env.patchwork.options import seed_streams

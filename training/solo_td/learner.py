@@ -7,7 +7,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.nmbr9.network import SCALE, TABLES, Weights, arrays_of
+from patchwork_env.agents.nmbr9.network import SCALE, TABLES, Weights
+from patchwork_env.agents.value.records import arrays_of
 from training.config import SoloTd
 from training.crew import Crew
 from training.solo_td.module import ValueModule

@@ -13,11 +13,10 @@ from patchwork_env.agents.nmbr9.network import (
     MAX_WINDOWS,
     Memory,
     Weights,
-    arrays_of,
     new_memory,
     read_table,
 )
-from patchwork_env.agents.value.records import LEAK
+from patchwork_env.agents.value.records import LEAK, arrays_of
 from patchwork_env.agents.value.vectors import Floats, Rows
 from patchwork_env.nmbr9.engine import num_placed
 from patchwork_env.nmbr9.state import States

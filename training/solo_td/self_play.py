@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
-from patchwork_env._options import seed_streams
 from patchwork_env._random import random_below
 from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.agents.value.drawing import draw_by_softmax
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, score
 from patchwork_env.nmbr9.options import STANDARD, beginning
 from patchwork_env.nmbr9.state import States, empty_states
 from patchwork_env.nmbr9.turns import restart_games
 from training.config import SoloTd
 from training.crew import Crew
+from training.td.parts import deal_streams, joined, sizes_of_parts
 
 _STEPS = 1 << 30
 _ROUNDS = int(beginning(STANDARD)[0]["num_rounds"])
@@ -69,25 +69,20 @@ class SelfPlay:
     def __init__(self, config: SoloTd, crew: Crew) -> None:
         self.config = config
         self._crew = crew
-        sizes = [len(part) for part in np.array_split(np.arange(config.games), crew.size)]
-        self._parts = [_Part(_new_games(size), new_expansion()) for size in sizes if size]
+        sizes = sizes_of_parts(config.games, crew.size)
+        self._parts = [_Part(_new_games(size), new_expansion()) for size in sizes]
 
     def play(
         self, weights: Weights, progress: float, random: np.random.Generator
     ) -> tuple[Positions, dict[str, float]]:
         """Plays ``config.games`` games; returns their positions with targets, and statistics."""
-        streams = seed_streams(random.integers(2**64, dtype=np.uint64), self.config.games)
-        start = 0
-        for part in self._parts:
-            part.games.streams[:] = streams[start : start + len(part.games.streams)]
-            start += len(part.games.streams)
+        deal_streams([part.games.streams for part in self._parts], random)
 
         def work(part: _Part) -> Positions:
             return self._play_part(part, weights, progress)
 
-        parts = self._crew.map(work, self._parts)
-        joined = Positions(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-        return joined, _statistics(np.concatenate([part.games.states for part in self._parts]))
+        positions = joined(self._crew.map(work, self._parts))
+        return positions, _statistics(np.concatenate([part.games.states for part in self._parts]))
 
     def _play_part(self, part: _Part, weights: Weights, progress: float) -> Positions:
         games, config = part.games, self.config
@@ -148,30 +143,12 @@ def _play(
             count = expand(states, i, width, weights, expansion)
             chosen = best = best_action(expansion, count)
             if random_below(games.streams, i, _STEPS) < exploration * _STEPS:
-                chosen = draw_action(expansion, count, temperature, games.streams, i)
+                chosen = draw_by_softmax(expansion.values[:count], temperature, games.streams, i)
             action = expansion.actions[chosen]
             games.explored[i, turn] = chosen != best
             games.targets[i, turn] = expansion.values[best]
             games.gains[i, turn] = digit_to_place(states, i) * level_of(states, i, action)
             apply(states, i, action)
-
-
-@kernel
-def draw_action(
-    expansion: Expansion, count: int, temperature: float, streams: npt.NDArray[np.uint64], i: int
-) -> int:
-    """Index of an action drawn with probabilities in proportion to ``exp(value / temperature)``."""
-    best = best_action(expansion, count)
-    most = expansion.values[best]
-    total = 0.0
-    for k in range(count):
-        total += math.exp((expansion.values[k] - most) / temperature)
-    rest = total * random_below(streams, i, _STEPS) / _STEPS
-    for k in range(count):
-        rest -= math.exp((expansion.values[k] - most) / temperature)
-        if rest < 0:
-            return k
-    return best
 
 
 @kernel

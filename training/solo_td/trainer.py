@@ -9,7 +9,8 @@ import numpy as np
 from patchwork_env.agents import Agent
 from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent
 from patchwork_env.agents.nmbr9.files import write_value
-from patchwork_env.agents.nmbr9.network import Weights, arrays_of, new_weights
+from patchwork_env.agents.nmbr9.network import Weights, new_weights
+from patchwork_env.agents.value.records import arrays_of
 from patchwork_env.nmbr9.state import empty_states
 from training.config import RunConfig
 from training.crew import Crew

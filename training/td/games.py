@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -81,11 +80,6 @@ def flat_positions(games: Games) -> Positions:
     """The positions of all games, one after the other."""
     played = np.arange(MAX_TURNS) < games.lengths[:, None]
     return Positions(games.positions[played], games.targets[played])
-
-
-def joined(parts: Sequence[Positions]) -> Positions:
-    """Positions of several origins as one."""
-    return Positions(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 @kernel

@@ -17,8 +17,8 @@ from patchwork_env.agents.value.network import (
     TABLES,
     WIN,
     Weights,
-    arrays_of,
 )
+from patchwork_env.agents.value.records import arrays_of
 from training.config import Td
 from training.crew import Crew
 from training.td.descent import Descent

@@ -10,10 +10,9 @@ from torch.nn.functional import leaky_relu
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
 from patchwork_env.agents.value.network import (
-    LEAK,
     Weights,
-    arrays_of,
 )
+from patchwork_env.agents.value.records import LEAK, arrays_of
 from patchwork_env.agents.value.vectors import Rows
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States

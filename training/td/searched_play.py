@@ -9,7 +9,6 @@ learning from whole trees, Veness et al., "Bootstrapping from game tree search" 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from patchwork_env._compile import kernel
 from patchwork_env.agents.champion.simulation import (
     EMPTY,
+    NO_LIMIT,
     SCORE,
     UTILITY,
     WIDTH,
@@ -31,16 +31,13 @@ from patchwork_env.agents.champion.simulation import (
 )
 from patchwork_env.agents.mcts.playout import Table, choose
 from patchwork_env.agents.value import network
+from patchwork_env.agents.value.drawing import draw_by_softmax
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, is_over, legal, nth_legal, random_below
 from patchwork_env.patchwork.state import STATE, States, empty_states
-from patchwork_env.search.best_first import ROOT, Rule, Tree, best_edge, new_tree
+from patchwork_env.search.best_first import ROOT, Tree, best_edge, new_tree
 from training.td.games import STEPS, Games, Positions, Targets
 
-RULE = Rule(exploration=0.5, temperature=0.1, greed=0.5)
-LIKELY = 4
-"""Placements of a patch that are tried below the root."""
 _SAMPLES_PER_TURN = 6
-_NO_LIMIT = 2**40
 
 
 class Desk(NamedTuple):
@@ -128,7 +125,7 @@ def play_searched(
 def _search(states: States, i: int, desk: Desk, mind: Mind) -> int:
     """Grows a tree from a game and returns the best action; a root with a choice is the game itself."""
     plant(desk.tree, desk.work, states, i)
-    grow(desk.tree, desk.work, mind, Budget(len(desk.tree.nodes) - 1, _NO_LIMIT), False)
+    grow(desk.tree, desk.work, mind, Budget(len(desk.tree.nodes) - 1, NO_LIMIT), False)
     if not _has_choice(states, i, desk):
         return int(nth_legal(desk.work.expansion.anchors, 0))
     return int(desk.tree.edges[best_edge(desk.tree, ROOT)]["action"])
@@ -165,14 +162,7 @@ def _keep_samples(desk: Desk, least_visits: int) -> None:
 def _draw(tree: Tree, temperature: float, streams: npt.NDArray[np.uint64], i: int) -> int:
     """An action of the root, drawn with probabilities in proportion to ``exp(utility / temperature)``."""
     begin, count = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["count"]
-    most, total = -math.inf, 0.0
-    for edge in range(begin, begin + count):
-        most = max(most, tree.edges[edge]["values"][UTILITY])
-    for edge in range(begin, begin + count):
-        total += math.exp((tree.edges[edge]["values"][UTILITY] - most) / temperature)
-    rest = total * random_below(streams, i, STEPS) / STEPS
-    for edge in range(begin, begin + count):
-        rest -= math.exp((tree.edges[edge]["values"][UTILITY] - most) / temperature)
-        if rest < 0:
-            return int(tree.edges[edge]["action"])
-    return int(tree.edges[begin]["action"])
+    utilities = np.empty(count)
+    for k in range(count):
+        utilities[k] = tree.edges[begin + k]["values"][UTILITY]
+    return int(tree.edges[begin + draw_by_softmax(utilities, temperature, streams, i)]["action"])

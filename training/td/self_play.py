@@ -7,21 +7,22 @@ from typing import NamedTuple
 import numpy as np
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.champion.simulation import Mind
+from patchwork_env.agents.champion.simulation import LIKELY_BELOW_ROOT, RULE, Mind
 from patchwork_env.agents.mcts.playout import Table, choose, new_table
 from patchwork_env.agents.value.choice import TO_WIN, Payoffs
 from patchwork_env.agents.value.expansion import Expansion, new_expansion
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, is_over, random_below, restart_games
-from patchwork_env.patchwork.options import check_variant, seed_streams
+from patchwork_env.patchwork.options import check_variant
 from patchwork_env.patchwork.state import NOBODY
 from training.config import Reward, Td
 from training.crew import Crew
 from training.statistics import statistics_of_games
-from training.td.games import STEPS, Games, Positions, flat_positions, joined, new_games, write_targets
+from training.td.games import STEPS, Games, Positions, flat_positions, new_games, write_targets
 from training.td.greedy_play import play_greedily
-from training.td.searched_play import LIKELY, RULE, Desk, clear, new_desk, play_searched, samples_of
+from training.td.parts import deal_streams, joined, sizes_of_parts
+from training.td.searched_play import Desk, clear, new_desk, play_searched, samples_of
 
 _LONGEST_OPENING = 40
 
@@ -46,8 +47,7 @@ class SelfPlay:
         self._payoffs = Payoffs(reward.outcome, reward.margin / reward.margin_scale, config.denial)
         self._variant = check_variant(special_patches)
         self._crew = crew
-        sizes = [len(part) for part in np.array_split(np.arange(config.games), crew.size)]
-        self._parts = [self._new_part(size) for size in sizes if size]
+        self._parts = [self._new_part(size) for size in sizes_of_parts(config.games, crew.size)]
 
     def _new_part(self, size: int) -> _Part:
         desk = new_desk(size, self.config.search.nodes)
@@ -60,11 +60,7 @@ class SelfPlay:
 
         Statistics are of the games without guests, and ``turns``, of all games together.
         """
-        streams = seed_streams(random.integers(2**64, dtype=np.uint64), self.config.games)
-        start = 0
-        for part in self._parts:
-            part.games.streams[:] = streams[start : start + len(part.games.streams)]
-            start += len(part.games.streams)
+        deal_streams([part.games.streams for part in self._parts], random)
 
         def work(part: _Part) -> tuple[Positions, Positions]:
             return self._play_part(part, weights, progress)
@@ -86,7 +82,7 @@ class SelfPlay:
         exploration, temperature = config.exploration.at(progress), config.temperature
         clear(desk)
         if self.is_searching(progress):
-            mind = Mind(weights, TO_WIN, RULE, LIKELY)
+            mind = Mind(weights, TO_WIN, RULE, LIKELY_BELOW_ROOT)
             play_searched(games, desk, table, mind, config.search.least_visits, exploration, temperature)
         else:
             payoffs, width = self._payoffs, config.width

@@ -10,7 +10,8 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import Payoffs
 from patchwork_env.agents.value.files import write_value
-from patchwork_env.agents.value.network import OUTPUTS, Weights, arrays_of, new_weights
+from patchwork_env.agents.value.network import OUTPUTS, Weights, new_weights
+from patchwork_env.agents.value.records import arrays_of
 from patchwork_env.patchwork.state import empty_states
 from training.config import RunConfig
 from training.crew import Crew

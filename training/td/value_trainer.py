@@ -13,6 +13,7 @@ import numpy as np
 from patchwork_env.agents.value.vectors import Floats
 from training.config import RunConfig, TdLearning
 from training.td.descent import Descent
+from training.td.parts import joined
 from training.tensors import (
     arrays_of_tensors,
     names_of_parameters,
@@ -87,9 +88,7 @@ class ValueTrainer(Trainer, Generic[_Positions]):
         self._turns = int(statistics.pop("turns"))
         self.window.append(positions)
         played = time.perf_counter()
-        parts = zip(*self.window, strict=True)
-        joined = type(self._empty)(*(np.concatenate(arrays) for arrays in parts))
-        losses = self._descent.update(joined, self.updates, self.progress, self.random)
+        losses = self._descent.update(joined(self.window), self.updates, self.progress, self.random)
         learned = time.perf_counter()
         return (
             {f"games/{name}": value for name, value in statistics.items()}

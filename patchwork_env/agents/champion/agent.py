@@ -15,7 +15,10 @@ from patchwork_env.agents.champion.glance import glance
 from patchwork_env.agents.champion.levels import DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
 from patchwork_env.agents.champion.lines import Line, lines_of
 from patchwork_env.agents.champion.simulation import (
+    LIKELY_BELOW_ROOT,
+    NO_LIMIT,
     NODE_EFFORT,
+    RULE,
     WIDTH,
     Budget,
     Mind,
@@ -33,10 +36,7 @@ from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.search.best_first import ROOT, Rule, best_edge, new_tree
 
-_RULE = Rule(exploration=0.5, temperature=0.1, greed=0.5)
-_LIKELY = 4
-_NO_LIMIT = 2**40
-_NOTHING, _BLOCK = Budget(0, _NO_LIMIT), Budget(16, _NO_LIMIT)
+_NOTHING, _BLOCK = Budget(0, NO_LIMIT), Budget(16, NO_LIMIT)
 """The latter is spent between two looks at the clock."""
 _EFFORT_PER_POSITION, _POSITIONS_PER_SECOND = 40, 20_000
 """The solver gets about a quarter of the time of a move."""
@@ -73,8 +73,8 @@ class ChampionAgent(BatchAgent):
         level: str | None = None,
         nodes: int | None = None,
         seconds: float | None = None,
-        rule: Rule = _RULE,
-        likely: int = _LIKELY,
+        rule: Rule = RULE,
+        likely: int = LIKELY_BELOW_ROOT,
     ) -> None:
         self.name = name
         check_budget(level, nodes, seconds)
@@ -162,9 +162,9 @@ def load(
 def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tuple[Budget, int]:
     """The budgets of a search, whose root is a node without a simulation, and of the solver, in positions."""
     if seconds is not None:
-        return Budget(MOST_NODES - 1, _NO_LIMIT), int(seconds * _POSITIONS_PER_SECOND)
+        return Budget(MOST_NODES - 1, NO_LIMIT), int(seconds * _POSITIONS_PER_SECOND)
     if nodes is not None:
-        return Budget(nodes - 1, _NO_LIMIT), nodes
+        return Budget(nodes - 1, NO_LIMIT), nodes
     effort = LEVELS[level or DEFAULT_LEVEL]
     return Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort), effort // _EFFORT_PER_POSITION
 

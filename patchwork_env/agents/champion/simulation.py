@@ -36,6 +36,12 @@ UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
 """Where the pairs of values begin: what players are after, scores, probabilities to win and empty cells."""
 WIDTH = 16
 """The most actions that a position considers."""
+RULE = Rule(exploration=0.5, temperature=0.1, greed=0.5)
+"""How the champion's trees grow."""
+LIKELY_BELOW_ROOT = 4
+"""Placements of a patch that it evaluates below the root."""
+NO_LIMIT = 2**40
+"""An effort that no search spends."""
 NODE_EFFORT = 20
 """What a node costs beside the evaluation of its successors, in evaluations."""
 _SAME = 1e-5

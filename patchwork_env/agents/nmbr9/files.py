@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env._games import NMBR9
-from patchwork_env.agents.nmbr9.network import SHAPES, Weights, arrays_of, empty_weights
-from patchwork_env.agents.value.arrays import read_arrays, write_arrays
+from patchwork_env.agents.nmbr9.network import WEIGHTS, Weights
+from patchwork_env.agents.value.arrays import read_weights, write_weights
 
 
 def write_value(folder: Path, weights: Weights, info: dict[str, Any] | None = None) -> None:
     """Writes the two files of a value into an existing folder; ``info`` is what to remember of its making."""
-    write_arrays(folder, NMBR9, arrays_of(weights), info)
+    write_weights(folder, NMBR9, weights, info)
 
 
 def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
@@ -22,8 +22,4 @@ def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy, or of other shapes.
     """
-    arrays, info = read_arrays(folder, NMBR9, SHAPES)
-    weights = empty_weights()
-    for name, array in arrays.items():
-        weights[name] = array
-    return weights, info
+    return read_weights(folder, NMBR9, WEIGHTS)

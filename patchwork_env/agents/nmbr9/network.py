@@ -21,8 +21,8 @@ import numpy.typing as npt
 from patchwork_env._compile import kernel
 from patchwork_env.agents.nmbr9 import features, fits, relief
 from patchwork_env.agents.nmbr9.fits import Record
-from patchwork_env.agents.value.records import aligned_record, copy, record_type, rectify
-from patchwork_env.agents.value.vectors import Floats, product_adder, rows_adder
+from patchwork_env.agents.value.records import aligned_record, copy, random_record, record_type, rectify
+from patchwork_env.agents.value.vectors import product_adder, rows_adder
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import MAX_CARDS
 from patchwork_env.nmbr9.engine import MAX_LEVELS, bounds, num_placed, paint
@@ -90,14 +90,8 @@ def new_memory() -> Memory:
     return aligned_record(MEMORY)
 
 
-def arrays_of(weights: Weights) -> dict[str, Floats]:
-    """The weights by name; changing these arrays changes the weights."""
-    return {name: weights[name][0] for name in SHAPES}
-
-
 def new_weights(seed: int) -> Weights:
     """Random weights to start from. Tables are worth next to nothing, but not all the same."""
-    rng = np.random.default_rng(seed)
     scales = {
         "windows": 0.5 / math.sqrt(100),  # windows of a table
         "features": 0.5 / math.sqrt(features.MAX_ROWS),
@@ -106,10 +100,7 @@ def new_weights(seed: int) -> Weights:
         "weights_2": math.sqrt(2 / HIDDEN),
         "weights_3": 0.01,
     }
-    weights = empty_weights()
-    for name, scale in scales.items():
-        weights[name] = scale * rng.normal(size=SHAPES[name])
-    return weights
+    return random_record(WEIGHTS, scales, seed)
 
 
 add_windows, subtract_windows = rows_adder(RELIEF_WIDTH), rows_adder(RELIEF_WIDTH, -1)

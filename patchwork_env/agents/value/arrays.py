@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,23 @@ from safetensors.numpy import load_file, save
 
 from patchwork_env.agents import VALUE
 from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description
+from patchwork_env.agents.value.records import aligned_record, arrays_of
 
-Arrays = dict[str, npt.NDArray[np.float32]]
 
-
-def write_arrays(folder: Path, game: str, arrays: Arrays, info: dict[str, Any] | None = None) -> None:
+def write_weights(
+    folder: Path, game: str, weights: npt.NDArray[np.void], info: dict[str, Any] | None = None
+) -> None:
     """Writes the two files of a value into an existing folder; ``info`` is what to remember of its making."""
+    arrays = arrays_of(weights)
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     write_description(folder, VALUE, shapes, info, game=game)
     (folder / WEIGHTS_FILE).write_bytes(save(arrays))
 
 
-def read_arrays(
-    folder: Path, game: str, shapes: Mapping[str, tuple[int, ...]]
-) -> tuple[Arrays, dict[str, Any]]:
-    """Reads the weights of a value and what was remembered of its making.
+def read_weights(
+    folder: Path, game: str, kind: np.dtype[np.void]
+) -> tuple[npt.NDArray[np.void], dict[str, Any]]:
+    """Reads the weights of a value, one record of ``kind``, and what was remembered of its making.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
@@ -43,7 +44,11 @@ def read_arrays(
         arrays = load_file(path)
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged: {error}") from None
+    weights = aligned_record(kind)
+    shapes = {name: array.shape for name, array in arrays_of(weights).items()}
     found = {name: array.shape for name, array in arrays.items()}
     if found != shapes or any(array.dtype != np.float32 for array in arrays.values()):
         raise ValueError(f"{path} holds arrays of the shapes {found}; they must be float32 of {shapes}")
-    return arrays, description["info"]
+    for name, array in arrays.items():
+        weights[name] = array
+    return weights, description["info"]

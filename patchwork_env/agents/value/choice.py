@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
+from patchwork_env.agents.value.drawing import draw_by_softmax
 from patchwork_env.agents.value.expansion import Expansion
-from patchwork_env.patchwork.engine import random_below
 
 
 class Payoffs(NamedTuple):
@@ -65,14 +65,7 @@ def draw_action(
     i: int,
 ) -> int:
     """Index of an action drawn with probabilities in proportion to ``exp(utility / temperature)``."""
-    best = best_action(expansion, count, payoffs)
-    most = worth(payoffs, expansion, best)
-    total = 0.0
+    worths = np.empty(count)
     for k in range(count):
-        total += math.exp((worth(payoffs, expansion, k) - most) / temperature)
-    rest = total * random_below(streams, i, 1 << 30) / (1 << 30)
-    for k in range(count):
-        rest -= math.exp((worth(payoffs, expansion, k) - most) / temperature)
-        if rest < 0:
-            return k
-    return best
+        worths[k] = worth(payoffs, expansion, k)
+    return int(draw_by_softmax(worths, temperature, streams, i))

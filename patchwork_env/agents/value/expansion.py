@@ -26,7 +26,6 @@ from patchwork_env.agents.value.network import (
     add_patterns,
     add_quilt,
     add_squares,
-    copy,
     embed_quilt,
     new_memory,
     subtract_patterns,
@@ -34,6 +33,7 @@ from patchwork_env.agents.value.network import (
     write_hidden_of_game,
 )
 from patchwork_env.agents.value.placements import kind_of, select_placements
+from patchwork_env.agents.value.records import copy
 from patchwork_env.agents.value.vectors import Floats
 from patchwork_env.patchwork.engine import (
     MAX_LEGAL_ACTIONS,

@@ -23,10 +23,8 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.records import LEAK as LEAK
-from patchwork_env.agents.value.records import aligned_record, record_type, rectify
-from patchwork_env.agents.value.records import copy as copy
-from patchwork_env.agents.value.vectors import Floats, product_adder, rows_adder
+from patchwork_env.agents.value.records import aligned_record, copy, random_record, record_type, rectify
+from patchwork_env.agents.value.vectors import product_adder, rows_adder
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
@@ -94,14 +92,8 @@ def new_memory() -> Memory:
     return aligned_record(MEMORY)
 
 
-def arrays_of(weights: Weights) -> dict[str, Floats]:
-    """The weights by name; changing these arrays changes the weights."""
-    return {name: weights[name][0] for name in SHAPES}
-
-
 def new_weights(seed: int) -> Weights:
     """Random weights to start from. Positions are worth next to nothing, but not all the same."""
-    rng = np.random.default_rng(seed)
     scales = {
         "patterns": 0.5 / math.sqrt(patterns.NUM_WINDOWS),
         "features": 0.5 / math.sqrt(features.MAX_ROWS),
@@ -110,10 +102,7 @@ def new_weights(seed: int) -> Weights:
         "weights_2": math.sqrt(2 / HIDDEN),
         "weights_3": 0.01,
     }
-    weights = empty_weights()
-    for name, scale in scales.items():
-        weights[name] = scale * rng.normal(size=SHAPES[name])
-    return weights
+    return random_record(WEIGHTS, scales, seed)
 
 
 add_patterns, subtract_patterns = rows_adder(QUILT_WIDTH), rows_adder(QUILT_WIDTH, -1)

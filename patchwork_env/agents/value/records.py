@@ -7,6 +7,7 @@ arithmetic.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,20 @@ def aligned_record(kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
     memory = np.zeros(kind.itemsize + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
     return memory[start : start + kind.itemsize].view(kind)
+
+
+def arrays_of(weights: npt.NDArray[np.void]) -> dict[str, Floats]:
+    """The weights of a record by name; changing these arrays changes the weights."""
+    return {name: weights[name][0] for name in weights.dtype.names or ()}
+
+
+def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: int) -> npt.NDArray[np.void]:
+    """A record of normally distributed weights of these scales, drawn in their order; all others are 0."""
+    rng = np.random.default_rng(seed)
+    weights = aligned_record(kind)
+    for name, scale in scales.items():
+        weights[name] = scale * rng.normal(size=kind[name].shape)
+    return weights
 
 
 @kernel(inline=True)

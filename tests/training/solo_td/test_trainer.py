@@ -9,14 +9,15 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.nmbr9.network import SCALE, arrays_of, evaluate, new_memory, new_weights
+from patchwork_env.agents.nmbr9.network import SCALE, evaluate, new_memory, new_weights
 from patchwork_env.nmbr9 import Game, greedy
 from tests.training.same_runs import check_restored_trainer, check_resumed_run
+from tests.training.value_learning import check_average, check_divergence
 from training import train
 from training.config import load_config
 from training.solo_td.learner import SoloTdLearner
 from training.solo_td.module import ValueModule, rows_of
-from training.trainer import DivergenceError, make_trainer
+from training.trainer import make_trainer
 
 TINY = """
 game: nmbr9
@@ -139,22 +140,8 @@ def learner_and_positions(config, weights):
 
 
 def test_learning_changes_the_weights_in_place_and_averages_them(config, weights):
-    learner, positions = learner_and_positions(config, weights)
-    seen = [weights.copy()]
-    for _ in range(3):
-        learner.update(positions, 4, 0.0, np.random.default_rng(2))
-        seen.append(weights.copy())
-    assert learner.updates == 12
-    for name, array in arrays_of(learner.average).items():
-        low, high = (bound([s[name][0] for s in seen], axis=0) for bound in (np.min, np.max))
-        assert not np.array_equal(seen[0][name], seen[-1][name])
-        assert (array >= low - 0.05).all()
-        assert (array <= high + 0.05).all()
+    check_average(*learner_and_positions(config, weights), weights)
 
 
 def test_a_target_that_is_no_number_stops_with_the_batch(config, weights):
-    learner, positions = learner_and_positions(config, weights)
-    positions.targets[:] = np.nan
-    with pytest.raises(DivergenceError) as caught:
-        learner.update(positions, 4, 0.0, np.random.default_rng(2))
-    assert set(caught.value.batch) == {"states", "targets"}
+    check_divergence(*learner_and_positions(config, weights))

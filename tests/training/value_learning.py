@@ -1,0 +1,34 @@
+"""What holds for every learner of a compiled value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from patchwork_env.agents.value.records import arrays_of
+from training.trainer import DivergenceError
+
+
+def check_average(learner: Any, positions: Any, weights: npt.NDArray[np.void]) -> None:
+    """Learns for a while: the weights change in place, and the average stays among what they were."""
+    seen = [weights.copy()]
+    for _ in range(3):
+        learner.update(positions, 4, 0.0, np.random.default_rng(2))
+        seen.append(weights.copy())
+    assert learner.updates == 12
+    for name, array in arrays_of(learner.average).items():
+        low, high = (bound([s[name][0] for s in seen], axis=0) for bound in (np.min, np.max))
+        assert not np.array_equal(seen[0][name], seen[-1][name])
+        assert (array >= low - 0.05).all()
+        assert (array <= high + 0.05).all()
+
+
+def check_divergence(learner: Any, positions: Any) -> None:
+    """A target that is no number stops learning, and the error has the batch."""
+    positions.targets[:] = np.nan
+    with pytest.raises(DivergenceError) as caught:
+        learner.update(positions, 4, 0.0, np.random.default_rng(2))
+    assert set(caught.value.batch) == {"states", "targets"}
