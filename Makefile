@@ -22,11 +22,12 @@ ready := $(VENV)/ready
 old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
 tianshou := $(VENV)-tianshou
 proofs := $(VENV)-proofs
+ray := $(VENV)-ray
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-.PHONY: help environment train test coverage test-gymnasium-1.2 test-tianshou test-proofs lint format bench clean \
+.PHONY: help environment train test coverage test-gymnasium-1.2 test-tianshou test-proofs test-ray lint format bench clean \
 	distclean clear-kernels
 
 help:  ## show this list
@@ -86,6 +87,13 @@ test-proofs: $(proofs)/ready  ## run the tests of proofs with OR-Tools
 $(proofs)/ready: $(ready) requirements-proofs.lock
 	$(call create_beside,$(proofs),--requirement requirements-proofs.lock)
 
+test-ray: $(ray)/ready  ## run the tests of clusters with Ray
+	$(ray)/bin/python -c "import ray"
+	$(ray)/bin/python -m pytest tests/cluster tests/rllib
+
+$(ray)/ready: $(ready) requirements-ray.lock
+	$(call create_beside,$(ray),--requirement requirements-ray.lock)
+
 lint: $(ready)  ## check style and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
@@ -103,4 +111,4 @@ clean:  ## delete caches and build results (environments and training runs stay)
 	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs)
+	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray)

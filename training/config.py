@@ -254,6 +254,17 @@ class Evaluation(_Section):
     opponents: tuple[str, ...] = ("random", "greedy")
 
 
+class Cluster(_Section):
+    """Self-play by ``workers`` actors of Ray; without any the run stays in one process, and needs no Ray.
+
+    ``address`` is ``local`` for a Ray of the run's own on this machine, ``auto`` for the cluster that this
+    machine belongs to, or ``host:port`` of a cluster's head node.
+    """
+
+    address: Annotated[str, Field(min_length=1)] = "local"
+    workers: NonNegativeInt = 0
+
+
 class RunConfig(_Section):
     """A training run.
 
@@ -281,6 +292,7 @@ class RunConfig(_Section):
     reward: Reward = Reward()
     league: League = League()
     evaluation: Evaluation = Evaluation()
+    cluster: Cluster = Cluster()
 
     @property
     def variant(self) -> dict[str, Any]:

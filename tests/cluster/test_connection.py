@@ -1,0 +1,30 @@
+"""The way to Ray.
+
+Runs where Ray is installed: ``make test-ray``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+
+import ray
+
+from training.cluster.connection import connected
+from training.config import Cluster
+
+
+def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_connection():
+    with connected(Cluster(address="local", workers=2)) as connection:
+        assert connection.cluster_resources()["CPU"] == 2
+    assert not ray.is_initialized()
+
+
+def test_an_address_without_a_cluster_is_named(monkeypatch):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with (
+        pytest.raises(ConnectionError, match=r"cluster\.address is 'auto', where no Ray answers"),
+        connected(Cluster(address="auto", workers=1)),
+    ):
+        pass
