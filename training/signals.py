@@ -1,10 +1,14 @@
-"""Requests to stop that take effect where nothing is half done."""
+"""Requests to stop that take effect where nothing is half done.
+
+The system sends signals to the main thread. In any other one, nothing of this does anything.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,16 +42,18 @@ def signals_interrupt() -> Iterator[None]:
 
 
 @contextmanager
-def signals_wait(notice: str = "") -> Iterator[None]:
+def signals_wait(notice: str = "") -> Iterator[Waiting]:
     """Signals that come within the block take effect behind it; a second one, some time later, at once.
+
+    The block can look whether one waits.
 
     Args:
         notice: What to say on the standard error when the first one comes.
     """
-    waiting = _Waiting(notice)
+    waiting = Waiting(notice)
     try:
         with _signals_go_to(waiting.note):
-            yield
+            yield waiting
     except Interruption:
         _ignore_signals()
         raise
@@ -55,8 +61,12 @@ def signals_wait(notice: str = "") -> Iterator[None]:
         _interrupt(waiting.number)
 
 
-class _Waiting:
-    """Requests that wait for the end of a block."""
+class Waiting:
+    """Requests that wait for the end of a block.
+
+    Attributes:
+        number: Of the first signal; None if there was none.
+    """
 
     def __init__(self, notice: str) -> None:
         self.number: int | None = None
@@ -64,6 +74,7 @@ class _Waiting:
         self._first = 0.0
 
     def note(self, number: int, _frame: FrameType | None = None) -> None:
+        """Handles a signal."""
         if self.number is None:
             self.number, self._first = number, time.monotonic()
             if self._notice:
@@ -86,6 +97,9 @@ def _ignore_signals() -> None:
 
 @contextmanager
 def _signals_go_to(handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = {name: signal.signal(name, handler) for name in _SIGNALS}
     try:
         yield

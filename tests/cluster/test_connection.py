@@ -5,6 +5,9 @@ Runs where Ray is installed: ``make test-ray``.
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
@@ -13,6 +16,7 @@ import ray
 
 from training.cluster.connection import connected
 from training.config import Cluster
+from training.signals import Interruption, signals_interrupt
 
 
 def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_connection():
@@ -28,3 +32,13 @@ def test_an_address_without_a_cluster_is_named(monkeypatch):
         connected(Cluster(address="auto", workers=1)),
     ):
         pass
+
+
+def test_signals_stay_with_the_program():
+    """Ray takes SIGTERM for itself when it starts."""
+    with signals_interrupt():
+        before = signal.getsignal(signal.SIGTERM)
+        with connected(Cluster(address="local", workers=1)):
+            assert signal.getsignal(signal.SIGTERM) is before
+            with pytest.raises(Interruption):
+                os.kill(os.getpid(), signal.SIGTERM)

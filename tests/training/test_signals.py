@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+
+import pytest
 
 from training import signals as signals_module
 from training.signals import Interruption, signals_interrupt, signals_wait
@@ -40,3 +43,31 @@ def test_a_third_signal_disturbs_nobody(monkeypatch):
     interruption, done = interruption_of(3)
     assert not done
     assert interruption.at_once
+
+
+def test_a_block_sees_a_signal_that_waits():
+    seen = []
+
+    def work():
+        with signals_wait() as waiting:
+            seen.append(waiting.number)
+            send()
+            seen.append(waiting.number)
+
+    with signals_interrupt(), pytest.raises(Interruption, match="SIGTERM"):
+        work()
+    assert seen == [None, signal.SIGTERM]
+
+
+def test_other_threads_than_the_main_one_leave_signals_alone():
+    before = signal.getsignal(signal.SIGTERM)
+    seen = []
+
+    def work():
+        with signals_interrupt(), signals_wait():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from training.config import Cluster
+from training.signals import signals_wait
 
 LOCAL = "local"
 """The address of a Ray of one's own on this machine."""
@@ -47,7 +48,8 @@ def connected(cluster: Cluster) -> Iterator[Any]:
     if cluster.address == LOCAL:
         options |= {"num_cpus": max(cluster.workers, 1), "include_dashboard": False}
     try:
-        ray.init(log_to_driver=False, **options)
+        with signals_wait():  # Ray takes SIGTERM for itself, and loses what is raised while it starts
+            ray.init(log_to_driver=False, **options)
     except ConnectionError as error:
         raise ConnectionError(
             f"cluster.address is {cluster.address!r}, where no Ray answers: {error}"
