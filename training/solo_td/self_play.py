@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
-from patchwork_env._random import random_below
+from patchwork_env._random import Streams, random_below
 from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.network import Weights
 from patchwork_env.agents.value.drawing import draw_by_softmax
@@ -69,8 +70,7 @@ class SelfPlay:
     def __init__(self, config: SoloTd, crew: Crew) -> None:
         self.config = config
         self._crew = crew
-        sizes = sizes_of_parts(config.games, crew.size)
-        self._parts = [_Part(_new_games(size), new_expansion()) for size in sizes]
+        self._parts = [_new_part(size) for size in sizes_of_parts(config.games, crew.size)]
 
     def play(
         self, weights: Weights, progress: float, random: np.random.Generator
@@ -78,19 +78,42 @@ class SelfPlay:
         """Plays ``config.games`` games; returns their positions with targets, and statistics."""
         deal_streams([part.games.streams for part in self._parts], random)
 
-        def work(part: _Part) -> Positions:
+        def work(part: _Part) -> Played:
             return self._play_part(part, weights, progress)
 
-        positions = joined(self._crew.map(work, self._parts))
-        return positions, _statistics(np.concatenate([part.games.states for part in self._parts]))
+        return self.together(self._crew.map(work, self._parts))
 
-    def _play_part(self, part: _Part, weights: Weights, progress: float) -> Positions:
+    def play_streams(self, weights: Weights, progress: float, streams: Streams) -> Played:
+        """Plays a game from each random stream, in this thread; nothing is kept from one call to the next."""
+        part = _new_part(len(streams))
+        part.games.streams[:] = streams
+        return self._play_part(part, weights, progress)
+
+    def together(self, parts: Sequence[Played]) -> tuple[Positions, dict[str, float]]:
+        """What :meth:`play` returns of games that were played in parts, in this order."""
+        finals = np.concatenate([part.finals for part in parts])
+        return joined([part.positions for part in parts]), _statistics(finals)
+
+    def _play_part(self, part: _Part, weights: Weights, progress: float) -> Played:
         games, config = part.games, self.config
         restart_games(games.states, games.streams, beginning(STANDARD), True)
         exploration = config.exploration.at(progress)
         _play(games, weights, part.expansion, config.width, exploration, config.temperature)
         _write_targets(games, config.trace)
-        return Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
+        positions = Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
+        return Played(positions, games.states.copy())
+
+
+class Played(NamedTuple):
+    """What comes of some games.
+
+    Attributes:
+        positions: Of the games.
+        finals: ``(k,)`` records of how they ended.
+    """
+
+    positions: Positions
+    finals: States
 
 
 class _Part(NamedTuple):
@@ -98,6 +121,10 @@ class _Part(NamedTuple):
 
     games: Games
     expansion: Expansion
+
+
+def _new_part(size: int) -> _Part:
+    return _Part(_new_games(size), new_expansion())
 
 
 def _statistics(finals: States) -> dict[str, float]:

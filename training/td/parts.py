@@ -18,10 +18,15 @@ def sizes_of_parts(games: int, threads: int) -> list[int]:
     return [len(part) for part in np.array_split(np.arange(games), threads) if len(part)]
 
 
+def draw_seed(random: np.random.Generator) -> np.uint64:
+    """The seed of an iteration's games."""
+    return random.integers(2**64, dtype=np.uint64)
+
+
 def deal_streams(parts: Sequence[Streams], random: np.random.Generator) -> None:
     """Starts the streams of all parts; what a game gets does not depend on how the games are split."""
     numbers = [len(part) for part in parts]
-    streams = seed_streams(random.integers(2**64, dtype=np.uint64), sum(numbers))
+    streams = seed_streams(draw_seed(random), sum(numbers))
     for part, dealt in zip(parts, np.split(streams, np.cumsum(numbers[:-1])), strict=True):
         part[:] = dealt
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from patchwork_env._compile import kernel
+from patchwork_env._random import Streams
 from patchwork_env.agents.champion.simulation import LIKELY_BELOW_ROOT, RULE, Mind
 from patchwork_env.agents.mcts.playout import Table, choose, new_table
 from patchwork_env.agents.value.choice import TO_WIN, Payoffs
@@ -15,7 +18,7 @@ from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, is_over, random_below, restart_games
 from patchwork_env.patchwork.options import check_variant
-from patchwork_env.patchwork.state import NOBODY
+from patchwork_env.patchwork.state import NOBODY, States
 from training.config import Reward, Td
 from training.crew import Crew
 from training.statistics import statistics_of_games
@@ -62,18 +65,27 @@ class SelfPlay:
         """
         deal_streams([part.games.streams for part in self._parts], random)
 
-        def work(part: _Part) -> tuple[Positions, Positions]:
+        def work(part: _Part) -> Played:
             return self._play_part(part, weights, progress)
 
-        played, searched = zip(*self._crew.map(work, self._parts), strict=True)
-        return joined([*played, *searched]), _statistics([part.games for part in self._parts])
+        return self.together(self._crew.map(work, self._parts))
+
+    def play_streams(self, weights: Weights, progress: float, streams: Streams) -> Played:
+        """Plays a game from each random stream, in this thread; nothing is kept from one call to the next."""
+        part = self._new_part(len(streams))
+        part.games.streams[:] = streams
+        return self._play_part(part, weights, progress)
+
+    def together(self, parts: Sequence[Played]) -> tuple[Positions, dict[str, float]]:
+        """What :meth:`play` returns of games that were played in parts, in this order."""
+        positions = joined([*(part.positions for part in parts), *(part.searched for part in parts)])
+        return positions, _statistics(parts)
 
     def is_searching(self, progress: float) -> bool:
         """Whether moves are searched by now."""
         return progress >= self.config.search.begin
 
-    def _play_part(self, part: _Part, weights: Weights, progress: float) -> tuple[Positions, Positions]:
-        """Positions of the games, and those that were only searched."""
+    def _play_part(self, part: _Part, weights: Weights, progress: float) -> Played:
         games, expansion, table, desk = part
         config = self.config
         restart_games(games.states, games.streams, self._variant, NOBODY)
@@ -88,7 +100,27 @@ class SelfPlay:
             payoffs, width = self._payoffs, config.width
             play_greedily(games, weights, expansion, table, payoffs, width, exploration, temperature)
         write_targets(games, config.trace)
-        return flat_positions(games), samples_of(desk)
+        alone = (games.openings == 0) & (games.guests == NOBODY)
+        ends = games.states[alone], games.lengths[alone], int(games.lengths.sum())
+        return Played(flat_positions(games), samples_of(desk), *ends)
+
+
+class Played(NamedTuple):
+    """What comes of some games.
+
+    Attributes:
+        positions: Of the games.
+        searched: Positions that were only searched.
+        finals: ``(k,)`` records of how the games without guests ended.
+        lengths: int64 ``(k,)``, their turns.
+        turns: Of all games together.
+    """
+
+    positions: Positions
+    searched: Positions
+    finals: States
+    lengths: npt.NDArray[np.int64]
+    turns: int
 
 
 class _Part(NamedTuple):
@@ -100,14 +132,13 @@ class _Part(NamedTuple):
     desk: Desk
 
 
-def _statistics(parts: list[Games]) -> dict[str, float]:
+def _statistics(parts: Sequence[Played]) -> dict[str, float]:
     """Mean figures of the games without guests, if there are any, and the number of turns."""
-    turns = {"turns": float(sum(games.lengths.sum() for games in parts))}
-    alone = [(games.openings == 0) & (games.guests == NOBODY) for games in parts]
-    finals = np.concatenate([games.states[chosen] for games, chosen in zip(parts, alone, strict=True)])
+    turns = {"turns": float(sum(part.turns for part in parts))}
+    finals = np.concatenate([part.finals for part in parts])
     if not len(finals):
         return turns
-    lengths = np.concatenate([games.lengths[chosen] for games, chosen in zip(parts, alone, strict=True)])
+    lengths = np.concatenate([part.lengths for part in parts])
     return statistics_of_games(finals) | {"turns_per_game": float(lengths.mean())} | turns
 
 
