@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from patchwork_env._games import PATCHWORK
 from training.algorithms import ALGORITHMS, TRAINERS
+from training.cluster.players import ON_CLUSTERS
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 """The folder of the configurations that come with the project."""
@@ -258,11 +259,17 @@ class Cluster(_Section):
     """Self-play by ``workers`` actors of Ray; without any the run stays in one process, and needs no Ray.
 
     ``address`` is ``local`` for a Ray of the run's own on this machine, ``auto`` for the cluster that this
-    machine belongs to, or ``host:port`` of a cluster's head node.
+    machine belongs to, or ``host:port`` of a cluster's head node. Workers get ``games_per_job`` games at a
+    time; what they play does not depend on how many workers there are. With ``ahead`` they play the games of
+    the next iteration while the learner learns from this one; without, they wait for its weights. A run ends
+    if there is no worker at all for ``patience`` seconds.
     """
 
     address: Annotated[str, Field(min_length=1)] = "local"
     workers: NonNegativeInt = 0
+    games_per_job: Positive = 64
+    ahead: bool = False
+    patience: Rate = 120.0
 
 
 class RunConfig(_Section):
@@ -308,6 +315,11 @@ class RunConfig(_Section):
             raise ValueError(f"algorithm is {self.algorithm!r}; algorithms for the game {self.game}: {able}")
         if self.reward.outcome == 0 and self.reward.margin == 0:
             raise ValueError("reward.outcome and reward.margin are both 0: there would be nothing to learn")
+        if self.cluster.workers and self.algorithm not in ON_CLUSTERS:
+            raise ValueError(
+                f"cluster.workers is {self.cluster.workers} and algorithm {self.algorithm!r}; "
+                f"algorithms that use a cluster: {', '.join(ON_CLUSTERS)}"
+            )
         fixed, past = self.maskable_ppo.fixed_fraction, self.league.fraction
         if self.algorithm == "maskable_ppo" and fixed + past > 1:
             raise ValueError(

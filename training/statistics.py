@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,27 +36,19 @@ class Tally:
         self._counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """Counts the next turns; returns mean figures of the games that they ended, empty if there are none.
-
-        To those of :func:`statistics_of_games` come
-
-        - ``turns_per_game``: of both players, special patches included;
-        - ``buttons_from_income``, ``buttons_from_advancing``: what a player received in the whole game.
+        """Counts the next turns; returns the :meth:`Ended.figures` of the games that they ended.
 
         Args:
             states: ``(T, num_games)`` records before each turn. A new game follows where one ends.
             actions: int64 of the same shape.
         """
+        return self.ended(states, actions).figures()
+
+    def ended(self, states: States, actions: npt.NDArray[np.int64]) -> Ended:
+        """Counts the next turns, as :meth:`count` does; returns the games that they ended."""
         finals, counted = empty_states(states.size), np.empty((states.size, _NUM_COUNTED), np.int64)
         ended = int(_replay(states, actions, self._counts, finals, counted))
-        if not ended:
-            return {}
-        means = counted[:ended].mean(0)
-        return statistics_of_games(finals[:ended]) | {
-            "turns_per_game": float(means[_TURNS]),
-            "buttons_from_income": float(means[FROM_INCOME] / NUM_PLAYERS),
-            "buttons_from_advancing": float(means[FROM_ADVANCING] / NUM_PLAYERS),
-        }
+        return Ended(finals[:ended].copy(), counted[:ended].copy())
 
     def save(self) -> dict[str, npt.NDArray[np.int64]]:
         """A copy of the counts of the games in progress, for :meth:`restore`."""
@@ -71,6 +64,35 @@ class Tally:
             shapes = saved["counts"].shape, self._counts.shape
             raise ValueError(f"the saved counts have the shape {shapes[0]}; this batch needs {shapes[1]}")
         self._counts[:] = saved["counts"]
+
+
+class Ended(NamedTuple):
+    """Games that are over.
+
+    Attributes:
+        finals: ``(k,)`` records of how they ended.
+        counts: int64 ``(k, 4)``, what a :class:`Tally` counted in each.
+    """
+
+    finals: States
+    counts: npt.NDArray[np.int64]
+
+    def figures(self) -> dict[str, float]:
+        """Mean figures, empty if there are no games.
+
+        To those of :func:`statistics_of_games` come
+
+        - ``turns_per_game``: of both players, special patches included;
+        - ``buttons_from_income``, ``buttons_from_advancing``: what a player received in the whole game.
+        """
+        if not len(self.finals):
+            return {}
+        means = self.counts.mean(0)
+        return statistics_of_games(self.finals) | {
+            "turns_per_game": float(means[_TURNS]),
+            "buttons_from_income": float(means[FROM_INCOME] / NUM_PLAYERS),
+            "buttons_from_advancing": float(means[FROM_ADVANCING] / NUM_PLAYERS),
+        }
 
 
 def statistics_of_games(finals: States) -> dict[str, float]:

@@ -18,6 +18,7 @@ import torch
 
 from patchwork_env import agents
 from training.checkpoints import begin_run, load_checkpoint, new_run_folder
+from training.cluster.sharing import SharingTrainer, playing_on_cluster
 from training.config import ConfigError, RunConfig, differences, dump_config, list_configs, load_config
 from training.files import remove_partial, storing_in, write_text
 from training.lock import sole_user
@@ -93,7 +94,7 @@ def _list() -> int:
 def _new_run(options: argparse.Namespace, stack: ExitStack) -> Run:
     """Nothing is written before the configuration is known to work."""
     config = load_config(options.config, options.set)
-    trainer = _trainer(config)
+    trainer = _trainer(config, stack)
     folder = new_run_folder(options.run_dir or Path("runs") / options.config.stem)
     stack.enter_context(sole_user(folder))
     begin_run(folder, trainer, config)
@@ -109,7 +110,7 @@ def _resumed_run(options: argparse.Namespace, stack: ExitStack) -> Run:
     stack.enter_context(sole_user(folder))
     config = load_config(folder / CONFIG_FILE, options.set)
     others = differences(config, load_config(options.config, options.set)) if options.config else []
-    trainer = _trainer(config)
+    trainer = _trainer(config, stack)
     checkpoint = load_checkpoint(folder, trainer)
     with storing_in(folder):
         remove_partial(folder)
@@ -124,11 +125,15 @@ def _resumed_run(options: argparse.Namespace, stack: ExitStack) -> Run:
     return Run(folder, trainer)
 
 
-def _trainer(config: RunConfig) -> Trainer:
+def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
+    """The trainer; if workers play its games, they end with the stack."""
     _check_opponents(config)
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     keep_freed_memory()
-    return make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
+    trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
+    if config.cluster.workers and isinstance(trainer, SharingTrainer):
+        stack.enter_context(playing_on_cluster(trainer))
+    return trainer
 
 
 def _check_opponents(config: RunConfig) -> None:

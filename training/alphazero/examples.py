@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.patchwork.state import States
+from training.td.parts import joined
 
 
 class Examples(NamedTuple):
@@ -50,4 +51,4 @@ class Window:
 
     def joined(self) -> Examples:
         """All examples."""
-        return Examples(*(np.concatenate(arrays) for arrays in zip(*self.rollouts, strict=True)))
+        return joined(self.rollouts)

@@ -18,7 +18,14 @@ from training.alphazero.examples import Examples
 from training.config import AlphaZero, Reward
 from training.crew import Crew
 from training.rewards import rewards_of_players
-from training.statistics import Tally
+from training.statistics import Ended, Tally
+
+
+def new_env(num_envs: int, seed: int, special_patches: str) -> SelfPlayVectorEnv:
+    """Games for :class:`SearchedSelfPlay`."""
+    return SelfPlayVectorEnv(
+        num_envs, seed=seed, special_patches=special_patches, masks=False, observations=False
+    )
 
 
 class Part(NamedTuple):
@@ -71,6 +78,13 @@ class SearchedSelfPlay:
         Returns:
             The searched decisions, and statistics of the games that ended.
         """
+        examples, ended = self.play(network, turns, random)
+        return examples, ended.figures()
+
+    def play(
+        self, network: PatchworkNetwork, turns: int, random: np.random.Generator
+    ) -> tuple[Examples, Ended]:
+        """Plays as :meth:`collect` does; returns the searched decisions, and the games that ended."""
         env, shape = self.env, (turns, self.env.num_envs)
         evaluator = NetworkEvaluator(network)
         states = np.empty(shape, env.states.dtype)
@@ -93,7 +107,7 @@ class SearchedSelfPlay:
         decisions = Decisions(players, searched, values, rewards, winners >= 0, last_players, last_values)
         returns = (advantages(decisions, 1.0, self.config.value_lambda) + values)[searched]
         examples = Examples(states[searched], np.concatenate(counts), np.concatenate(policies), returns)
-        return examples, self.tally.count(states, actions)
+        return examples, self.tally.ended(states, actions)
 
     def _search(
         self, evaluator: NetworkEvaluator, games: npt.NDArray[np.int64], random: np.random.Generator

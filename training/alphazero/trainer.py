@@ -15,10 +15,11 @@ from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
 from patchwork_env.agents.planning import GumbelAgent
 from patchwork_env.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.patchwork.state import empty_states
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from training.alphazero.examples import Examples, Window
 from training.alphazero.learner import AlphaZeroLearner
-from training.alphazero.self_play import SearchedSelfPlay
+from training.alphazero.self_play import SearchedSelfPlay, new_env
+from training.alphazero.shared_games import SharedSearchedGames
+from training.cluster.sharing import SharingTrainer
 from training.config import RunConfig
 from training.crew import Crew
 from training.tensors import (
@@ -30,12 +31,12 @@ from training.tensors import (
     tensors_of_optimizer,
     with_prefix,
 )
-from training.trainer import Trainer, TrainerState
+from training.trainer import TrainerState
 
 _EMPTY = Examples(empty_states(0), np.empty(0, np.int64), np.empty(0, np.float16), np.empty(0, np.float32))
 
 
-class AlphaZeroTrainer(Trainer):
+class AlphaZeroTrainer(SharingTrainer):
     """Trains a policy network by searched self-play.
 
     Attributes:
@@ -48,18 +49,11 @@ class AlphaZeroTrainer(Trainer):
         sizes, settings = config.network, config.alphazero
         self.network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
         self.network.to(torch.device(config.device))
-        self.env = SelfPlayVectorEnv(
-            settings.num_envs,
-            seed=config.seed,
-            special_patches=config.special_patches,
-            masks=False,
-            observations=False,
-        )
+        self.env = new_env(settings.num_envs, config.seed, config.special_patches)
         crew = Crew(config.threads)
         self.self_play = SearchedSelfPlay(self.env, settings, config.reward, crew)
         self.learner = AlphaZeroLearner(self.network, settings, crew)
         self.window = Window(settings.window)
-        self.random = np.random.default_rng(config.seed)
 
     @property
     def steps_per_iteration(self) -> int:
@@ -69,8 +63,8 @@ class AlphaZeroTrainer(Trainer):
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from the window."""
         began = time.perf_counter()
-        turns = self.config.alphazero.rollout_turns
-        examples, statistics = self.self_play.collect(self.network, turns, self.random)
+        examples, statistics = self._play()
+        self._play_ahead(self.steps_per_iteration)
         self.window.add(examples)
         collected = time.perf_counter()
         losses = self.learner.update(self.window.joined(), self.progress, self.random)
@@ -79,7 +73,15 @@ class AlphaZeroTrainer(Trainer):
             {f"games/{name}": value for name, value in statistics.items()}
             | {f"losses/{name}": value for name, value in losses.items()}
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
+            | self._metrics_of_workers(self.steps_per_iteration)
         )
+
+    def _play_here(self) -> tuple[Examples, dict[str, float]]:
+        return self.self_play.collect(self.network, self.config.alphazero.rollout_turns, self.random)
+
+    def shared_games(self) -> SharedSearchedGames:
+        """See :meth:`SharingTrainer.shared_games`."""
+        return SharedSearchedGames(self.network, self.env, self.self_play.tally)
 
     def agent(self) -> Agent:
         """Plays the present policy with the search that the configuration gives evaluations."""
@@ -105,7 +107,7 @@ class AlphaZeroTrainer(Trainer):
         for number, examples in enumerate(self.window.rollouts):
             tensors |= prefixed(f"rollout.{number}", tensors_of_arrays(examples._asdict()))
         values = {"random": self.random.bit_generator.state, "rollouts": len(self.window.rollouts)}
-        return TrainerState(values, tensors)
+        return self._with_flight(TrainerState(values, tensors))
 
     def restore(self, state: TrainerState) -> None:
         """See :meth:`Trainer.restore`."""
@@ -120,3 +122,4 @@ class AlphaZeroTrainer(Trainer):
             arrays = with_prefix(f"rollout.{number}", tensors)
             self.window.add(Examples(**arrays_of_tensors(arrays, _EMPTY._asdict())))
         self.random.bit_generator.state = values["random"]
+        self._restore_flight(state)

@@ -11,9 +11,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from patchwork_env.agents.value.vectors import Floats
+from training.cluster.sharing import SharingTrainer
 from training.config import RunConfig, TdLearning
 from training.td.descent import Descent
 from training.td.parts import joined
+from training.td.shared_games import Divisible, SharedValueGames
 from training.tensors import (
     arrays_of_tensors,
     names_of_parameters,
@@ -23,13 +25,13 @@ from training.tensors import (
     tensors_of_optimizer,
     with_prefix,
 )
-from training.trainer import Trainer, TrainerState
+from training.trainer import TrainerState
 
 _Positions = TypeVar("_Positions", bound=Any)
 _Played = TypeVar("_Played", bound=Any, covariant=True)
 
 
-class Play(Protocol[_Played]):
+class Play(Divisible, Protocol[_Played]):
     """Plays the games of an iteration."""
 
     def play(
@@ -38,7 +40,7 @@ class Play(Protocol[_Played]):
         """Positions with targets, and statistics, among them the ``turns`` of all games."""
 
 
-class ValueTrainer(Trainer, Generic[_Positions]):
+class ValueTrainer(SharingTrainer, Generic[_Positions]):
     """Plays by a compiled value, and learns it from the last games.
 
     Args:
@@ -60,10 +62,9 @@ class ValueTrainer(Trainer, Generic[_Positions]):
         empty: _Positions,
     ) -> None:
         super().__init__(config)
-        self._settings, self._play, self._descent = settings, self_play, learner
+        self._settings, self._games, self._descent = settings, self_play, learner
         self._average, self._empty = average, empty
         self.window: deque[_Positions] = deque(maxlen=settings.window)
-        self.random = np.random.default_rng(config.seed)
         self._turns = 0
 
     @property
@@ -84,8 +85,9 @@ class ValueTrainer(Trainer, Generic[_Positions]):
     def _iterate(self) -> dict[str, float]:
         """Some games, and the learning from the window."""
         began = time.perf_counter()
-        positions, statistics = self._play.play(self.weights, self.progress, self.random)
+        positions, statistics = self._play()
         self._turns = int(statistics.pop("turns"))
+        self._play_ahead(self._turns)
         self.window.append(positions)
         played = time.perf_counter()
         losses = self._descent.update(joined(self.window), self.updates, self.progress, self.random)
@@ -97,7 +99,15 @@ class ValueTrainer(Trainer, Generic[_Positions]):
                 "time/share_of_time_collecting": (played - began) / (learned - began),
                 "time/games_per_second": self._settings.games / (learned - began),
             }
+            | self._metrics_of_workers(self._turns)
         )
+
+    def _play_here(self) -> tuple[_Positions, dict[str, float]]:
+        return self._games.play(self.weights, self.progress, self.random)
+
+    def shared_games(self) -> SharedValueGames:
+        """See :meth:`SharingTrainer.shared_games`."""
+        return SharedValueGames(self._games, self._settings.games, self._average)
 
     def state(self) -> TrainerState:
         """See :meth:`Trainer.state`."""
@@ -110,7 +120,7 @@ class ValueTrainer(Trainer, Generic[_Positions]):
             tensors |= prefixed(f"positions.{number}", tensors_of_arrays(positions._asdict()))
         values = {"random": self.random.bit_generator.state, "positions": len(self.window)}
         values["updates"] = self._descent.updates
-        return TrainerState(values, tensors)
+        return self._with_flight(TrainerState(values, tensors))
 
     def restore(self, state: TrainerState) -> None:
         """See :meth:`Trainer.restore`."""
@@ -127,3 +137,4 @@ class ValueTrainer(Trainer, Generic[_Positions]):
             arrays = arrays_of_tensors(with_prefix(f"positions.{number}", tensors), self._empty._asdict())
             self.window.append(type(self._empty)(**arrays))
         self.random.bit_generator.state = values["random"]
+        self._restore_flight(state)
