@@ -1,0 +1,98 @@
+"""Workers without Ray: everything that a dispatcher asks of them happens in this process, in any order."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from training.cluster.dispatcher import LostError
+
+
+class Employee:
+    """Does jobs; ended as soon as the staff says so."""
+
+    def __init__(self, number: int, machine: str) -> None:
+        self.number, self.machine, self.ended = number, machine, False
+
+
+class FakeStaff:
+    """A staff whose workers do their jobs when they are given.
+
+    Args:
+        work: Called with what jobs share, and a job.
+        room: How many workers there is room for.
+        machines: How many machines they are on.
+        lost: Of the given jobs, the numbers of those that are lost with their workers.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Any, Any], Any],
+        room: int = 100,
+        machines: int = 1,
+        lost: tuple[int, ...] | range = (),
+    ) -> None:
+        self.work, self.room, self.machines, self.lost = work, room, machines, lost
+        self.workers: list[Employee] = []
+        self.given: list[tuple[int, Any]] = []
+        self.at_most_together = 0
+        self._tickets = count()
+        self._starting: dict[int, Employee] = {}
+        self._answers: dict[int, Any] = {}
+        self._random = np.random.default_rng(3)
+
+    @property
+    def alive(self) -> list[Employee]:
+        return [worker for worker in self.workers if not worker.ended]
+
+    def hire(self):
+        worker = Employee(len(self.workers), f"machine {len(self.workers) % self.machines}")
+        self.workers.append(worker)
+        ticket = next(self._tickets)
+        self._starting[ticket] = worker
+        return worker, ticket
+
+    def admit(self, begun):
+        return begun
+
+    def share(self, value):
+        return pickle.dumps(value)
+
+    def give(self, worker, shared, job):
+        ticket, number = next(self._tickets), len(self.given)
+        self.given.append((worker.number, job))
+        if number in self.lost:
+            worker.ended = True
+            self._answers[ticket] = LostError("killed")
+        else:
+            done = self.work(pickle.loads(shared), pickle.loads(pickle.dumps(job)))
+            self._answers[ticket] = pickle.loads(pickle.dumps(done))
+        return ticket
+
+    def wait(self, tickets, seconds):
+        busy = [ticket for ticket in tickets if ticket in self._answers]
+        self.at_most_together = max(self.at_most_together, len(busy))
+        begun = [t for t in tickets if t in self._starting and self._has_room(self._starting[t])]
+        ended = busy + begun
+        return [ended[self._random.integers(len(ended))]] if ended else []
+
+    def _has_room(self, worker):
+        return self.alive.index(worker) < self.room
+
+    def result(self, ticket):
+        if ticket in self._starting:
+            return self._starting.pop(ticket).machine
+        answer = self._answers.pop(ticket)
+        if isinstance(answer, LostError):
+            raise answer
+        return answer
+
+    def dismiss(self, worker):
+        worker.ended = True
+
+    def shortage(self, workers):
+        return f"there is room for {self.room} of {workers}"

@@ -1,0 +1,157 @@
+"""What workers play depends on nothing but the run. Needs no Ray: the workers are in this process."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from tests.cluster.configs import CONFIGS, state_of
+from tests.cluster.staffs import FakeStaff
+from training.cluster.dispatcher import Dispatcher
+from training.cluster.remote_play import split_in_jobs
+from training.cluster.worker import Worker
+from training.config import ConfigError, load_config
+from training.trainer import make_trainer
+
+ALL = tuple(CONFIGS)
+ITERATIONS = 5
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("configs")
+    for name, text in CONFIGS.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return {name: folder / f"{name}.yaml" for name in CONFIGS}
+
+
+@contextmanager
+def shared(path, workers, *settings, **staff):
+    """A trainer whose games are played by workers in this process, and their staff."""
+    trainer = make_trainer(load_config(path, [f"cluster.workers={workers}", *settings]))
+    hands: dict[int, Worker] = {}
+
+    class OwnStaff(FakeStaff):
+        def give(self, worker, order, job):
+            own = hands.setdefault(worker.number, Worker(trainer.config))
+            self.work = own.work
+            return super().give(worker, order, job)
+
+    known = OwnStaff(None, **staff)
+    with trainer.playing_by(Dispatcher(known, workers, 5.0)):
+        yield trainer, known
+
+
+def finish(trainer, iterations=ITERATIONS):
+    return [trainer.iterate() for _ in range(iterations)]
+
+
+def play(path, workers, *settings, **staff):
+    with shared(path, workers, *settings, **staff) as (trainer, _):
+        metrics = finish(trainer)
+        return state_of(trainer), metrics
+
+
+def of_games(metrics):
+    return [{k: v for k, v in line.items() if k.startswith(("games/", "losses/"))} for line in metrics]
+
+
+@pytest.mark.parametrize("ahead", ["false", "true"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_run_is_the_same_whoever_plays(paths, name, ahead):
+    setting = f"cluster.ahead={ahead}"
+    state, metrics = play(paths[name], 1, setting)
+    for workers, lost in ((2, ()), (3, (0, 4, 5, 11))):
+        other_state, other_metrics = play(paths[name], workers, setting, lost=lost)
+        assert other_state == state
+        assert of_games(other_metrics) == of_games(metrics)
+        assert [line["cluster/jobs_lost"] for line in other_metrics][-1] == len(lost)
+
+
+@pytest.mark.parametrize("name", ["td", "solo_td"])
+def test_value_learners_learn_the_same_with_workers_and_without(paths, name):
+    trainer = make_trainer(load_config(paths[name]))
+    metrics = finish(trainer)
+    state, remote_metrics = play(paths[name], 2)
+    assert state == state_of(trainer)
+    assert of_games(remote_metrics) == of_games(metrics)
+    other_jobs, _ = play(paths[name], 2, "cluster.games_per_job=1")
+    assert other_jobs == state
+
+
+@pytest.mark.parametrize("ahead", ["false", "true"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_restored_trainer_has_the_games_in_flight_played_again(paths, name, ahead):
+    setting = f"cluster.ahead={ahead}"
+    with shared(paths[name], 2, setting) as (first, _):
+        finish(first, 2)
+        with shared(paths[name], 3, setting) as (second, staff):
+            second.restore(first.state())
+            second.steps, second.iteration = first.steps, first.iteration
+            if ahead == "true":
+                assert set(first.state().values["in_flight"]) == {"progress", "seed"}
+                assert second.state().values == first.state().values
+            finish(first, 3)
+            finish(second, 3)
+            assert staff.given
+        assert state_of(second) == state_of(first)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_games_ahead_are_played_with_the_weights_before_the_updates(paths, name):
+    """The first two rounds know the weights of the beginning, the third those after one iteration."""
+    orders = []
+    with shared(paths[name], 1, "cluster.ahead=true") as (trainer, staff):
+        share = staff.share
+        staff.share = lambda order: (orders.append(order), share(order))[1]
+        finish(trainer, 3)
+    first, second, third = (order.weights for order in orders[:3])
+    assert all(np.array_equal(first[key], second[key]) for key in first)
+    assert not all(np.array_equal(second[key], third[key]) for key in first)
+    assert [order.version for order in orders] == list(range(len(orders)))
+
+
+def test_no_games_are_played_ahead_of_the_end(paths):
+    with shared(paths["alphazero"], 1, "cluster.ahead=true") as (trainer, staff):
+        finish(trainer)
+        assert trainer.is_done
+        assert len(staff.given) == 3 * ITERATIONS  # 16 games in jobs of 7
+        assert trainer.state().values["in_flight"] == {}
+
+
+def test_a_state_of_workers_that_play_ahead_is_good_for_a_run_without(paths):
+    with shared(paths["td"], 1, "cluster.ahead=true") as (first, _):
+        finish(first, 2)
+        second = make_trainer(load_config(paths["td"]))
+        second.restore(first.state())
+        assert state_of(second)[2:] == state_of(first)[2:]
+        assert second.iterate()["games/score"]
+
+
+def test_metrics_of_workers(paths):
+    with shared(paths["td"], 3, machines=2) as (trainer, _):
+        metrics = finish(trainer)[-1]
+        assert metrics["cluster/workers"] == 3
+        assert metrics["cluster/jobs_lost"] == 0
+        assert 0 < metrics["time/learner_idle_share"] < 1
+        steps = trainer.steps_per_iteration
+        weights = sum(array.nbytes for array in trainer.shared_games().weights().values())
+        assert metrics["cluster/bytes_out_per_step"] * steps == pytest.approx(2 * weights, rel=0.01)
+        positions = trainer.window[-1]
+        sent = sum(array.nbytes for array in positions)
+        assert metrics["cluster/bytes_back_per_step"] * steps == pytest.approx(sent, rel=0.5)
+        assert metrics["cluster/bytes_back_per_step"] * steps > sent
+
+
+def test_games_in_jobs():
+    assert split_in_jobs(7, 3) == [slice(0, 3), slice(3, 6), slice(6, 7)]
+    assert split_in_jobs(2, 3) == [slice(0, 2)]
+
+
+def test_algorithms_that_use_no_cluster_say_which_do(tmp_path):
+    path = tmp_path / "ppo.yaml"
+    path.write_text("algorithm: ppo\ncluster: {workers: 2}\n")
+    with pytest.raises(ConfigError, match=r"cluster\.workers is 2 .*'ppo'; .*: td, solo_td, alphazero"):
+        load_config(path)
