@@ -18,6 +18,7 @@ from training.config import load_config
 from training.files import write_text
 from training.matches import Result, play_matches
 from training.run_files import CONFIG_FILE
+from training.worker_options import add_options, workers_of
 
 OPPONENT = "greedy"
 
@@ -52,7 +53,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, nargs="*", default=[5.0, 10.0, 20.0, 40.0])
     parser.add_argument("--games", type=int, default=1000, help="per checkpoint, an even number")
     parser.add_argument("--simulations", type=int, default=64, help="per move, of policies with a search")
-    parser.add_argument("--workers", type=int, default=2)
+    add_options(parser, 2)
     parser.add_argument("--json", type=Path, metavar="PATH")
     options = parser.parse_args()
     print(describe(("torch", "numba")))
@@ -66,7 +67,9 @@ def main() -> None:
             specs = [str(folder)]
             if algorithm != "maskable_ppo":
                 specs.append(f"{folder}:simulations={options.simulations}")
-            results = [play_matches(spec, OPPONENT, options.games, workers=options.workers) for spec in specs]
+            results = [
+                play_matches(spec, OPPONENT, options.games, workers=workers_of(options)) for spec in specs
+            ]
             cells = [as_text(result) for result in results] + [""] * (2 - len(results))
             print(f"| `{algorithm}` | {minutes:.1f} | {steps:,} | {' | '.join(cells)} |", flush=True)
             matches = [result.as_dict() for result in results]

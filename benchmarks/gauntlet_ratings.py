@@ -1,8 +1,8 @@
 """Measures the ratings of the gauntlet's reference players, which stand frozen in training/gauntlet_v*.json.
 
-    python benchmarks/gauntlet_ratings.py [--seed S] [--workers N] [--out DIR] [--games AGENT OPPONENT N]
-        [--only MEMBER …] [--write]
-    python benchmarks/gauntlet_ratings.py --version 1 [--seed S] [--workers N] [--out DIR]
+    python benchmarks/gauntlet_ratings.py [--seed S] [--workers N] [--cluster ADDRESS] [--out DIR]
+        [--games AGENT OPPONENT N] [--only MEMBER …] [--write]
+    python benchmarks/gauntlet_ratings.py --version 1 [--seed S] [--workers N] [--cluster ADDRESS] [--out DIR]
 
 The members of version 1 met in a round robin of 4000 games per pairing. The stronger ones that version 2 adds
 take long, so each of them meets its neighbors in strength only, and the ratings of version 1 stand. Circles
@@ -30,6 +30,8 @@ from training.ratings import Bounds, Floats, expected_wins, rate_beside
 from training.results import AGENT, OPPONENT, Result
 from training.standings import Standings, aligned, show_interval
 from training.tournament import enter, play, write_results
+from training.worker_options import add_options, workers_of
+from training.workers import Workers
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale in version 1; version 2 takes the scale of version 1."""
@@ -64,7 +66,7 @@ class Ladder:
         self.known = np.array([frozen.get(spec, np.nan) for spec in self.specs], np.float64)
         self.results: list[Result] = []
 
-    def play(self, only: list[str], workers: int, folder: Path) -> None:
+    def play(self, only: list[str], workers: Workers, folder: Path) -> None:
         """Plays what is left of all matches, or of those of some of the new members."""
         pairings = [self._pairing(*pair) for pair in self.games if not only or pair[0] in only]
         entrants = [Entrant(spec, fingerprint(spec), load_player(spec)) for spec in self.specs]
@@ -159,7 +161,7 @@ def measure_ladder(options: argparse.Namespace) -> None:
     strangers = sorted(set(options.only) - new)
     if strangers:
         raise ValueError(f"--only takes new members, not {', '.join(strangers)}: {', '.join(sorted(new))}")
-    ladder.play(options.only, options.workers, options.out)
+    ladder.play(options.only, workers_of(options), options.out)
     print("\n".join(ladder.matches()), "\n")
     if options.only and set(options.only) != new:
         print(f"ratings need the matches of all new members: {', '.join(sorted(new))}")
@@ -189,7 +191,7 @@ def measure_round_robin(options: argparse.Namespace) -> None:
     entry = enter(names, ROUND_ROBIN_GAMES, options.seed, variant, ANCHOR, ANCHOR_RATING)
     total = ROUND_ROBIN_GAMES * len(names) * (len(names) - 1) // 2
     with tqdm(total=total, unit=" games", disable=None) as bar:
-        standings: Standings = play(entry, options.out, options.workers, bar.update)
+        standings: Standings = play(entry, options.out, workers_of(options), bar.update)
     write_results(options.out, entry, standings)
     print(standings.table(), "\n")
     for i in standings.order:
@@ -202,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--version", type=int, choices=VERSIONS, default=LATEST, help="(default: the latest)")
     parser.add_argument("--seed", type=int, default=SEED, help=f"of circles and agents (default: {SEED})")
-    parser.add_argument("--workers", type=int, default=usable_cores(), help="processes (default: the cores)")
+    add_options(parser, usable_cores())
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/gauntlet_ratings_vN")
     ladder = parser.add_argument_group("version 2")
     ladder.add_argument("--only", nargs="+", default=[], metavar="MEMBER", help="play matches of these only")

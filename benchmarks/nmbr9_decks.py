@@ -1,7 +1,7 @@
 """Measures what an agent scores alone at NMBR 9, with the decks of nmbr9_decks.txt.
 
-    python benchmarks/nmbr9_decks.py AGENT [--decks N] [--first K] [--known] [--processes P]
-                                     [--keep FILE] [--json FILE]
+    python benchmarks/nmbr9_decks.py AGENT [--decks N] [--first K] [--known] [--processes N]
+                                     [--cluster ADDRESS] [--keep FILE] [--json FILE]
     python benchmarks/nmbr9_decks.py --write
 
 The file holds 1000 decks of the published game, shuffled with seed 9. They are unknown to the agent unless
@@ -24,6 +24,7 @@ from training.decks import decks_text, read_decks, shuffled_decks
 from training.files import check_file_path, write_text
 from training.players import HELP, fingerprint, load_player
 from training.solo import KeptGames, SoloGame, play_decks, result_of
+from training.worker_options import add_options, workers_of
 from training.workers import WorkerError
 
 FILE = Path(__file__).with_name("nmbr9_decks.txt")
@@ -55,7 +56,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--file", type=Path, default=FILE, help="the decks (default: nmbr9_decks.txt)")
     parser.add_argument("--known", action="store_true", help="show the agent the whole deck")
     parser.add_argument("--seed", type=int, default=0, help="of the agent (default: 0)")
-    parser.add_argument("--processes", type=int, metavar="P", default=1, help="(default: 1)")
+    add_options(parser, 1, "--processes")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="keep all games, to go on after a stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     parser.add_argument("--write", action="store_true", help="write nmbr9_decks.txt anew")
@@ -72,6 +73,7 @@ def run(options: argparse.Namespace) -> None:
     if not 0 <= options.first < end <= len(decks):
         raise ValueError(f"decks {options.first} to {end - 1} are asked for; there are 0 to {len(decks) - 1}")
     agent, order = load_player(options.agent), "known" if options.known else "unknown"
+    workers = workers_of(options)
     settings = {"agent": options.agent, "weights": fingerprint(options.agent), "order": order}
     settings |= {"seed": options.seed, "file": options.file.name, "package": __version__}
     kept = KeptGames(options.keep, settings) if options.keep else None
@@ -88,7 +90,7 @@ def run(options: argparse.Namespace) -> None:
         report()
 
     if left:
-        play_decks(agent, left, order, options.seed, options.processes, done)
+        play_decks(agent, left, order, options.seed, workers, done)
     result = result_of(options.agent, order, games)
     print(describe())
     print(result.table())

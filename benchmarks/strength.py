@@ -1,6 +1,7 @@
 """Measures how strong agents are: a round robin of all that come with the package, or of those given.
 
-    python benchmarks/strength.py [AGENT …] [--game NAME] [--games N] [--seed S] [--workers N]
+    python benchmarks/strength.py [AGENT …] [--game NAME] [--games N] [--seed S]
+                                  [--workers N] [--cluster ADDRESS]
 
 Every circle of Patchwork is played from both seats, every deck of NMBR 9 once by both. The
 first table shows ratings and how the agents play, the second one who beats whom; see docs/evaluation.md.
@@ -16,6 +17,7 @@ from patchwork_env import agents
 from patchwork_env._games import GAMES, PATCHWORK
 from training.machine import usable_cores
 from training.tournament import enter, play
+from training.worker_options import add_options, workers_of
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale, if greedy takes part: the same as in the gauntlet."""
@@ -27,7 +29,7 @@ def main() -> None:
     parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="(default: patchwork)")
     parser.add_argument("--games", type=int, default=1000, help="of each pairing (default: 1000)")
     parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
-    parser.add_argument("--workers", type=int, default=usable_cores(), help="processes (default: the cores)")
+    add_options(parser, usable_cores())
     options = parser.parse_args()
     names = options.agents or list(agents.names(options.game))
     anchor, rating = (ANCHOR, ANCHOR_RATING) if ANCHOR in names else (None, 0.0)
@@ -42,7 +44,7 @@ def main() -> None:
             game=options.game,
         )
         with tempfile.TemporaryDirectory() as folder:
-            print(play(entry, Path(folder), options.workers).table())
+            print(play(entry, Path(folder), workers_of(options)).table())
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
 

@@ -22,6 +22,9 @@ from training.contests.options import add_options, variant_of
 from training.files import check_file_path, write_text
 from training.matches import Result, play_matches
 from training.players import HELP, load_player
+from training.worker_options import add_options as add_worker_options
+from training.worker_options import workers_of
+from training.workers import WorkerError, Workers, kept_connected
 
 FORMAT = "patchwork-env evaluation"
 VERSION = 1
@@ -35,13 +38,14 @@ def main(arguments: list[str] | None = None) -> int:
             check_file_path(options.json, "--json")
         agent, *opponents = map(load_player, (options.agent, *options.against))
         game = common_game((agent, *opponents), options.game)
-        results = []
-        for opponent in opponents:
-            results.append(_play(options, game, agent, opponent))
-            print(results[-1].table(), flush=True)
+        workers, results = workers_of(options), []
+        with kept_connected(workers):
+            for opponent in opponents:
+                results.append(_play(options, game, agent, opponent, workers))
+                print(results[-1].table(), flush=True)
         if options.json:
             write_text(options.json, json.dumps(as_json(results), indent=2) + "\n")
-    except (ValueError, OSError, ImportError, TableEdgeError) as error:
+    except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
         print(f"training.evaluate: {error}", file=sys.stderr)
         return 2
     return 0
@@ -70,12 +74,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
     add_options(parser)
-    parser.add_argument("--workers", type=int, default=1, help="processes; the results do not depend on them")
+    add_worker_options(parser, 1)
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
     return parser.parse_args(arguments)
 
 
-def _play(options: argparse.Namespace, game: str, agent: Agent, opponent: Agent) -> Result:
+def _play(options: argparse.Namespace, game: str, agent: Agent, opponent: Agent, workers: Workers) -> Result:
     with tqdm(total=options.games, desc=opponent.name, unit=" games", leave=False, disable=None) as bar:
         return play_matches(
             agent,
@@ -83,7 +87,7 @@ def _play(options: argparse.Namespace, game: str, agent: Agent, opponent: Agent)
             options.games,
             options.seed,
             game=game,
-            workers=options.workers,
+            workers=workers,
             progress=bar.update,
             **variant_of(options),
         )

@@ -23,7 +23,6 @@ from tqdm import tqdm
 from patchwork_env import agents
 from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent
-from patchwork_env.patchwork.options import check_at_least_one
 from training.files import check_file_path, write_text
 from training.gauntlet_pool import LATEST, VERSIONS, Pool, read_pool
 from training.machine import made_with, usable_cores
@@ -34,7 +33,8 @@ from training.ratings import Bounds, expected_wins, rate_against
 from training.results import AGENT, CONFIDENCE, Result
 from training.signals import Interruption, signals_interrupt
 from training.standings import aligned, show_interval
-from training.workers import WorkerError
+from training.worker_options import add_options, workers_of
+from training.workers import WorkerError, Workers, check_workers
 
 FORMAT = "patchwork-env gauntlet"
 
@@ -151,7 +151,7 @@ def gauntlet(
     version: int = LATEST,
     games: int | None = None,
     skip: Sequence[str] = (),
-    workers: int = 1,
+    workers: Workers = 1,
     folder: Path | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> GauntletResult:
@@ -163,7 +163,8 @@ def gauntlet(
         version: Of the gauntlet.
         games: At most so many against each member, for a trial; None for the numbers of the protocol.
         skip: Members to leave out; the result says that it comes from a part of the pool.
-        workers: Processes that share the games; with more than one, the agent must allow pickling.
+        workers: Processes that share the games, or a cluster; with more than one, the agent must allow
+            pickling.
         folder: Where to keep the games, so that a second call goes on where the first was stopped; it must
             be the same agent. None to keep nothing.
         progress: Called with numbers of games, at first of those that ``folder`` holds already.
@@ -177,7 +178,7 @@ def gauntlet(
     """
     pool = read_pool(version).without(tuple(skip))
     most = None if games is None else check_games(games)
-    check_at_least_one(workers, "workers")
+    check_workers(workers)
     player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
     _check_game(player)
     pool.ratings()  # a pool that is not rated is refused before anything is played
@@ -287,12 +288,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--skip", nargs="+", default=[], metavar="MEMBER", help="leave out members; the result says so"
     )
     parser.add_argument("--folder", type=Path, metavar="DIR", help="keep the games, to go on after a stop")
-    parser.add_argument(
-        "--workers",
-        type=int,
-        default=usable_cores(),
-        help="processes; the results do not depend on them (default: the cores)",
-    )
+    add_options(parser, usable_cores())
     return parser.parse_args(arguments)
 
 
@@ -305,7 +301,7 @@ def _run(options: argparse.Namespace) -> GauntletResult:
             version=options.version,
             games=options.games,
             skip=options.skip,
-            workers=options.workers,
+            workers=workers_of(options),
             folder=options.folder,
             progress=bar.update,
         )

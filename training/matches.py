@@ -15,7 +15,7 @@ from patchwork_env.agents import Agent
 from training.contests import Block, check_variant, common_game, contest_of
 from training.paired_games import Played, play_block
 from training.results import Result
-from training.workers import do_jobs
+from training.workers import Workers, check_workers, do_jobs
 
 __all__ = [
     "Player",
@@ -44,7 +44,7 @@ def play_matches(
     seed: int | None = 0,
     *,
     game: str | None = None,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Callable[[int], object] | None = None,
     keep: int = 0,
     **variant: Any,
@@ -62,7 +62,8 @@ def play_matches(
         games: Their number, at least 1; for Patchwork even.
         seed: ``0 ... 2**64 - 1``; None for a fresh one, which the result names.
         game: ``"patchwork"`` or ``"nmbr9"``; None for the only one that both play, or else Patchwork.
-        workers: Processes that share the work; with more than one, agents and functions must allow pickling.
+        workers: Processes that share the work, or a cluster; with more than one, agents and functions must
+            allow pickling.
         progress: Called with the number of games that ended since the last call.
         keep: Number of games, the first ones, that the result holds move by move.
         variant: What is played. Of Patchwork ``special_patches``, the print of the time track, ``"revised"``
@@ -77,7 +78,7 @@ def play_matches(
     players = agents.as_agent(agent), agents.as_agent(opponent)
     game = common_game(players, game)
     what = check_variant(game, variant)
-    games, workers, seed = check_games(games, game), check_at_least_one(workers, "workers"), check_seed(seed)
+    games, workers, seed = check_games(games, game), check_workers(workers), check_seed(seed)
     blocks = split(game, what, games, seed, _check_keep(keep, games))
     tasks = [Task(0, 1, block) for block in blocks]
     parts = {}
@@ -98,13 +99,15 @@ class Task(NamedTuple):
     block: Block
 
 
-def play_tasks(players: Sequence[Agent], tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Played]]:
+def play_tasks(
+    players: Sequence[Agent], tasks: Sequence[Task], workers: Workers
+) -> Iterator[tuple[int, Played]]:
     """Plays blocks of games; yields the index and the games of every task as it ends, in any order.
 
     Args:
         players: Whom the tasks name.
         tasks: What is played.
-        workers: Processes that share the work, at least 1.
+        workers: Processes that share the work, at least 1, or a cluster.
 
     Raises:
         IllegalActionError: An agent chose an action that is not legal.

@@ -14,6 +14,7 @@ from training.block_store import BlockStore, Settings, open_store
 from training.matches import BLOCK_SIZE, Task, join, play_tasks, split
 from training.paired_games import Played
 from training.results import Result
+from training.workers import Workers
 
 
 class Entrant(NamedTuple):
@@ -54,7 +55,7 @@ def play_pairings(
     seed: int,
     special_patches: str,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     folder: Path | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> list[Result]:
@@ -65,7 +66,8 @@ def play_pairings(
         pairings: What is played.
         seed: Of the circles, and of the agents' random numbers.
         special_patches: Print of the time track.
-        workers: Processes that share the games; with more than one, the agents must allow pickling.
+        workers: Processes that share the games, or a cluster; with more than one, the agents must allow
+            pickling.
         folder: Where the games are kept, in a folder per pairing; None to keep nothing.
         progress: Called with numbers of games, at first of those that had been played before.
 
@@ -124,7 +126,7 @@ def _play(
     players: Sequence[Agent],
     tasks: Mapping[Pairing, Sequence[Task]],
     stores: Mapping[Pairing, BlockStore],
-    workers: int,
+    workers: Workers,
     progress: Callable[[int], object] | None,
 ) -> dict[Task, Played]:
     """The games of all tasks; those that the stores do not hold yet are played."""

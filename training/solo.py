@@ -23,7 +23,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.nmbr9 import Game
 from training.decks import Deck
 from training.machine import made_with
-from training.workers import do_jobs
+from training.workers import Workers, check_workers, do_jobs
 
 FORMAT = "patchwork-env decks"
 VERSION = 1
@@ -154,7 +154,7 @@ def play_decks(
     decks: Mapping[int, Deck],
     order: str = "unknown",
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     done: Callable[[SoloGame], object] | None = None,
 ) -> SoloResult:
     """Has an agent play decks alone.
@@ -169,7 +169,8 @@ def play_decks(
         decks: By number, at least one.
         order: ``"unknown"`` or ``"known"``.
         seed: Of random numbers, ``0 ... 2**64 - 1``.
-        workers: Processes that share the decks; with more than one, the agent must allow pickling.
+        workers: Processes that share the decks, or a cluster; with more than one, the agent must allow
+            pickling.
         done: Called with every game as it ends.
 
     Raises:
@@ -179,6 +180,7 @@ def play_decks(
         WorkerError: A process was killed.
     """
     agent.check_game(NMBR9)
+    check_workers(workers)
     if not decks:
         raise ValueError("there is no deck to be played")
     jobs = [_Job(number, deck, order, seed) for number, deck in decks.items()]

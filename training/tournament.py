@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from patchwork_env._options import check_at_least_one, check_seed
+from patchwork_env._options import check_seed
 from patchwork_env.agents import Agent
 from patchwork_env.errors import TableEdgeError
 from training.block_store import (
@@ -43,7 +43,9 @@ from training.ratings import Anchor
 from training.results import Result
 from training.signals import Interruption, signals_interrupt
 from training.standings import Standings
-from training.workers import WorkerError
+from training.worker_options import add_options as add_worker_options
+from training.worker_options import workers_of
+from training.workers import WorkerError, Workers, check_workers
 
 DEFAULT_ANCHOR = "random"
 _RESULTS, _GAMES = "results.json", "games.csv"
@@ -103,14 +105,15 @@ def enter(
 
 
 def play(
-    entry: Entry, folder: Path, workers: int = 1, progress: Callable[[int], object] | None = None
+    entry: Entry, folder: Path, workers: Workers = 1, progress: Callable[[int], object] | None = None
 ) -> Standings:
     """Plays what has not been played yet of a tournament, and counts up.
 
     Args:
         entry: From :func:`enter`.
         folder: Where the games are kept, block by block.
-        workers: Processes that share the games; with more than one, the agents must allow pickling.
+        workers: Processes that share the games, or a cluster; with more than one, the agents must allow
+            pickling.
         progress: Called with numbers of games, at first of those that had been played before.
 
     Raises:
@@ -121,7 +124,7 @@ def play(
         IllegalActionError: An agent chose an action that is not legal.
         WorkerError: A process was killed.
     """
-    check_at_least_one(workers, "workers")
+    check_workers(workers)
     with open_store(folder, entry.settings) as store:
         tasks, report = _tasks(entry.settings), progress or (lambda games: None)
         left = [task for task in tasks if not store.has(task)]
@@ -214,9 +217,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     try:
         entry = _entry(options)
-        check_at_least_one(options.workers, "workers")
+        workers = workers_of(options)
         _need_matplotlib()
-        return _run(options, entry)
+        return _run(options, entry, workers)
     except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
         print(f"training.tournament: {error}", file=sys.stderr)
         return 2
@@ -242,12 +245,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--anchor", metavar="AGENT", help="whose rating is fixed; default random, or the mean"
     )
     parser.add_argument("--anchor-rating", type=float, default=0.0, help="at what (default: 0)")
-    parser.add_argument(
-        "--workers",
-        type=int,
-        default=usable_cores(),
-        help="processes; the results do not depend on them (default: the cores)",
-    )
+    add_worker_options(parser, usable_cores())
     options = parser.parse_args(arguments)
     if options.out is None and options.ladder is None:
         parser.error("--out is required, for the games that have been played are kept there")
@@ -276,12 +274,12 @@ def _need_matplotlib() -> None:
         raise ModuleNotFoundError("plots need matplotlib: pip install 'patchwork-env[train]'") from None
 
 
-def _run(options: argparse.Namespace, entry: Entry) -> int:
+def _run(options: argparse.Namespace, entry: Entry, workers: Workers) -> int:
     settings = entry.settings
     total = settings.games * len(_pairings(len(settings.agents)))
     with signals_interrupt(), tqdm(total=total, unit=" games", disable=None) as bar:
         try:
-            standings = play(entry, options.out, options.workers, bar.update)
+            standings = play(entry, options.out, workers, bar.update)
         except Interruption as interruption:
             bar.close()
             print(

@@ -1,10 +1,14 @@
-"""Jobs on several processes that share what they need, and that end when their parent does."""
+"""Jobs on several processes that share what they need, and that end when their parent does.
+
+The processes are of this machine, or of a cluster; see :mod:`training.cluster.tasks`.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +16,11 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing.connection import wait
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from patchwork_env._options import check_at_least_one
+
+_ADDRESS = re.compile(r"local|auto|\S+:\d+")
 
 _Shared = TypeVar("_Shared")
 _Job = TypeVar("_Job")
@@ -23,8 +31,52 @@ class WorkerError(RuntimeError):
     """A process ended before its work was done."""
 
 
+class OnCluster(NamedTuple):
+    """The processors of a cluster of Ray, each of which does one job at a time.
+
+    Attributes:
+        address: ``local`` for a Ray of one's own on this machine, ``auto`` for the cluster that this machine
+            belongs to, or ``host:port`` of a cluster's head node.
+        most: How many do jobs at the same time; None for all of them.
+    """
+
+    address: str
+    most: int | None = None
+
+
+Workers = int | OnCluster
+"""Who does jobs: so many processes of this machine, or a cluster."""
+
+
+def check_workers(workers: Workers) -> Workers:
+    """Raises ValueError or TypeError, which name it, if there can be no such workers."""
+    if not isinstance(workers, OnCluster):
+        return check_at_least_one(workers, "workers")
+    if not _ADDRESS.fullmatch(workers.address):
+        raise ValueError(f"cluster is {workers.address!r}; allowed are local, auto and host:port")
+    if workers.most is not None:
+        check_at_least_one(workers.most, "workers")
+    return workers
+
+
+@contextmanager
+def kept_connected(workers: Workers) -> Iterator[None]:
+    """Within the block a cluster stays connected: for several calls of :func:`do_jobs`, one after the other.
+
+    Raises:
+        ConnectionError, ModuleNotFoundError: There is no such cluster, or no Ray.
+    """
+    if not isinstance(workers, OnCluster):
+        yield
+        return
+    from training.cluster.tasks import connected_to
+
+    with connected_to(workers):
+        yield
+
+
 def do_jobs(
-    function: Callable[[_Shared, _Job], _Done], shared: _Shared, jobs: Sequence[_Job], workers: int
+    function: Callable[[_Shared, _Job], _Done], shared: _Shared, jobs: Sequence[_Job], workers: Workers
 ) -> Iterator[tuple[int, _Done]]:
     """Yields the index and the result of every job as it ends.
 
@@ -36,18 +88,24 @@ def do_jobs(
         function: Called with ``shared`` and a job; defined at the top of a module if there are processes.
         shared: Sent to every process once; allows pickling if there are processes.
         jobs: What is to be done.
-        workers: Their number, at least 1.
+        workers: The number of processes, at least 1, or the cluster that does the jobs.
 
     Raises:
         ValueError: ``shared`` does not allow pickling.
         WorkerError: A process was killed, or could not start.
+        ConnectionError, ModuleNotFoundError: There is no such cluster, or no Ray.
     """
+    if isinstance(workers, OnCluster):
+        from training.cluster.tasks import do_tasks
+
+        yield from do_tasks(function, shared, jobs, workers)
+        return
     if workers == 1 or len(jobs) < 2:
-        with _one_thread():
+        with one_thread():
             for number, job in enumerate(jobs):
                 yield number, function(shared, job)
         return
-    _check_pickling(shared)
+    check_pickling(shared)
     with _processes(min(workers, len(jobs)), function, shared) as pool:
         numbers = {pool.submit(_do, job): number for number, job in enumerate(jobs)}
         try:
@@ -60,7 +118,8 @@ def do_jobs(
             ) from None
 
 
-def _check_pickling(shared: Any) -> None:
+def check_pickling(shared: Any) -> None:
+    """Raises ValueError if what several processes are to share cannot be sent to them."""
     try:
         pickle.dumps(shared)
     except Exception as error:
@@ -71,7 +130,8 @@ def _check_pickling(shared: Any) -> None:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """Within the block PyTorch, if it is loaded, uses one thread."""
     torch: Any = sys.modules.get("torch")  # whoever needs it has imported it
     if torch is None:
         yield

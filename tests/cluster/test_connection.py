@@ -25,11 +25,12 @@ def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_conne
     assert not ray.is_initialized()
 
 
-def test_an_address_without_a_cluster_is_named(monkeypatch):
+@pytest.mark.parametrize("address", ["auto", "127.0.0.1:1", "127.0.0.1:66000", "127.0.0.1:ray"])
+def test_an_address_without_a_cluster_is_named(monkeypatch, address):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with (
-        pytest.raises(ConnectionError, match=r"cluster\.address is 'auto', where no Ray answers"),
-        connected(Cluster(address="auto", workers=1)),
+        pytest.raises(ConnectionError, match=rf"cluster\.address is '{address}', where no Ray answers"),
+        connected(Cluster(address=address, workers=1)),
     ):
         pass
 

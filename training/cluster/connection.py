@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -11,6 +12,7 @@ from typing import Any
 from training.config import Cluster
 from training.signals import signals_wait
 
+_ANSWER_SECONDS = 10.0
 LOCAL = "local"
 """The address of a Ray of one's own on this machine."""
 
@@ -48,6 +50,7 @@ def connected(cluster: Cluster) -> Iterator[Any]:
     if cluster.address == LOCAL:
         options |= {"num_cpus": max(cluster.workers, 1), "include_dashboard": False}
     try:
+        _knock(cluster.address)
         with signals_wait():  # Ray takes SIGTERM for itself, and loses what is raised while it starts
             ray.init(log_to_driver=False, **options)
     except ConnectionError as error:
@@ -58,3 +61,14 @@ def connected(cluster: Cluster) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raises ConnectionError if nobody listens at ``host:port``, for which Ray waits ten minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise ConnectionError(str(error)) from None
