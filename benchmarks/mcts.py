@@ -36,7 +36,7 @@ TURNS = (0, 10, 20, 30)
 """Stages of the game."""
 GAMES = 16
 """Positions of each stage."""
-BUDGETS = (1_000, 10_000, 100_000)
+BUDGETS = (10_000, 100_000, 1_000_000)
 """Positions that the solver may look at."""
 MOST_SPACES = 32
 """Left to both players together, of endings."""
@@ -164,7 +164,7 @@ def print_speed(rows: list[dict[str, float]]) -> None:
 
 def print_solver(rows: list[dict[str, float]]) -> None:
     """One line per distance from the end."""
-    print("\nendings solved: the margin, or at least the winner, within so many positions")
+    print("\nendings solved: the margin, or at least the winner, within so many surveys of quilts")
     print("spaces left  endings" + "".join(f"  {name}" for name in rows[0] if name[0] in "mw"))
     for row in rows:
         line = (

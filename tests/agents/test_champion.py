@@ -51,7 +51,7 @@ def exact_margin(game: Game, player: int) -> int:
     if game.is_over:
         scores = game.scores()
         return scores[player] - scores[1 - player]
-    is_solved, value, _ = solve(game.state, 0, 100_000, SOLVER, False)
+    is_solved, value, _ = solve(game.state, 0, 5_000_000, SOLVER, False)
     assert is_solved
     margin = int(margin_of(value))
     return margin if game.current_player == player else -margin
@@ -123,7 +123,7 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
         game.play(champion().act(game))
     best = exact_margin(game, game.current_player)
     agent = champion()
-    agent._positions = 100_000
+    agent._to_solve = 3_000_000
     assert margin_after(agent, game) == best
     lines = agent.search(game)
     assert lines[0].exact
@@ -140,7 +140,7 @@ def test_endings_are_played_better_than_with_one_ply() -> None:
     weights = new_weights(seed=1)
     arrays_of(weights)["weights_3"][:] = np.random.default_rng(1).normal(size=SHAPES["weights_3"])
     one_ply, searcher = ValueAgent(weights, PAYOFFS), ChampionAgent(weights, PAYOFFS, nodes=20)
-    searcher._positions = 100_000
+    searcher._to_solve = 3_000_000
     gains = []
     for seed in range(20):
         game = end_of_game(seed, 8)

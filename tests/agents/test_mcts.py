@@ -142,11 +142,11 @@ def test_endings_are_played_as_solved() -> None:
         game = Game(seed=seed)
         while not game.is_over:
             action = agent.act(game) if sum(game.positions) > 98 else GreedyAgent().act(game)
-            is_solved, value, _ = solve(game.state, 0, 1000, solver, False)
+            is_solved, value, _ = solve(game.state, 0, 20_000, solver, False)
             player = game.current_player
             game.play(action)
             if is_solved and sum(game.positions) > 98 and not game.is_over:
-                after = solve(game.state, 0, 100_000, solver, False)[1]
+                after = solve(game.state, 0, 5_000_000, solver, False)[1]
                 assert value == (after if game.current_player == player else -after)
                 checked += 1
     assert checked > 5

@@ -15,10 +15,11 @@ from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.endgame import NO_ACTION, Solver, margin_of, new_solver, solve
 from patchwork_env.patchwork.endgame.prospects import PROSPECTS, coverable, survey
 from patchwork_env.patchwork.endgame.table import KEY_WORDS, write_key
+from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, minimax, value_of
 from tests.patchwork.strategies import random_action
 
-ENOUGH = 100_000
+ENOUGH = 10_000_000
 ROOM = new_solver()
 
 
@@ -87,14 +88,14 @@ def test_what_is_known_of_one_game_is_not_used_in_another() -> None:
 
 def test_numbers_of_games_start_again() -> None:
     room = new_solver()
-    room.counters[2] = (1 << 16) - 2
+    room.game[0] = (1 << 16) - 2
     rng = random.Random(4)
     for _ in range(20):
         game = made_up_ending(rng)
         if not game.is_over:
             _, value, _ = solve(game.state, 0, ENOUGH, room, False)
             assert value == solve(game.state, 0, ENOUGH, new_solver(), False)[1]
-    assert 0 < room.counters[2] < 100
+    assert 0 < room.game[0] < 100
 
 
 @settings(max_examples=25)
@@ -104,7 +105,7 @@ def test_best_play_reaches_the_value(seed: int, style: str, spaces: int) -> None
     if game.is_over:
         return
     player = game.current_player
-    is_solved, value, _ = solve(game.state, 0, 20_000, ROOM, False)
+    is_solved, value, _ = solve(game.state, 0, 500_000, ROOM, False)
     if not is_solved:
         return
     while not game.is_over:
@@ -125,7 +126,7 @@ def test_nobody_does_better_than_the_value(seed: int, spaces: int) -> None:
     if game.is_over:
         return
     player = game.current_player
-    is_solved, value, _ = solve(game.state, 0, 20_000, ROOM, False)
+    is_solved, value, _ = solve(game.state, 0, 500_000, ROOM, False)
     if not is_solved:
         return
     while not game.is_over:
@@ -136,9 +137,9 @@ def test_nobody_does_better_than_the_value(seed: int, spaces: int) -> None:
 
 def test_the_budget_is_kept() -> None:
     game = played_ending(random.Random(6), "greedy", 12)
-    for budget in (1, 10, 50):
+    for budget in (1, 100, 5000):
         is_solved, value, action = solve(game.state, 0, budget, ROOM, False)
-        assert ROOM.counters[1] <= budget + 1
+        assert ROOM.bench.surveys[0] <= budget + MAX_LEGAL_ACTIONS + 2
         assert is_solved or (value, action) == (0, NO_ACTION)
     assert solve(Game(seed=1).state, 0, 20, ROOM, False) == (False, 0, NO_ACTION)
 

@@ -10,7 +10,7 @@ import numpy as np
 from patchwork_env._compile import kernel
 from patchwork_env._games import PATCHWORK
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.champion.endings import settle_root, solved_action
+from patchwork_env.agents.champion.endings import ensure_edge, settle_root, solved_action
 from patchwork_env.agents.champion.glance import glance
 from patchwork_env.agents.champion.levels import DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
 from patchwork_env.agents.champion.lines import Line, lines_of
@@ -38,8 +38,8 @@ from patchwork_env.search.best_first import ROOT, Rule, best_edge, new_tree
 
 _NOTHING, _BLOCK = Budget(0, NO_LIMIT), Budget(16, NO_LIMIT)
 """The latter is spent between two looks at the clock."""
-_EFFORT_PER_POSITION, _POSITIONS_PER_SECOND = 40, 20_000
-"""The solver gets about a quarter of the time of a move."""
+_SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
+"""Quilts that the solver may survey for each of its two questions; a second is enough for three millions."""
 
 
 class ChampionAgent(BatchAgent):
@@ -79,7 +79,7 @@ class ChampionAgent(BatchAgent):
         self.name = name
         check_budget(level, nodes, seconds)
         self.seconds = seconds
-        self.budget, self._positions = _budget(level, nodes, seconds)
+        self.budget, self._to_solve = _budget(level, nodes, seconds)
         self._mind = Mind(weights, payoffs, rule, likely)
         self._tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
         self._work, self._solver = new_workspace(), new_solver()
@@ -104,12 +104,16 @@ class ChampionAgent(BatchAgent):
         self.check_states(game.state)
         plant(self._tree, self._work, game.state, 0)
         self._grow(_NOTHING, may_stop=False)  # completes the root
-        solved = NO_ACTION
+        solved, is_exact = NO_ACTION, False
         if self._tree.nodes[ROOT]["count"] > 0:
-            solved = int(solved_action(self._tree.states, ROOT, self._positions, self._solver))
+            solved, is_exact, _ = solved_action(
+                self._tree.states, ROOT, self._mind.payoffs, self._to_solve, self._solver
+            )
         if solved != NO_ACTION:
-            settle_root(self._tree, self._work, self._mind, solved, self._positions, self._solver)
-        self._spend(may_stop=False)
+            ensure_edge(self._tree, self._work, self._mind, solved)
+        if is_exact:
+            settle_root(self._tree, self._work, self._mind, self._to_solve, self._solver)
+        self._spend(self.budget, perf_counter(), may_stop=False)
         return lines_of(self._tree, game, solved)
 
     def appraise(self, game: Game) -> list[Line]:
@@ -125,19 +129,20 @@ class ChampionAgent(BatchAgent):
         return glance(game, self._mind.weights, self._mind.payoffs, self._work.expansion)
 
     def _choose(self, states: States, i: int) -> int:
-        known = int(_known_action(states, i, self._work, self._positions, self._solver))
+        began = perf_counter()
+        known, spent = _known_action(states, i, self._work, self._mind.payoffs, self._to_solve, self._solver)
         if known != NO_ACTION:
-            return known
+            return int(known)
         plant(self._tree, self._work, states, i)
-        self._spend(may_stop=True)
+        self._spend(self.budget._replace(effort=self.budget.effort - spent), began, may_stop=True)
         return int(self._tree.edges[best_edge(self._tree, ROOT)]["action"])
 
-    def _spend(self, *, may_stop: bool) -> None:
-        """Spends the budget of a move on a tree that is planted."""
+    def _spend(self, budget: Budget, began: float, *, may_stop: bool) -> None:
+        """Spends a budget, or the time of a move that began at the time given, on a tree that is planted."""
         if self.seconds is None:
-            self._grow(self.budget, may_stop=may_stop)
+            self._grow(budget, may_stop=may_stop)
             return
-        end, added = perf_counter() + self.seconds, _BLOCK.simulations
+        end, added = began + self.seconds, _BLOCK.simulations
         while perf_counter() < end and added == _BLOCK.simulations:
             added = self._grow(_BLOCK, may_stop=False)
 
@@ -160,13 +165,13 @@ def load(
 
 
 def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tuple[Budget, int]:
-    """The budgets of a search, whose root is a node without a simulation, and of the solver, in positions."""
+    """The budgets of a search, whose root is a node without a simulation, and of the solver's questions."""
     if seconds is not None:
-        return Budget(MOST_NODES - 1, NO_LIMIT), int(seconds * _POSITIONS_PER_SECOND)
+        return Budget(MOST_NODES - 1, NO_LIMIT), int(seconds * _SOLVED_PER_SECOND)
     if nodes is not None:
-        return Budget(nodes - 1, NO_LIMIT), nodes
+        return Budget(nodes - 1, NO_LIMIT), nodes * _SOLVED_PER_NODE
     effort = LEVELS[level or DEFAULT_LEVEL]
-    return Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort), effort // _EFFORT_PER_POSITION
+    return Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort), effort // 3
 
 
 def _suffix(level: str | None, nodes: int | None, seconds: float | None) -> str:
@@ -179,9 +184,12 @@ def _suffix(level: str | None, nodes: int | None, seconds: float | None) -> str:
 
 
 @kernel
-def _known_action(states: States, i: int, work: Workspace, positions: int, solver: Solver) -> int:
-    """The only legal action of a game, or the best one of a solved ending, or ``NO_ACTION``."""
+def _known_action(
+    states: States, i: int, work: Workspace, payoffs: Payoffs, budget: int, solver: Solver
+) -> tuple[int, int]:
+    """The only legal action of a game, or one that a solver knows, or ``NO_ACTION``; and the effort."""
     anchors = work.expansion.anchors
     if legal(states, i, anchors) == 1:
-        return nth_legal(anchors, 0)
-    return solved_action(states, i, positions, solver)
+        return nth_legal(anchors, 0), 0
+    action, _, surveys = solved_action(states, i, payoffs, budget, solver)
+    return action, surveys

@@ -1,9 +1,18 @@
-"""Endings are played exactly as soon as they can be solved within a part of the budget."""
+"""Endings are played exactly, or at least won, as soon as they can be solved within a part of the budget."""
 
 from __future__ import annotations
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.champion.simulation import Mind, Workspace, add_child, settle_finished, write_result
+from patchwork_env.agents.champion.simulation import (
+    Mind,
+    Workspace,
+    add_child,
+    settle_finished,
+    write_prospects,
+    write_result,
+)
+from patchwork_env.agents.value.choice import Payoffs
+from patchwork_env.agents.value.expansion import expand
 from patchwork_env.agents.value.features import signed
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.endgame import NO_ACTION, Solver, margin_of, solve
@@ -11,51 +20,84 @@ from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import ROOT, Tree, back_up, is_full
 
-_MOST_SPACES = 20
+_MOST_SPACES = 24
 """That both players have left together, for a position that is worth trying to solve."""
 
 
 @kernel
-def solved_action(states: States, i: int, positions: int, solver: Solver) -> int:
-    """The best action of an ending, or ``NO_ACTION`` if it cannot be solved with so many positions."""
+def solved_action(
+    states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
+) -> tuple[int, bool, int]:
+    """What a solver knows of a position.
+
+    Who wins is found out with much less effort than by how much, so that is asked first. In an ending that is
+    lost by a margin unknown, a search may still find what the opponent overlooks.
+
+    Args:
+        states: Records.
+        i: Which of them; it is not over.
+        payoffs: What the player is after; a solver knows pure opponents only.
+        budget: Of each of the two questions, in quilts to survey.
+        solver: Room.
+
+    Returns:
+        The best action or else one that surely wins, or ``NO_ACTION``; whether it is the best; and how many
+        quilts were surveyed.
+    """
     position = states[i]["position"]
-    if 2 * LAST_SPACE - signed(position[0]) - signed(position[1]) > _MOST_SPACES:
-        return NO_ACTION
-    return int(solve(states, i, positions, solver, False)[2])
+    left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
+    if left > _MOST_SPACES or payoffs.denial != 1:
+        return NO_ACTION, False, 0
+    is_solved, value, winning = solve(states, i, budget, solver, True)
+    surveys = solver.bench.surveys[0]
+    if not is_solved:
+        return NO_ACTION, False, surveys
+    is_solved, _, best = solve(states, i, budget, solver, False)
+    surveys += solver.bench.surveys[0]
+    if is_solved:
+        return best, True, surveys
+    return (winning if value > 0 and payoffs.outcome > 0 else NO_ACTION), False, surveys
 
 
 @kernel
-def settle_root(tree: Tree, work: Workspace, mind: Mind, best: int, positions: int, solver: Solver) -> None:
+def ensure_edge(tree: Tree, work: Workspace, mind: Mind, action: int) -> None:
+    """If the root, which is complete, has no edge for an action, it takes the place of the least promising."""
+    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
+    for edge in range(begin, end):
+        if tree.edges[edge]["action"] == action:
+            return
+    tree.edges[end - 1]["action"] = action
+    for k in range(expand(tree.states, ROOT, mind.weights, work.expansion)):
+        if signed(work.expansion.actions[k]) == action:
+            write_prospects(tree.edges[end - 1]["values"], work.expansion, k, mind.payoffs)
+
+
+@kernel
+def settle_root(tree: Tree, work: Workspace, mind: Mind, budget: int, solver: Solver) -> None:
     """Settles the edges of a root that is an ending, as far as what follows can be solved.
 
     Args:
         tree: Its root is complete and has a choice.
         work: Room.
         mind: What the search thinks with.
-        best: The best action; if it has no edge, it takes the place of the least promising one.
-        positions: The most to look at, for each edge.
+        budget: For each edge, in quilts to survey.
         solver: Solves the endings.
     """
     begin, count = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["count"]
-    has_best = False
-    for edge in range(begin, begin + count):
-        has_best |= tree.edges[edge]["action"] == best
-    if not has_best:
-        tree.edges[begin + count - 1]["action"] = best
     for edge in range(begin, begin + count):
         if is_full(tree):
             return
-        _settle_edge(tree, work, mind, edge, positions, solver)
+        _settle_edge(tree, work, mind, edge, budget, solver)
 
 
 @kernel
-def _settle_edge(tree: Tree, work: Workspace, mind: Mind, edge: int, positions: int, solver: Solver) -> None:
+def _settle_edge(tree: Tree, work: Workspace, mind: Mind, edge: int, budget: int, solver: Solver) -> None:
     game = work.expansion.successor
     game[0] = tree.states[ROOT]
     apply(game, 0, tree.edges[edge]["action"])
     is_solved, value = False, 0
     if not is_over(game, 0):
-        is_solved, value, _ = solve(game, 0, positions, solver, False)
+        is_solved, value, _ = solve(game, 0, budget, solver, False)
         if not is_solved:
             return
     child = add_child(tree, ROOT, edge)

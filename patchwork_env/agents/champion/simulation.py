@@ -183,7 +183,7 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
     for k in range(_list_best(work, mind.payoffs, count)):
         index = work.best[k]
         edge = add_edge(tree, node, signed(work.expansion.actions[index]))
-        _write_prospects(tree.edges[edge]["values"], work.expansion, index, mind.payoffs)
+        write_prospects(tree.edges[edge]["values"], work.expansion, index, mind.payoffs)
     start_node(tree, node, signed(tree.states[node]["current_player"]), mind.rule)
 
 
@@ -208,7 +208,7 @@ def write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win
 
 
 @kernel
-def _write_prospects(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
+def write_prospects(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
     """Writes what the ``k``-th successor promises, in pairs."""
     write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
     for role in range(NUM_PLAYERS):

@@ -40,8 +40,8 @@ _BLOCK = 100
 """Simulations between two looks at the clock, about a millisecond."""
 _ENDING = 24
 """Spaces that both players have left together, at most, for a position that is worth trying to solve."""
-_SOLVED_PER_SECOND = 20_000
-"""Positions that the solver may look at, per second of the budget: less than a tenth of it."""
+_SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
+"""Quilts that the solver may survey for each of its two questions: about a tenth of the time of a move."""
 
 
 class MctsAgent(BatchAgent):
@@ -94,7 +94,7 @@ class MctsAgent(BatchAgent):
         if self._room is None:
             self._room = _new_room()
         began = perf_counter()
-        action = _solved_action(state, self._positions_to_solve(), self._room.solver)
+        action = _solved_action(state, self._budget_to_solve(), self._room.solver)
         if action != NO_ACTION:
             return action
         tree = self._room.tree
@@ -107,11 +107,11 @@ class MctsAgent(BatchAgent):
             self._memory.keep(self._room.part)
         return int(edge["action"])
 
-    def _positions_to_solve(self) -> int:
-        """What of the budget of a move goes to the solver; a position takes less time than a simulation."""
+    def _budget_to_solve(self) -> int:
+        """What of the budget of a move goes to each question for the solver, in quilts to survey."""
         if self.seconds is None:
-            return self.simulations or DEFAULT_SIMULATIONS
-        return int(self.seconds * _SOLVED_PER_SECOND)
+            return _SOLVED_PER_SIMULATION * (self.simulations or DEFAULT_SIMULATIONS)
+        return int(_SOLVED_PER_SECOND * self.seconds)
 
     def _search(self, tree: Tree, work: Workspace, began: float) -> None:
         """Spends the budget of a move that began at the time given."""

@@ -38,9 +38,16 @@ from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from patchwork_env.patchwork.tables import INCOMES_UP_TO, SECOND_WORD_ROW, SQUARES
 from patchwork_env.polyomino import NUM_ORIENTATIONS
 
+_U0 = np.uint64(0)
 _FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
 _MOST_PLACEMENTS = 448
 """Of one patch on an empty quilt."""
+
+
+Quilts = npt.NDArray[np.uint64]
+"""What is compared of quilts, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the empty
+cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a placement that
+takes the bonus tile, else 0. Rows lie in the order in which loops over placements become vector operations."""
 
 
 class Workbench(NamedTuple):
@@ -48,17 +55,19 @@ class Workbench(NamedTuple):
 
     Attributes:
         anchors: The legal set.
-        placements: int64 ``(_MOST_PLACEMENTS,)``, actions that are not dominated.
-        claims: bool, likewise: whether they take the bonus tile.
-        quilts: :data:`PROSPECTS`, likewise: of the player who placed; one record more for a newcomer.
+        placements: int64 ``(_MOST_PLACEMENTS + 1,)``, actions that are not dominated, and a newcomer.
+        quilts: What they lead to.
+        newcomer: One record, of the player who placed.
         game: One record.
+        surveys: int64 ``(1,)``, how many quilts have been surveyed.
     """
 
     anchors: LegalSet
     placements: npt.NDArray[np.int64]
-    claims: npt.NDArray[np.bool_]
-    quilts: Prospects
+    quilts: Quilts
+    newcomer: Prospects
     game: States
+    surveys: npt.NDArray[np.int64]
 
 
 def new_workbench() -> Workbench:
@@ -66,9 +75,10 @@ def new_workbench() -> Workbench:
     return Workbench(
         np.empty((2, NUM_MAPS), np.uint64),
         np.empty(_MOST_PLACEMENTS + 1, np.int64),
-        np.empty(_MOST_PLACEMENTS + 1, np.bool_),
-        np.empty(_MOST_PLACEMENTS + 1, PROSPECTS),
+        np.empty((7, _MOST_PLACEMENTS + 1), np.uint64),
+        np.empty(1, PROSPECTS),
         empty_states(1),
+        np.zeros(1, np.int64),
     )
 
 
@@ -141,8 +151,8 @@ def _add_placements(
                 bits &= bits - U1
                 kept = _consider(states, i, action, bench, kept)
     for k in range(kept):
-        live = bench.quilts[k]["live"]
-        promise = _promise(states, i, bench.placements[k], bench.game) + count_cells(live[0], live[1]) / 4.0
+        num_live = count_cells(bench.quilts[2, k], bench.quilts[3, k])
+        promise = _promise(states, i, bench.placements[k], bench.game) + num_live / 4.0
         count = _insert(actions, promises, count, bench.placements[k], promise)
     return count
 
@@ -154,45 +164,70 @@ def _consider(states: States, i: int, action: int, bench: Workbench, kept: int) 
     game[0] = states[i]
     apply(game, 0, action)
     was_free = states[i]["bonus_owner"] == NOBODY
-    survey(game, 0, player, bench.quilts, kept)
-    bench.placements[kept] = action
-    bench.claims[kept] = was_free and game[0]["bonus_owner"] == player
-    for k in range(kept):
-        if _dominates(bench, k, kept, was_free):
-            return kept
+    survey(game, 0, player, bench.newcomer, 0)
+    bench.surveys[0] += 1
+    _note(bench, kept, action, was_free and game[0]["bonus_owner"] == player)
+    if _is_dominated(bench.quilts, kept, was_free):
+        return kept
+    if _dominates_any(bench.quilts, kept, was_free):
+        return _remove_dominated(bench, kept, was_free)
+    return kept + 1
+
+
+@kernel
+def _note(bench: Workbench, k: int, action: int, claims: bool) -> None:
+    """Writes the placement that was surveyed last as number ``k``."""
+    quilts, newcomer = bench.quilts, bench.newcomer[0]
+    bench.placements[k] = action
+    for word in range(2):
+        quilts[word, k], quilts[2 + word, k] = newcomer["empty"][word], newcomer["live"][word]
+        squares = _U0
+        for square in range(len(SQUARES)):
+            if newcomer["squares"] >> square & 1:
+                squares |= SQUARES[square, word]
+        quilts[4 + word, k] = squares
+    quilts[6, k] = ~_U0 if claims else _U0
+
+
+@kernel
+def _is_dominated(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
+    """Whether one of the placements before the newcomer's dominates it."""
+    found = False
+    for k in range(newcomer):
+        found |= _dominates(quilts, k, newcomer, bonus_is_free)
+    return found
+
+
+@kernel(inline=True)
+def _dominates(quilts: Quilts, a: int, b: int, bonus_is_free: bool) -> bool:
+    """Whether placement ``a`` is at least as good as ``b``, by the conditions above, without a branch."""
+    outside = quilts[2, b] & ~quilts[0, a] | quilts[3, b] & ~quilts[1, a]
+    worse = quilts[4, b] & quilts[0, a] & ~quilts[0, b] | quilts[5, b] & quilts[1, a] & ~quilts[1, b]
+    free = ~_U0 if bonus_is_free else _U0
+    return bool(outside | free & ~quilts[6, a] & (quilts[6, b] | worse) == _U0)
+
+
+@kernel
+def _dominates_any(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
+    """Whether the newcomer's placement dominates one of those before it."""
+    found = False
+    for k in range(newcomer):
+        found |= _dominates(quilts, newcomer, k, bonus_is_free)
+    return found
+
+
+@kernel
+def _remove_dominated(bench: Workbench, newcomer: int, bonus_is_free: bool) -> int:
+    """Closes up all placements that the newcomer's, the last one, does not dominate; returns their number."""
     left = 0
-    for k in range(kept):
-        if not _dominates(bench, kept, k, was_free):
-            _move(bench, k, left)
-            left += 1
-    _move(bench, kept, left)
-    return left + 1
-
-
-@kernel
-def _dominates(bench: Workbench, a: int, b: int, bonus_is_free: bool) -> bool:
-    """Whether placement ``a`` is at least as good as ``b``, by the conditions above."""
-    empty_0, empty_1 = bench.quilts[a]["empty"][0], bench.quilts[a]["empty"][1]
-    live_0, live_1 = bench.quilts[b]["live"][0], bench.quilts[b]["live"][1]
-    if (live_0 & ~empty_0) | (live_1 & ~empty_1):
-        return False
-    if not bonus_is_free or bench.claims[a]:
-        return True
-    if bench.claims[b]:
-        return False
-    more_0, more_1 = empty_0 & ~bench.quilts[b]["empty"][0], empty_1 & ~bench.quilts[b]["empty"][1]
-    for k in range(len(SQUARES)):
-        if (bench.quilts[b]["squares"] >> k) & 1 and (more_0 & SQUARES[k, 0]) | (more_1 & SQUARES[k, 1]):
-            return False
-    return True
-
-
-@kernel
-def _move(bench: Workbench, source: int, target: int) -> None:
-    if source != target:
-        bench.placements[target] = bench.placements[source]
-        bench.claims[target] = bench.claims[source]
-        bench.quilts[target] = bench.quilts[source]
+    for k in range(newcomer + 1):
+        if k < newcomer and _dominates(bench.quilts, newcomer, k, bonus_is_free):
+            continue
+        bench.placements[left] = bench.placements[k]
+        for row in range(len(bench.quilts)):
+            bench.quilts[row, left] = bench.quilts[row, k]
+        left += 1
+    return left
 
 
 @kernel

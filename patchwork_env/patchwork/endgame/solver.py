@@ -36,7 +36,6 @@ _POINT = 4
 _MOST_PLIES = 64
 """More turns than a game has."""
 _TABLE_SIZE = 1 << 16
-_BUDGET, _SPENT, _GAME = 0, 1, 2
 
 
 FRAME = np.dtype(
@@ -68,7 +67,8 @@ class Solver(NamedTuple):
         prospects: Of both players.
         bench: Where moves are compared.
         table: What is known already.
-        counters: int64 ``(3,)``: budget and number of positions so far, and the number of the game.
+        budget: int64 ``(1,)``, quilts that may be surveyed.
+        game: int64 ``(1,)``, the number of the game.
     """
 
     states: States
@@ -79,7 +79,8 @@ class Solver(NamedTuple):
     prospects: Prospects
     bench: Workbench
     table: npt.NDArray[np.void]
-    counters: npt.NDArray[np.int64]
+    budget: npt.NDArray[np.int64]
+    game: npt.NDArray[np.int64]
 
 
 def new_solver() -> Solver:
@@ -93,7 +94,8 @@ def new_solver() -> Solver:
         np.zeros(NUM_PLAYERS, PROSPECTS),
         new_workbench(),
         new_table(_TABLE_SIZE),
-        np.zeros(3, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
     )
 
 
@@ -104,7 +106,7 @@ def solve(states: States, i: int, budget: int, room: Solver, only_outcome: bool)
     Args:
         states: Records.
         i: Which of them; it is not over.
-        budget: The most positions to look at.
+        budget: The most quilts to survey, about a microsecond each; the last position may take some more.
         room: For the search.
         only_outcome: Only find out who wins, which is quicker: of the value only the sign is right then, and
             the action is one that leads to a win if there is any.
@@ -121,7 +123,7 @@ def solve(states: States, i: int, budget: int, room: Solver, only_outcome: bool)
         action = room.frames[0]["action"]
     else:
         value, action = _close_in(room, _value_now(states, i) | 1)
-    if room.counters[_SPENT] > budget:
+    if not _can_go_on(room):
         return False, 0, NO_ACTION
     return True, value, action
 
@@ -133,7 +135,7 @@ def _close_in(room: Solver, guess: int) -> tuple[int, int]:
     Plaat et al., "Best-first fixed-depth minimax algorithms" (1996). All values are odd, so are the limits.
     """
     lower, upper, action = -UNBOUNDED, UNBOUNDED, NO_ACTION
-    while lower < upper and room.counters[_SPENT] <= room.counters[_BUDGET]:
+    while lower < upper and _can_go_on(room):
         limit = max(guess, lower + 2)
         guess = _search(room, limit - 2, limit)
         if guess >= limit:
@@ -151,12 +153,18 @@ def margin_of(value: int) -> int:
 
 @kernel
 def _start(room: Solver, budget: int) -> None:
-    """Sets the counters; entries of earlier games no longer count."""
-    room.counters[_BUDGET], room.counters[_SPENT] = budget, 0
-    room.counters[_GAME] += 1
-    if room.counters[_GAME] > MOST_NUMBERS:
+    """Sets the budget; entries of earlier games no longer count."""
+    room.budget[0], room.bench.surveys[0] = budget, 0
+    room.game[0] += 1
+    if room.game[0] > MOST_NUMBERS:
         forget(room.table)
-        room.counters[_GAME] = 1
+        room.game[0] = 1
+
+
+@kernel
+def _can_go_on(room: Solver) -> bool:
+    """Whether the budget has not been exceeded."""
+    return bool(room.bench.surveys[0] <= room.budget[0])
 
 
 @kernel
@@ -165,7 +173,7 @@ def _search(room: Solver, alpha: int, beta: int) -> int:
     ply = 0
     room.frames[0]["alpha"], room.frames[0]["beta"] = alpha, beta
     is_known = _open(room, ply)
-    while room.counters[_SPENT] <= room.counters[_BUDGET]:
+    while _can_go_on(room):
         frame = room.frames[ply]
         if (
             not is_known
@@ -194,10 +202,10 @@ def _open(room: Solver, ply: int) -> bool:
     frame["best"] = now
     if is_over(states, ply):
         return True
-    room.counters[_SPENT] += 1
+    room.bench.surveys[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
         survey(states, ply, player, room.prospects, player)
-    write_key(states, ply, room.prospects, room.counters[_GAME], room.keys[ply])
+    write_key(states, ply, room.prospects, room.game[0], room.keys[ply])
     lower, upper = _bounds(states, ply, room.prospects, now)
     place = place_of(room.keys[ply], len(room.table))
     known = NO_ACTION
