@@ -15,7 +15,7 @@ from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value import features, patterns
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
-from patchwork_env.agents.value.expansion import LIKELY, expand, expand_likely, new_expansion
+from patchwork_env.agents.value.expansion import LIKELY, expand, expand_further, expand_likely, new_expansion
 from patchwork_env.agents.value.files import read_value, write_value
 from patchwork_env.agents.value.network import (
     OWN_EMPTY,
@@ -27,6 +27,7 @@ from patchwork_env.agents.value.network import (
     new_weights,
 )
 from patchwork_env.agents.value.placements import kind_of
+from patchwork_env.agents.value.quilts import MOST_CHOICES, forget
 from patchwork_env.agents.value.records import LEAK, arrays_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.joints import count_joints
@@ -332,3 +333,29 @@ def test_damaged_values_are_refused(folder, damage, error, message):
 
 def test_a_value_of_zeros_says_nothing():
     assert evaluate(Game(seed=1).state, 0, empty_weights(), new_memory()) == (0, 0.5)
+
+
+def test_what_is_known_of_quilts_changes_nothing(games, weights):
+    fresh, knowing = new_expansion(), new_expansion()
+    for width in (MOST_CHOICES, 1):
+        forget(knowing.quilts)
+        for game in games * 2:
+            check_expansion(game, width, weights, fresh, knowing)
+
+
+def test_all_that_is_known_of_quilts_may_be_lost(games, weights):
+    fresh, knowing = new_expansion(), new_expansion()
+    forget(knowing.quilts)
+    for k, game in enumerate(games * 3):
+        check_expansion(game, MOST_CHOICES, weights, fresh, knowing)
+        knowing.quilts.quilts["key"][k % 3 :: 3] = 0
+
+
+def check_expansion(game, width, weights, fresh, knowing):
+    """Expands a position with and without what is known."""
+    count = expand_likely(game.state, 0, width, weights, fresh)
+    assert expand_further(game.state, 0, width, weights, knowing) == count
+    assert list(knowing.actions[:count]) == list(fresh.actions[:count])
+    np.testing.assert_allclose(knowing.margins[:count], fresh.margins[:count], atol=2e-3)
+    np.testing.assert_allclose(knowing.wins[:count], fresh.wins[:count], atol=1e-4)
+    np.testing.assert_allclose(knowing.empties[:count], fresh.empties[:count], atol=2e-3)

@@ -61,7 +61,7 @@ def solved_action(
 
 @kernel
 def ensure_edge(tree: Tree, work: Workspace, mind: Mind, action: int) -> None:
-    """If the root, which is complete, has no edge for an action, it takes the place of the least promising."""
+    """Gives the root, which is complete, an edge for an action if it has none, in place of the last one."""
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     for edge in range(begin, end):
         if tree.edges[edge]["action"] == action:

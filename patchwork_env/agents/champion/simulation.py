@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value.choice import Payoffs, utility, worth
-from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
+from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_further, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.value.quilts import forget
 from patchwork_env.agents.value.vectors import Floats
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
@@ -108,6 +109,7 @@ def new_workspace() -> Workspace:
 def plant(tree: Tree, work: Workspace, states: States, i: int) -> None:
     """Makes a tree of nothing but a root: a game that goes on."""
     clear(tree)
+    forget(work.expansion.quilts)
     work.effort[0] = 0
     tree.states[add_node(tree)] = states[i]
 
@@ -176,7 +178,7 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
             settle_finished(tree, mind.payoffs, node)
             return
         width = max(mind.likely, LIKELY) if node == ROOT else mind.likely
-        count = expand_likely(tree.states, node, width, mind.weights, work.expansion)
+        count = expand_further(tree.states, node, width, mind.weights, work.expansion)
         work.effort[0] += count
         if count == 1:
             apply(tree.states, node, signed(work.expansion.actions[0]))

@@ -2,6 +2,7 @@
 
 Positions after one move differ little from each other: all purchases of one patch share everything but one
 quilt, and that quilt differs from the one before in the windows around the patch. Only those are summed anew.
+In a search most quilts come again, after other moves: what is known of them is remembered.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.value import patterns
+from patchwork_env.agents.value import features, patterns
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import (
     OTHER_EMPTY,
@@ -22,7 +23,7 @@ from patchwork_env.agents.value.network import (
     Memory,
     Record,
     Weights,
-    add_fits,
+    add_features,
     add_patterns,
     add_quilt,
     add_squares,
@@ -32,9 +33,19 @@ from patchwork_env.agents.value.network import (
     values_of,
     write_hidden_of_game,
 )
-from patchwork_env.agents.value.placements import kind_of, select_placements
+from patchwork_env.agents.value.placements import first_of_kind, kind_of, select_placements
+from patchwork_env.agents.value.quilts import (
+    MOST_CHOICES,
+    UNKNOWN,
+    QuiltMemory,
+    forget,
+    knows,
+    new_quilt_memory,
+    place_of,
+)
 from patchwork_env.agents.value.records import copy
 from patchwork_env.agents.value.vectors import Floats
+from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PATCHES
 from patchwork_env.patchwork.engine import (
     MAX_LEGAL_ACTIONS,
     NUM_MAPS,
@@ -43,11 +54,13 @@ from patchwork_env.patchwork.engine import (
     empty_cells,
     is_over,
     legal,
+    nth_legal,
     score,
     winner,
     write_actions,
 )
 from patchwork_env.patchwork.state import States, empty_states
+from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 LIKELY = 16
 """Placements of a patch that are likely enough. Values are learned from play among so many; of the others
@@ -64,6 +77,7 @@ class Expansion(NamedTuple):
         margins: float32, their differences.
         wins: float32, that player's probabilities to win.
         empties: float32 ``(MAX_LEGAL_ACTIONS, 2)``, expected empty cells of that player and of the other.
+        quilts: What is known of quilts.
     """
 
     actions: npt.NDArray[np.int16]
@@ -72,6 +86,7 @@ class Expansion(NamedTuple):
     margins: Floats
     wins: Floats
     empties: Floats
+    quilts: QuiltMemory
     anchors: LegalSet
     joints: npt.NDArray[np.int64]
     successor: States
@@ -87,6 +102,7 @@ def new_expansion() -> Expansion:
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
+        new_quilt_memory(),
         np.empty((2, NUM_MAPS), np.uint64),
         np.empty(MAX_LEGAL_ACTIONS, np.int64),
         empty_states(1),
@@ -100,6 +116,7 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
 
     A successor in which the game is over has its true margin, and 1 or 0 as probability to win.
     """
+    forget(expansion.quilts)
     legal(states, i, expansion.anchors)
     count = write_actions(expansion.anchors, expansion.actions)
     _evaluate_listed(states, i, count, weights, expansion)
@@ -112,11 +129,92 @@ def expand_likely(states: States, i: int, width: int, weights: Weights, expansio
 
     The best action is rarely among the others, which are most of all.
     """
+    forget(expansion.quilts)
+    return expand_further(states, i, width, weights, expansion)
+
+
+@kernel
+def expand_further(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
+    """As :func:`expand_likely`, with what is known of quilts from other positions.
+
+    The weights have to be those of all expansions since :func:`~.quilts.forget`, and widths up to
+    ``MOST_CHOICES`` the same.
+    """
     legal(states, i, expansion.anchors)
-    count = write_actions(expansion.anchors, expansion.actions)
-    count = select_placements(states, i, width, expansion.actions, count, expansion.joints)
+    count = _list_likely(states, i, width, weights[0], expansion)
     _evaluate_listed(states, i, count, weights, expansion)
     return count
+
+
+@kernel
+def _list_likely(states: States, i: int, width: int, weights: Record, expansion: Expansion) -> int:
+    """Lists advancing, if it is legal, and the likely placements; returns their number."""
+    anchors, actions = expansion.anchors, expansion.actions
+    if width > MOST_CHOICES:
+        count = write_actions(anchors, actions)
+        return select_placements(states, i, width, actions, count, expansion.joints)
+    player = signed(states[i]["current_player"])
+    quilt = expansion.quilts.quilts[_remember(states, i, player, weights, expansion)]
+    count = _recall_choices(states, i, quilt, anchors, actions)
+    if count == 0:
+        count = write_actions(anchors, actions)
+        count = select_placements(states, i, width, actions, count, expansion.joints)
+        _keep_choices(states, i, quilt, actions, count)
+    return count
+
+
+@kernel
+def _recall_choices(
+    states: States, i: int, quilt: Record, anchors: LegalSet, actions: npt.NDArray[np.int16]
+) -> int:
+    """Lists the likely actions if all are known; returns their number, or else 0."""
+    first = nth_legal(anchors, 0)
+    count = 0
+    if kind_of(first) < 0:
+        actions[0] = first
+        count = 1
+    for kind in range(NUM_OFFERED + 1):
+        if not _has_placements(anchors, kind):
+            continue
+        patch = _patch_of(states, i, kind)
+        number = quilt["num_choices"][patch]
+        if number == UNKNOWN:
+            return 0
+        for k in range(number):
+            actions[count + k] = first_of_kind(kind) + quilt["choices"][patch, k]
+        count += number
+    return count
+
+
+@kernel
+def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np.int16], count: int) -> None:
+    """Remembers the likely placements among the first ``count`` actions."""
+    last = -1
+    for k in range(count):
+        kind = kind_of(signed(actions[k]))
+        if kind < 0:
+            continue
+        patch = _patch_of(states, i, kind)
+        if kind != last:
+            quilt["num_choices"][patch] = 0
+            last = kind
+        number = quilt["num_choices"][patch]
+        quilt["choices"][patch, number] = signed(actions[k]) - first_of_kind(kind)
+        quilt["num_choices"][patch] = number + 1
+
+
+@kernel(inline=True)
+def _has_placements(anchors: LegalSet, kind: int) -> bool:
+    bits = np.uint64(0)
+    for k in range(kind * NUM_ORIENTATIONS, min((kind + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
+        bits |= anchors[0, k] | anchors[1, k]
+    return bool(bits)
+
+
+@kernel(inline=True)
+def _patch_of(states: States, i: int, kind: int) -> int:
+    """The patch of a kind of placements; one more than there are for a special one."""
+    return NUM_PATCHES if kind == NUM_OFFERED else signed(states[i]["circle"][kind])
 
 
 @kernel
@@ -125,7 +223,11 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
     memory, successor = expansion.memory[0], expansion.successor
     owns, others = expansion.owns, expansion.others
     player = signed(states[i]["current_player"])
-    _embed_quilts(states, i, player, weights[0], memory)
+    memory["has_windows"][0] = 0
+    copy(
+        memory["own_quilt"],
+        expansion.quilts.quilts[_remember(states, i, player, weights[0], expansion)]["sum"],
+    )
     kind = -2
     for k in range(count):
         action = signed(expansion.actions[k])
@@ -140,8 +242,8 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
             role = int(successor[0]["current_player"] != player)
             if kind_of(action) != kind:
                 kind = kind_of(action)
-                _write_shared(successor, 1 - role, weights[0], memory)
-            _, win = _evaluate_successor(successor, player, role, weights[0], memory)
+                _write_shared(1 - player, 1 - role, weights[0], expansion)
+            win = _evaluate_successor(states, i, player, role, weights[0], expansion)
             outputs = memory["outputs"]
             owns[k], others[k] = outputs[OWN_SCORE + role], outputs[OTHER_SCORE - role]
             expansion.wins[k] = win if role == 0 else 1 - win
@@ -151,39 +253,76 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
 
 
 @kernel
-def _embed_quilts(states: States, i: int, player: int, weights: Record, memory: Record) -> None:
-    embed_quilt(states, i, 1 - player, weights, memory)
-    copy(memory["other_quilt"], memory["quilt"])
-    embed_quilt(states, i, player, weights, memory)
-    copy(memory["own_quilt"], memory["quilt"])
-    copy(memory["own_bands"], memory["bands"])
-    copy(memory["own_windows"], memory["rows"])
+def _remember(states: States, i: int, player: int, weights: Record, expansion: Expansion) -> int:
+    """The place of a player's quilt among those that are known, where its sum is."""
+    words, memory = states[i]["quilt"][player], expansion.memory[0]
+    place = place_of(words[0], words[1])
+    if not knows(expansion.quilts, place, words[0], words[1]):
+        embed_quilt(states, i, player, weights, memory)
+        copy(expansion.quilts.quilts[place]["sum"], memory["quilt"])
+    return place
 
 
 @kernel
-def _write_shared(successor: States, role_of_other: int, weights: Record, memory: Record) -> None:
+def _write_shared(other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
     """The part of the first layer that all successors of one kind of action share."""
-    write_hidden_of_game(successor, 0, weights, memory)
-    copy(memory["quilt"], memory["other_quilt"])
-    add_quilt(role_of_other, weights, memory)
-    add_fits(successor, 0, role_of_other, weights, memory)
+    memory = expansion.memory[0]
+    write_hidden_of_game(expansion.successor, 0, weights, memory)
+    quilt = expansion.quilts.quilts[_remember(expansion.successor, 0, other, weights, expansion)]
+    _add_known_quilt(expansion.successor, other, role_of_other, quilt, weights, memory)
     copy(memory["shared"], memory["hidden"])
 
 
 @kernel
 def _evaluate_successor(
-    successor: States, player: int, role: int, weights: Record, memory: Record
-) -> tuple[float, float]:
-    """Margin and probability to win of the player to move in ``successor``."""
-    quilt = successor[0]["quilt"]
-    old, new = memory["old"], memory["new"]
-    patterns.write_bands(quilt[player, 0], quilt[player, 1], memory["bands"])
-    changes = patterns.list_changes(memory["own_bands"], memory["bands"], memory["own_windows"], old, new)
-    copy(memory["quilt"], memory["own_quilt"])
-    subtract_patterns(memory["quilt"], weights["patterns"], old, changes)
-    add_patterns(memory["quilt"], weights["patterns"], new, changes)
+    states: States, i: int, player: int, role: int, weights: Record, expansion: Expansion
+) -> float:
+    """The probability to win of the player to move in the successor; ``outputs`` has the rest."""
+    memory, successor = expansion.memory[0], expansion.successor
+    words = successor[0]["quilt"][player]
+    place = place_of(words[0], words[1])
+    quilt = expansion.quilts.quilts[place]
+    if not knows(expansion.quilts, place, words[0], words[1]):
+        _sum_changes(states, i, player, quilt["sum"], weights, expansion)
     copy(memory["hidden"], memory["shared"])
-    add_quilt(role, weights, memory)
-    add_fits(successor, 0, role, weights, memory)
+    _add_known_quilt(successor, player, role, quilt, weights, memory)
     add_squares(successor, 0, weights, memory)
-    return values_of(weights, memory)
+    _, win = values_of(weights, memory)
+    return win
+
+
+@kernel
+def _sum_changes(
+    states: States, i: int, player: int, out: Floats, weights: Record, expansion: Expansion
+) -> None:
+    """Writes the sum of the pattern rows of the acting player's quilt in the successor."""
+    memory = expansion.memory[0]
+    if not memory["has_windows"][0]:
+        before = states[i]["quilt"][player]
+        patterns.write_bands(before[0], before[1], memory["own_bands"])
+        patterns.list_rows(memory["own_bands"], memory["own_windows"])
+        memory["has_windows"][0] = 1
+    after = expansion.successor[0]["quilt"][player]
+    old, new = memory["old"], memory["new"]
+    patterns.write_bands(after[0], after[1], memory["bands"])
+    changes = patterns.list_changes(memory["own_bands"], memory["bands"], memory["own_windows"], old, new)
+    copy(out, memory["own_quilt"])
+    subtract_patterns(out, weights["patterns"], old, changes)
+    add_patterns(out, weights["patterns"], new, changes)
+
+
+@kernel
+def _add_known_quilt(
+    successor: States, player: int, role: int, quilt: Record, weights: Record, memory: Record
+) -> None:
+    """Adds to the first layer what a player's quilt does to it, with the fits of the next patches."""
+    copy(memory["quilt"], quilt["sum"])
+    add_quilt(role, weights, memory)
+    rows, fits, words = memory["rows"], quilt["fits"], successor[0]["quilt"][player]
+    count = features.num_ahead(successor, 0)
+    for k in range(count):
+        patch = signed(successor[0]["circle"][k])
+        if fits[patch] == UNKNOWN:
+            fits[patch] = features.fit_class(words[0], words[1], patch)
+        rows[k] = features.fit_row(role, patch, signed(fits[patch]))
+    add_features(memory["hidden"], weights["features"], rows, count)

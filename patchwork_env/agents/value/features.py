@@ -173,12 +173,29 @@ def list_fit_rows(states: States, i: int, role: int, rows: Rows) -> int:
     """Lists in how many ways the next patches fit on the quilt of a role; returns the number of rows."""
     mover = signed(states[i]["current_player"])
     quilt = states[i]["quilt"][mover if role == 0 else 1 - mover]
-    count = min(_AHEAD, signed(states[i]["num_patches"]))
+    count = num_ahead(states, i)
     for k in range(count):
         patch = signed(states[i]["circle"][k])
-        fit_class = _FIT_CLASSES[count_placements(quilt[0], quilt[1], patch)]
-        rows[k] = _FITS + (role * NUM_PATCHES + patch) * _NUM_FIT_CLASSES + fit_class
+        rows[k] = fit_row(role, patch, fit_class(quilt[0], quilt[1], patch))
     return count
+
+
+@kernel(inline=True)
+def num_ahead(states: States, i: int) -> int:
+    """How many patches from the neutral token on count for their places."""
+    return min(_AHEAD, signed(states[i]["num_patches"]))
+
+
+@kernel(inline=True)
+def fit_class(word_0: np.uint64, word_1: np.uint64, patch: int) -> int:
+    """The class of the number of placements of a patch on a quilt, given by its two words."""
+    return int(_FIT_CLASSES[count_placements(word_0, word_1, patch)])
+
+
+@kernel(inline=True)
+def fit_row(role: int, patch: int, fit: int) -> int:
+    """The row for a patch with placements of a class on the quilt of a role."""
+    return _FITS + (role * NUM_PATCHES + patch) * _NUM_FIT_CLASSES + fit
 
 
 @kernel(inline=True)

@@ -66,10 +66,10 @@ MEMORY = record_type(
         "outputs": (np.float32, (OUTPUTS,)),
         "bands": (np.uint64, (patterns.NUM_BANDS,)),
         # Of the position whose successors are evaluated.
+        "has_windows": (np.uint8, (1,)),
         "own_bands": (np.uint64, (patterns.NUM_BANDS,)),
         "own_windows": (np.int32, (patterns.NUM_WINDOWS,)),
         "own_quilt": (np.float32, (QUILT_WIDTH,)),
-        "other_quilt": (np.float32, (QUILT_WIDTH,)),
         "shared": (np.float32, (HIDDEN,)),
         "old": (np.int32, (patterns.NUM_WINDOWS,)),
         "new": (np.int32, (patterns.NUM_WINDOWS,)),

@@ -23,6 +23,12 @@ def kind_of(action: int) -> int:
     return -1 if action < FIRST_BUY else min((action - FIRST_BUY) // _ACTIONS_PER_SLOT, NUM_OFFERED)
 
 
+@kernel(inline=True)
+def first_of_kind(kind: int) -> int:
+    """The first action of a kind of placements, legal or not."""
+    return FIRST_BUY + kind * _ACTIONS_PER_SLOT
+
+
 @kernel
 def select_placements(
     states: States,

@@ -32,9 +32,14 @@ def record_type(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.v
 
 def aligned_record(kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
     """An array of one record of zeros, at the start of a cache line."""
-    memory = np.zeros(kind.itemsize + CACHE_LINE, np.uint8)
+    return aligned_records(kind, 1)
+
+
+def aligned_records(kind: np.dtype[np.void], number: int) -> npt.NDArray[np.void]:
+    """An array of records of zeros, at the start of a cache line."""
+    memory = np.zeros(number * kind.itemsize + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
-    return memory[start : start + kind.itemsize].view(kind)
+    return memory[start : start + number * kind.itemsize].view(kind)
 
 
 def arrays_of(weights: npt.NDArray[np.void]) -> dict[str, Floats]:

@@ -46,8 +46,8 @@ _MOST_PLACEMENTS = 448
 
 Quilts = npt.NDArray[np.uint64]
 """What is compared of quilts, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the empty
-cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a placement that
-takes the bonus tile, else 0. Rows lie in the order in which loops over placements become vector operations."""
+cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a placement
+that takes the bonus tile, else 0. Loops over placements, which lie side by side, become vector operations."""
 
 
 class Workbench(NamedTuple):

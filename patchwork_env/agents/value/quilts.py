@@ -1,0 +1,83 @@
+"""What is known of quilts that come again and again in one search, which mostly differ in everything else.
+
+The table is direct-mapped: a quilt has one place, which it takes from whatever was there. All of it holds for
+one set of weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._compile import kernel
+from patchwork_env.agents.value.network import QUILT_WIDTH
+from patchwork_env.agents.value.records import aligned_records, record_type
+from patchwork_env.patchwork.components import NUM_PATCHES
+
+MOST_CHOICES = 4
+"""Placements of a patch that are remembered."""
+UNKNOWN = 255
+_LOG_SIZE = 13
+_HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_SHIFT = np.uint64(64 - _LOG_SIZE)
+
+KNOWN_QUILT = record_type(
+    {
+        "key": (np.uint64, (3,)),  # the two words of the quilt, and the number of the search
+        "sum": (np.float32, (QUILT_WIDTH,)),  # of its pattern rows, not rectified
+        "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
+        # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
+        "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
+        "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),  # these, from the first one of the patch on
+    }
+)
+
+
+class QuiltMemory(NamedTuple):
+    """Memory of one search after the other.
+
+    Attributes:
+        quilts: :data:`KNOWN_QUILT` records.
+        search: uint64 ``(1,)``, the number of the search; only quilts with this number are known.
+    """
+
+    quilts: npt.NDArray[np.void]
+    search: npt.NDArray[np.uint64]
+
+
+def new_quilt_memory() -> QuiltMemory:
+    """Five megabytes."""
+    return QuiltMemory(aligned_records(KNOWN_QUILT, 1 << _LOG_SIZE), np.ones(1, np.uint64))
+
+
+@kernel
+def forget(memory: QuiltMemory) -> None:
+    """Begins a search, in which no quilt is known."""
+    memory.search[0] += np.uint64(1)
+
+
+@kernel(inline=True)
+def place_of(word_0: np.uint64, word_1: np.uint64) -> int:
+    """Where a quilt, given by its two words, belongs."""
+    return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT)
+
+
+@kernel(inline=True)
+def knows(memory: QuiltMemory, place: int, word_0: np.uint64, word_1: np.uint64) -> bool:
+    """Whether a quilt is known; if not, it takes its place, with everything but the sum unknown."""
+    quilt = memory.quilts[place]
+    key = quilt["key"]
+    if key[0] == word_0 and key[1] == word_1 and key[2] == memory.search[0]:
+        return True
+    key[0], key[1], key[2] = word_0, word_1, memory.search[0]
+    _fill(quilt["fits"])
+    _fill(quilt["num_choices"])
+    return False
+
+
+@kernel(inline=True)
+def _fill(numbers: Any) -> None:
+    for k in range(len(numbers)):
+        numbers[k] = UNKNOWN
