@@ -126,11 +126,12 @@ def _resumed_run(options: argparse.Namespace, stack: ExitStack) -> Run:
 
 
 def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
-    """The trainer; if workers play its games, they end with the stack."""
+    """The trainer, which lets go of all that it holds with the stack."""
     _check_opponents(config)
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     keep_freed_memory()
     trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
+    stack.callback(trainer.close)
     if config.cluster.workers and isinstance(trainer, SharingTrainer):
         stack.enter_context(playing_on_cluster(trainer))
     return trainer
