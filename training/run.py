@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,17 @@ _BAR_METRICS = {
 
 
 class Run:
-    """A run in its folder: the training loop with logs, evaluations, checkpoints and a clean end."""
+    """A run in its folder: the training loop with logs, evaluations, checkpoints and a clean end.
+
+    Attributes:
+        evaluated: Called with the file of every evaluation when it is complete; does nothing by default.
+    """
 
     def __init__(self, folder: Path, trainer: Trainer) -> None:
         self.folder = folder
         self.config = trainer.config
         self.trainer = trainer
+        self.evaluated: Callable[[Path], object] = lambda file: None
         with storing_in(folder):
             self._curves = Curves(folder, trainer.steps)
             self._evaluations = Evaluations(folder, trainer, self._curves)
@@ -137,7 +143,8 @@ class Run:
                 )
         if results:
             with signals_wait(), storing_in(self.folder):
-                self._evaluations.add(trainer, results)
+                file = self._evaluations.add(trainer, results)
+            self.evaluated(file)
         return results
 
     def _report(self, final: Path) -> None:
