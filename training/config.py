@@ -430,7 +430,8 @@ _YamlLoader.add_implicit_resolver(
 )
 
 
-def _parse_yaml(source: str | IO[str]) -> Any:
+def parse_yaml(source: str | IO[str]) -> Any:
+    """What YAML says, read as configurations are."""
     return yaml.load(source, _YamlLoader)  # noqa: S506 - it is a SafeLoader
 
 
@@ -441,7 +442,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"there is no file {path}; there are these configurations: {names}")
     try:
         with path.open(encoding="utf-8") as file:
-            tree = _parse_yaml(file)
+            tree = parse_yaml(file)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if tree is None:
@@ -462,7 +463,7 @@ def _apply_override(tree: dict[str, Any], override: str) -> None:
         if not isinstance(tree, dict):
             raise ConfigError(f"--set {override}: {section!r} is no section")
     try:
-        tree[name] = _parse_yaml(text)
+        tree[name] = parse_yaml(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"--set {override}: {text!r} is not valid YAML: {error}") from None
 
