@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from patchwork_env.agents.network import NUM_KINDS, NetworkConfig, Output, hierarchical_policy
 from patchwork_env.nmbr9.actions import (
@@ -33,6 +34,7 @@ from patchwork_env.nmbr9.observation import FIRST_VIEWED, SLICES, VIEW_SIZE
 
 _MARGIN = 1
 _WINDOW = LONGEST_SIDE + 2 * _MARGIN
+_FRAMED = VIEW_SIZE + 2 * _WINDOW
 _LOOKS = 4  # how a cell may look: lower, as high as the foundation, higher, the tile's own
 _HEIGHT_UNIT = 8  # levels per unit of the observation's heights
 _TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players")
@@ -81,7 +83,7 @@ class Nmbr9Network(nn.Module):
         self.hidden = nn.Linear(config.channels, config.channels)
         self.score = nn.Linear(config.channels, 1)
         self.register_buffer("footprints", _footprints(), persistent=False)
-        self.register_buffer("offsets", torch.arange(_WINDOW) - _MARGIN, persistent=False)
+        self.register_buffer("offsets", _offsets(), persistent=False)
         self._initialize()
 
     def _initialize(self) -> None:
@@ -137,13 +139,15 @@ class Nmbr9Network(nn.Module):
 
     def _windows(self, observations: Tensor, rows: Tensor, anchors: Tensor) -> Tensor:
         """Heights around anchors, float32 ``(total, window * window)``; beyond the picture they are 0."""
-        row = (anchors // TABLE_SIZE - FIRST_VIEWED)[:, None, None] + self.offsets[:, None]
-        column = (anchors % TABLE_SIZE - FIRST_VIEWED)[:, None, None] + self.offsets
-        seen = (row >= 0) & (row < VIEW_SIZE) & (column >= 0) & (column < VIEW_SIZE)
-        cells = row.clamp(0, VIEW_SIZE - 1) * VIEW_SIZE + column.clamp(0, VIEW_SIZE - 1)
-        cells = (rows[:, None, None] * VIEW_SIZE**2 + cells).flatten()
-        heights = (observations[:, SLICES["heights"]] * _HEIGHT_UNIT).round().reshape(-1)
-        return heights.index_select(0, cells).view(-1, _WINDOW**2) * seen.flatten(1)
+        heights = (observations[:, SLICES["heights"]] * _HEIGHT_UNIT).round()
+        framed = functional.pad(heights.view(-1, VIEW_SIZE, VIEW_SIZE), (_WINDOW,) * 4).reshape(-1)
+        # Windows that would begin further out see nothing of the picture, as those at its frame.
+        first = FIRST_VIEWED + _MARGIN
+        row = (anchors // TABLE_SIZE - first).clamp(-_WINDOW, VIEW_SIZE) + _WINDOW
+        column = (anchors % TABLE_SIZE - first).clamp(-_WINDOW, VIEW_SIZE) + _WINDOW
+        corners = (rows * _FRAMED + row) * _FRAMED + column
+        cells = (corners[:, None] + self.offsets).flatten()
+        return framed.index_select(0, cells).view(-1, _WINDOW**2)
 
 
 def _trunk_input(observations: Tensor) -> Tensor:
@@ -162,3 +166,9 @@ def _footprints() -> Tensor:
             for row, column in cells:
                 footprints[digit, orientation, row + _MARGIN, column + _MARGIN] = 1
     return torch.from_numpy(footprints.reshape(NUM_DIGITS * NUM_TURNS, -1))
+
+
+def _offsets() -> Tensor:
+    """Where the cells of a window lie in a framed picture, counted from its first cell."""
+    offsets = _FRAMED * torch.arange(_WINDOW)[:, None] + torch.arange(_WINDOW)
+    return offsets.flatten()
