@@ -20,13 +20,13 @@ from patchwork_env.agents.folders import read_description
 from patchwork_env.agents.nmbr9.policy_network import Inputs, Nmbr9Network
 from patchwork_env.agents.ragged import LegalLists
 from patchwork_env.nmbr9.actions import TABLE_SIZE
-from patchwork_env.nmbr9.engine import NUM_MAPS, legal, write_actions
+from patchwork_env.nmbr9.engine import NUM_MAPS, legal, meets_edge, write_actions
 from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, write_observations
 from patchwork_env.nmbr9.state import States
 
 
 class Nmbr9PolicyAgent(BatchAgent):
-    """Plays a policy network, without search.
+    """Plays a policy network, without search, and keeps its tiles away from the edge of the table.
 
     Args:
         network: On any device. The agent plays its present weights, also while it learns.
@@ -70,20 +70,23 @@ class Nmbr9PolicyAgent(BatchAgent):
 
 
 def encode(states: States) -> tuple[Inputs, LegalLists]:
-    """The network's inputs for states, none of which is over, and their legal actions."""
+    """The network's inputs for states, none of which is over, and the actions that it chooses from."""
     observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
     write_observations(states, observations)
-    lists = legal_lists(states)
+    lists = playable_lists(states)
     return Inputs(*map(torch.from_numpy, (observations, lists.rows, lists.actions))), lists
 
 
-def legal_lists(states: States) -> LegalLists:
-    """Lists the legal actions of states, none of which is over."""
+def playable_lists(states: States) -> LegalLists:
+    """Lists the legal actions of states, none of which is over, without those that meet the table's edge.
+
+    A state in which all of them do has them all.
+    """
     counts = np.empty(len(states), np.int64)
     _count(states, counts)
     actions = np.empty(counts.sum(), np.int16)
-    _list(states, counts, actions)
-    return LegalLists(counts, actions.astype(np.int64), np.repeat(np.arange(len(states)), counts))
+    total = _list(states, counts, actions)
+    return LegalLists(counts, actions[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
 
 
 @kernel
@@ -94,12 +97,21 @@ def _count(states: States, counts: npt.NDArray[np.int64]) -> None:
 
 
 @kernel
-def _list(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> None:
+def _list(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
+    """Lists what is playable, and lowers the counts to it; returns the length of the list."""
     maps, begin = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64), 0
     for i in range(len(states)):
         legal(states, i, maps)
         write_actions(maps, actions[begin : begin + counts[i]])
+        end = begin
+        for k in range(begin, begin + counts[i]):
+            if not meets_edge(states, i, actions[k]):
+                actions[end] = actions[k]
+                end += 1
+        if end > begin:
+            counts[i] = end - begin
         begin += counts[i]
+    return begin
 
 
 # --- on disk ----------------------------------------------------------------------------------------------
