@@ -246,6 +246,14 @@ class RllibPpo(_Section):
     players: Annotated[int, Field(ge=1, le=4)] = 2
     points: NonNegative = 0.0
 
+    @model_validator(mode="after")
+    def _check_batches(self) -> RllibPpo:
+        if self.minibatch_size > self.train_batch_size:
+            raise ValueError(
+                f"minibatch_size is {self.minibatch_size}, and train_batch_size {self.train_batch_size}"
+            )
+        return self
+
 
 class Reward(_Section):
     """What the end of a game is worth to a player.

@@ -13,6 +13,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import Tensor, nn
 
+from patchwork_env._games import room
 from patchwork_env.agents.network import NetworkConfig
 from training.rllib.policies import POLICIES, Evaluated, draw, evaluate, likeliest
 
@@ -141,4 +142,10 @@ def _choice(evaluated: Evaluated, actions: Tensor) -> Batch:
 
 def module_spec(game: str, network: NetworkConfig) -> RLModuleSpec:
     """What RLlib makes a module from."""
-    return RLModuleSpec(module_class=PolicyModule, model_config={"game": game, "network": asdict(network)})
+    spaces = room(game, "spaces").SPACES
+    return RLModuleSpec(
+        module_class=PolicyModule,
+        observation_space=spaces.masked_space(named=False),
+        action_space=spaces.action_space(),
+        model_config={"game": game, "network": asdict(network)},
+    )

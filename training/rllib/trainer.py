@@ -21,7 +21,7 @@ from training.config import ConfigError, RunConfig
 from training.league import Pool
 from training.rllib.algorithm import ppo_config, sizes_of
 from training.rllib.conversion import initial_network, state_of
-from training.rllib.league import MAIN, set_opponents, set_salt, take_finished
+from training.rllib.league import MAIN, past_self, set_opponents, set_salt, take_finished
 from training.rllib.policies import POLICIES
 from training.rllib.results import league_results, statistics
 from training.tensors import (
@@ -109,8 +109,10 @@ class RllibTrainer(Trainer):
 
     def _deal_opponents(self) -> None:
         """Gives the env runners the past selves that they play against."""
-        past_selves = self.pool.draw(self.random)
-        self._everywhere(set_opponents([state_of(past_self) for past_self in past_selves]))
+        states = [state_of(network) for network in self.pool.draw(self.random)]
+        for slot, state in enumerate(states):  # RLlib sends the learner's copies along with its policy
+            self._learner.module[past_self(slot)].set_state(state)
+        self._everywhere(set_opponents(states))
 
     def _set_schedules(self) -> None:
         """RLlib's own schedules count steps that a resumed run has not made."""
