@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
 from training import evaluate, train
-from training.config import CONFIGS, load_config
+from training.config import CONFIGS
 
 SMALL = [
     *("network.width=16", "network.depth=1", "network.channels=8", "total_steps=384", "checkpoint_every=1"),
@@ -45,8 +45,3 @@ def test_a_run_with_a_worker_ends_goes_on_without_and_plays(connection, tmp_path
     assert longer[-1]["steps"] >= 512
     assert evaluate.main([str(folder / "final"), "--against", "random", "--games", "4"]) == 0
     assert "against random: 4 games" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["rllib_ppo", "rllib_ppo_quick", "rllib_nmbr9"])
-def test_the_configurations_that_come_along_are_valid(name):
-    assert load_config(CONFIGS / f"{name}.yaml").algorithm == "rllib_ppo"
