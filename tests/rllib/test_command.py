@@ -1,4 +1,4 @@
-"""The commands: a run with a worker, its end, going on, and the evaluation of what it leaves."""
+"""The commands: a run, its end, going on, and the evaluation of what it leaves."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ def curves_of(folder):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-def test_a_run_with_a_worker_ends_goes_on_without_and_plays(connection, tmp_path, capsys):
+def test_a_run_ends_goes_on_and_plays(connection, tmp_path, capsys):
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "training.train", "--config", CONFIGS / "rllib_ppo_quick.yaml"]
-    command += ["--run-dir", folder, "--set", *SMALL, "cluster.workers=1"]
+    command += ["--run-dir", folder, "--set", *SMALL]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr
     assert "final policy" in done.stdout
     curves = curves_of(folder)
     assert {"losses/value_loss", "league/snapshots", "games/score"} <= set(curves[-1])
     steps = curves[-1]["steps"]
-    overrides = ["total_steps=512", "cluster.workers=0"]
-    assert train.main(["--resume", str(folder), "--set", *overrides]) == 0
+    assert train.main(["--resume", str(folder), "--set", "total_steps=512"]) == 0
     assert f"resuming from {folder}/checkpoints/step_{steps:010d}" in capsys.readouterr().out
     longer = curves_of(folder)
     assert longer[: len(curves)] == curves

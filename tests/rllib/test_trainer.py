@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from patchwork_env.agents.checkpoint import load_policy, save_policy
 from patchwork_env.agents.network import PatchworkNetwork
 from tests.rllib.small import small_config
 from training.checkpoints import begin_run, load_checkpoint, save_checkpoint
-from training.config import ConfigError, League, Network, Reward
+from training.config import Cluster, ConfigError, League, Network, Reward
 from training.rllib.algorithm import sizes_of
 from training.rllib.league import MAIN, past_self
 from training.rllib.module import ChosenActions
@@ -179,6 +181,32 @@ def test_equal_seeds_give_equal_runs(trainer_of):
         kept.append({name: tensor.clone() for name, tensor in trainer.network.state_dict().items()})
         trainer.close()
     assert equal(one[0], other[0])
+
+
+def test_a_worker_that_ends_is_replaced_and_knows_the_policy_and_the_past_selves(trainer_of):
+    config = snapshots_every_iteration("patchwork")
+    trainer = trainer_of(config.model_copy(update={"cluster": Cluster(workers=1)}))
+    trainer.iterate()
+    group = trainer._algorithm.env_runner_group
+    process = group.foreach_env_runner(lambda runner: os.getpid(), local_env_runner=False)
+    os.kill(process[0], signal.SIGKILL)
+    trainer.iterate()
+    assert trainer.iteration == 2
+    trainer.iterate()
+    weights = {name: tensor.numpy() for name, tensor in trainer.network.state_dict().items()}
+    (known,) = group.foreach_env_runner(state_of_worker, local_env_runner=False)
+    assert known["process"] != process[0]
+    assert all((known["policy"][name] == array).all() for name, array in weights.items())
+    assert known["opponents"] == 2
+
+
+def state_of_worker(runner):
+    policy = runner.module[MAIN].network.state_dict()
+    return {
+        "process": os.getpid(),
+        "opponents": runner.opponents,
+        "policy": {name: tensor.numpy().copy() for name, tensor in policy.items()},
+    }
 
 
 def test_a_divergence_is_reported(trainer_of):

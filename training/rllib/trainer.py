@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,7 @@ from torch import nn
 
 from patchwork_env.agents import Agent
 from training.cluster.connection import connected
+from training.cluster.dispatcher import NoWorkersError
 from training.config import ConfigError, RunConfig
 from training.league import Pool
 from training.rllib.algorithm import ppo_config, sizes_of
@@ -42,6 +44,8 @@ _LOSSES = {
     "gradients_default_optimizer_global_norm": "gradient_norm",
 }
 """Names of figures: RLlib's, and those of all algorithms here."""
+_STEPS = "num_env_steps_sampled"
+_PAUSE = 0.5  # seconds
 _Found = TypeVar("_Found")
 
 
@@ -96,8 +100,8 @@ class RllibTrainer(Trainer):
         """One batch of turns and the learning from it."""
         self._deal_opponents()
         self._set_schedules()
-        results = self._algorithm.train()
-        self._turns = int(results["env_runners"]["num_env_steps_sampled"])
+        results = self._train()
+        self._turns = int(results["env_runners"][_STEPS])
         losses = self._losses(results["learners"][MAIN])
         metrics = self._results_of_games()
         if (self.iteration + 1) % self.config.league.snapshot_every == 0:
@@ -106,6 +110,22 @@ class RllibTrainer(Trainer):
             results["timers"][f"{name}_timer"] for name in ("env_runner_sampling", "learner_update")
         )
         return metrics | losses | {"time/share_of_time_collecting": sampling / (sampling + learning)}
+
+    def _train(self) -> dict[str, Any]:
+        """What RLlib says of an iteration in which it has learned.
+
+        Raises:
+            NoWorkersError: There was no worker for ``cluster.patience`` seconds.
+        """
+        patience = self.config.cluster.patience
+        began = time.monotonic()
+        while True:
+            results: dict[str, Any] = self._algorithm.train()
+            if results["env_runners"].get(_STEPS, math.nan) > 0:  # nan: nobody has played
+                return results
+            if time.monotonic() - began > patience:
+                raise NoWorkersError(f"no worker has played for {patience:g} seconds, cluster.patience")
+            time.sleep(_PAUSE)  # Ray starts those anew that have ended
 
     def _deal_opponents(self) -> None:
         """Gives the env runners the past selves that they play against."""
