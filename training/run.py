@@ -11,6 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from training.checkpoints import newest_checkpoint, save_checkpoint, save_final
+from training.cluster.dispatcher import NoWorkersError
 from training.curves import Curves
 from training.divergence import save_divergence
 from training.evaluations import SAMPLE_GAMES, Evaluations
@@ -49,14 +50,14 @@ class Run:
 
         Raises:
             DivergenceError: The message says where to look for the cause.
-            StorageError: The message says how to go on.
+            StorageError, NoWorkersError: The message says how to go on.
         """
         try:
             with signals_interrupt(), closing(self._curves):
                 return self._train_until_stopped()
-        except StorageError as error:
+        except (StorageError, NoWorkersError) as error:
             newest = newest_checkpoint(self.folder)
-            raise StorageError(
+            raise type(error)(
                 f"{error}; {newest} is complete: when that is mended, go on with --resume {self.folder}"
             ) from None
 

@@ -11,8 +11,11 @@ import pytest
 
 from tests.cluster.configs import CONFIGS, state_of
 from tests.cluster.staffs import shared
+from training.checkpoints import begin_run
+from training.cluster.dispatcher import NoWorkersError
 from training.cluster.remote_play import split_in_jobs
 from training.config import ConfigError, load_config
+from training.run import Run
 from training.trainer import make_trainer
 
 ALL = tuple(CONFIGS)
@@ -132,6 +135,15 @@ def test_metrics_of_workers(paths):
 def test_games_in_jobs():
     assert split_in_jobs(7, 3) == [slice(0, 3), slice(3, 6), slice(6, 7)]
     assert split_in_jobs(2, 3) == [slice(0, 2)]
+
+
+def test_a_run_that_has_no_workers_left_says_how_to_go_on(paths, tmp_path):
+    run = tmp_path / "run"
+    with shared(paths["td"], 2, lost=range(5, 1000)) as (trainer, _):
+        begin_run(run, trainer, trainer.config)
+        expected = rf"ended in the same job: .*step_0+ is complete: .*--resume {run}"
+        with pytest.raises(NoWorkersError, match=expected):
+            Run(run, trainer).execute()
 
 
 def test_a_run_without_workers_does_not_import_ray(paths, tmp_path):
