@@ -12,7 +12,7 @@ from ray import tune
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, TrialScheduler
 
 from training.config import RunConfig
-from training.signals import Waiting, signals_wait
+from training.signals import Interruption, Waiting, signals_wait
 from training.sweep.folder import FAILED, STOPPED, End, Sweep
 from training.sweep.trial import METRIC, run_trial
 
@@ -108,7 +108,10 @@ class _Halving(ASHAScheduler):
 
 
 class _Stopper(tune.Stopper):
-    """Stops everything when a signal waits."""
+    """Ends everything when a signal waits.
+
+    Ray Tune would wait for the next evaluations. What Python raises while it is in Ray's own calls is lost.
+    """
 
     def __init__(self, waiting: Waiting) -> None:
         self._waiting = waiting
@@ -117,7 +120,9 @@ class _Stopper(tune.Stopper):
         return False
 
     def stop_all(self) -> bool:
-        return self._waiting.number is not None
+        if self._waiting.number is not None:
+            raise Interruption(self._waiting.number)
+        return False
 
 
 class _Observer(tune.Callback):
