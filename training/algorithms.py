@@ -8,14 +8,17 @@ from typing import Any
 
 from patchwork_env._games import GAMES, NMBR9, PATCHWORK
 
+_RLLIB_PPO = "training.rllib.trainer:RllibTrainer"
+
 TRAINERS: Mapping[str, Mapping[str, str]] = {
     PATCHWORK: {
         "ppo": "training.ppo.trainer:PpoTrainer",
         "maskable_ppo": "training.maskable_ppo.trainer:MaskablePpoTrainer",
         "alphazero": "training.alphazero.trainer:AlphaZeroTrainer",
         "td": "training.td.trainer:TdTrainer",
+        "rllib_ppo": _RLLIB_PPO,
     },
-    NMBR9: {"solo_td": "training.solo_td.trainer:SoloTdTrainer"},
+    NMBR9: {"solo_td": "training.solo_td.trainer:SoloTdTrainer", "rllib_ppo": _RLLIB_PPO},
 }
 """By game and algorithm: the class, a :class:`~training.trainer.Trainer`, by its module and name."""
 

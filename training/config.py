@@ -219,6 +219,42 @@ class SoloTd(TdLearning):
     temperature: Rate = 1.0
 
 
+class RllibPpo(_Section):
+    """PPO of RLlib; keys as there, and those of the games in it.
+
+    An iteration takes ``train_batch_size`` turns, or a few more, from ``num_envs_per_env_runner`` games of
+    each of the ``cluster.workers``, or of the run's own process if there are none. ``initial_policy`` names
+    the policy to start from: a checkpoint of the same game, with a network of the same sizes. ``players`` is
+    for NMBR 9, and so are ``points``: what each of them is worth when it is gained.
+    """
+
+    num_envs_per_env_runner: Positive = 32
+    train_batch_size: Positive = 4096
+    minibatch_size: Annotated[int, Field(ge=2)] = 512
+    num_epochs: Positive = 4
+    lr: Schedule = Schedule(start=1e-3, end=1e-4)
+    gamma: Fraction = 1.0
+    lambda_: Fraction = 0.95
+    clip_param: Rate = 0.2
+    vf_loss_coeff: NonNegative = 0.5
+    vf_clip_param: Rate = 10.0
+    entropy_coeff: Schedule = Schedule(start=0.01, end=0.001)
+    kl_coeff: NonNegative = 0.0
+    kl_target: Rate = 0.01
+    grad_clip: Rate = 0.5
+    initial_policy: str | None = None
+    players: Annotated[int, Field(ge=1, le=4)] = 2
+    points: NonNegative = 0.0
+
+    @model_validator(mode="after")
+    def _check_batches(self) -> RllibPpo:
+        if self.minibatch_size > self.train_batch_size:
+            raise ValueError(
+                f"minibatch_size is {self.minibatch_size}, and train_batch_size {self.train_batch_size}"
+            )
+        return self
+
+
 class Reward(_Section):
     """What the end of a game is worth to a player.
 
@@ -282,7 +318,7 @@ class RunConfig(_Section):
 
     description: str = ""
     game: Literal["patchwork", "nmbr9"] = "patchwork"
-    algorithm: Literal["ppo", "maskable_ppo", "alphazero", "td", "solo_td"] = "ppo"
+    algorithm: Literal["ppo", "maskable_ppo", "alphazero", "td", "solo_td", "rllib_ppo"] = "ppo"
     special_patches: Variant = "revised"
     seed: Seed = 0
     total_steps: Positive = 1_000_000
@@ -296,6 +332,7 @@ class RunConfig(_Section):
     alphazero: AlphaZero = AlphaZero()
     td: Td = Td()
     solo_td: SoloTd = SoloTd()
+    rllib_ppo: RllibPpo = RllibPpo()
     reward: Reward = Reward()
     league: League = League()
     evaluation: Evaluation = Evaluation()
@@ -313,8 +350,9 @@ class RunConfig(_Section):
         if self.algorithm not in TRAINERS[self.game]:
             able = ", ".join(TRAINERS[self.game]) or "none"
             raise ValueError(f"algorithm is {self.algorithm!r}; algorithms for the game {self.game}: {able}")
-        if self.reward.outcome == 0 and self.reward.margin == 0:
+        if self.reward.outcome == 0 and self.reward.margin == 0 and self.rllib_ppo.points == 0:
             raise ValueError("reward.outcome and reward.margin are both 0: there would be nothing to learn")
+        self._check_players()
         if self.cluster.workers and self.algorithm not in ON_CLUSTERS:
             raise ValueError(
                 f"cluster.workers is {self.cluster.workers} and algorithm {self.algorithm!r}; "
@@ -326,6 +364,15 @@ class RunConfig(_Section):
                 f"maskable_ppo.fixed_fraction {fixed} and league.fraction {past} are more than all games"
             )
         return self
+
+    def _check_players(self) -> None:
+        players, points = self.rllib_ppo.players, self.rllib_ppo.points
+        if self.game == PATCHWORK and (players != 2 or points > 0):
+            raise ValueError(
+                f"rllib_ppo.players is {players} and points {points}; these are for NMBR 9 alone"
+            )
+        if players == 1 and points == 0:
+            raise ValueError("rllib_ppo.players is 1 and points 0: who plays alone learns from points")
 
 
 def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
@@ -391,7 +438,8 @@ _YamlLoader.add_implicit_resolver(
 )
 
 
-def _parse_yaml(source: str | IO[str]) -> Any:
+def parse_yaml(source: str | IO[str]) -> Any:
+    """What YAML says, read as configurations are."""
     return yaml.load(source, _YamlLoader)  # noqa: S506 - it is a SafeLoader
 
 
@@ -402,7 +450,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"there is no file {path}; there are these configurations: {names}")
     try:
         with path.open(encoding="utf-8") as file:
-            tree = _parse_yaml(file)
+            tree = parse_yaml(file)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if tree is None:
@@ -423,7 +471,7 @@ def _apply_override(tree: dict[str, Any], override: str) -> None:
         if not isinstance(tree, dict):
             raise ConfigError(f"--set {override}: {section!r} is no section")
     try:
-        tree[name] = _parse_yaml(text)
+        tree[name] = parse_yaml(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"--set {override}: {text!r} is not valid YAML: {error}") from None
 

@@ -55,8 +55,8 @@ class Evaluations:
         """Whether the policy after so many steps has been evaluated."""
         return evaluation_file(self.folder, steps).exists()
 
-    def add(self, trainer: Trainer, results: list[Result]) -> None:
-        """Writes the results against all opponents, at the trainer's present step.
+    def add(self, trainer: Trainer, results: list[Result]) -> Path:
+        """Writes the results against all opponents, at the trainer's present step; returns the file.
 
         Args:
             trainer: What was evaluated.
@@ -84,6 +84,7 @@ class Evaluations:
         path = evaluation_file(self.folder, trainer.steps)
         path.parent.mkdir(exist_ok=True)
         write_text(path, json.dumps(contents, indent=1) + "\n")
+        return path
 
     def _show_game(self, steps: int, result: Result) -> None:
         """Shows a game of the match that the policy won least of."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from training.checkpoints import newest_checkpoint, save_checkpoint, save_final
+from training.cluster.dispatcher import NoWorkersError
 from training.curves import Curves
 from training.divergence import save_divergence
 from training.evaluations import SAMPLE_GAMES, Evaluations
@@ -27,12 +29,17 @@ _BAR_METRICS = {
 
 
 class Run:
-    """A run in its folder: the training loop with logs, evaluations, checkpoints and a clean end."""
+    """A run in its folder: the training loop with logs, evaluations, checkpoints and a clean end.
+
+    Attributes:
+        evaluated: Called with the file of every evaluation when it is complete; does nothing by default.
+    """
 
     def __init__(self, folder: Path, trainer: Trainer) -> None:
         self.folder = folder
         self.config = trainer.config
         self.trainer = trainer
+        self.evaluated: Callable[[Path], object] = lambda file: None
         with storing_in(folder):
             self._curves = Curves(folder, trainer.steps)
             self._evaluations = Evaluations(folder, trainer, self._curves)
@@ -43,14 +50,14 @@ class Run:
 
         Raises:
             DivergenceError: The message says where to look for the cause.
-            StorageError: The message says how to go on.
+            StorageError, NoWorkersError: The message says how to go on.
         """
         try:
             with signals_interrupt(), closing(self._curves):
                 return self._train_until_stopped()
-        except StorageError as error:
+        except (StorageError, NoWorkersError) as error:
             newest = newest_checkpoint(self.folder)
-            raise StorageError(
+            raise type(error)(
                 f"{error}; {newest} is complete: when that is mended, go on with --resume {self.folder}"
             ) from None
 
@@ -137,7 +144,8 @@ class Run:
                 )
         if results:
             with signals_wait(), storing_in(self.folder):
-                self._evaluations.add(trainer, results)
+                file = self._evaluations.add(trainer, results)
+            self.evaluated(file)
         return results
 
     def _report(self, final: Path) -> None:

@@ -92,10 +92,24 @@ def _list() -> int:
 
 
 def _new_run(options: argparse.Namespace, stack: ExitStack) -> Run:
-    """Nothing is written before the configuration is known to work."""
     config = load_config(options.config, options.set)
+    return new_run(config, options.run_dir or Path("runs") / options.config.stem, stack)
+
+
+def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
+    """Begins a run; nothing is written before the configuration is known to work.
+
+    Args:
+        config: Of the run.
+        base: Its folder; if there is one that is not empty, ``base-2`` and so on.
+        stack: With it the run lets go of its folder and of all else that it holds.
+
+    Raises:
+        ConfigError: An opponent or the device is not there.
+        StorageError: The folder cannot be written.
+    """
     trainer = _trainer(config, stack)
-    folder = new_run_folder(options.run_dir or Path("runs") / options.config.stem)
+    folder = new_run_folder(base)
     stack.enter_context(sole_user(folder))
     begin_run(folder, trainer, config)
     print(f"new run in {folder}", flush=True)
@@ -103,40 +117,59 @@ def _new_run(options: argparse.Namespace, stack: ExitStack) -> Run:
 
 
 def _resumed_run(options: argparse.Namespace, stack: ExitStack) -> Run:
-    """Nothing is written before the checkpoint is read, besides the lock."""
-    folder = options.resume
-    if not (folder / CONFIG_FILE).is_file():
-        raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
-    stack.enter_context(sole_user(folder))
-    config = load_config(folder / CONFIG_FILE, options.set)
-    others = differences(config, load_config(options.config, options.set)) if options.config else []
-    trainer = _trainer(config, stack)
-    checkpoint = load_checkpoint(folder, trainer)
-    with storing_in(folder):
-        remove_partial(folder)
-        if options.set:
-            write_text(folder / CONFIG_FILE, dump_config(config))
-    print(f"resuming from {checkpoint}", flush=True)
+    given = load_config(options.config, options.set) if options.config else None
+    run = resumed_run(options.resume, stack, options.set)
+    others = differences(load_config(options.resume / CONFIG_FILE), given) if given else []
     if others:
         print(
             f"the run keeps its own configuration; {options.config} differs in {', '.join(others)}",
             flush=True,
         )
+    return run
+
+
+def resumed_run(folder: Path, stack: ExitStack, overrides: list[str] | None = None) -> Run:
+    """Goes on with a run; nothing is written before the checkpoint is read, besides the lock.
+
+    Args:
+        folder: Of the run.
+        stack: With it the run lets go of its folder and of all else that it holds.
+        overrides: Of its configuration, which keeps them.
+
+    Raises:
+        FileNotFoundError: The folder is no run.
+        ConfigError: An override, an opponent or the device cannot be.
+        ValueError: The checkpoint is damaged or of another configuration.
+        InUseError: Another process trains there.
+        StorageError: The folder cannot be written.
+    """
+    if not (folder / CONFIG_FILE).is_file():
+        raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
+    stack.enter_context(sole_user(folder))
+    config = load_config(folder / CONFIG_FILE, overrides)
+    trainer = _trainer(config, stack)
+    checkpoint = load_checkpoint(folder, trainer)
+    with storing_in(folder):
+        remove_partial(folder)
+        if overrides:
+            write_text(folder / CONFIG_FILE, dump_config(config))
+    print(f"resuming from {checkpoint}", flush=True)
     return Run(folder, trainer)
 
 
 def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
-    """The trainer; if workers play its games, they end with the stack."""
-    _check_opponents(config)
+    """The trainer, which lets go of all that it holds with the stack."""
+    check_opponents(config)
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     keep_freed_memory()
     trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
+    stack.callback(trainer.close)
     if config.cluster.workers and isinstance(trainer, SharingTrainer):
         stack.enter_context(playing_on_cluster(trainer))
     return trainer
 
 
-def _check_opponents(config: RunConfig) -> None:
+def check_opponents(config: RunConfig) -> None:
     """Raises ConfigError if an opponent is not there or does not play the game."""
     for spec in config.evaluation.opponents:
         try:

@@ -120,6 +120,10 @@ class Trainer(ABC):
                 any more.
         """
 
+    def close(self) -> None:
+        """Lets go of what the trainer holds outside of this process, after which it is of no use."""
+        return
+
     def policy_info(self) -> dict[str, Any]:
         """What a policy's files remember of its making."""
         return {

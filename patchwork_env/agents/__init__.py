@@ -216,7 +216,10 @@ _POLICIES: Mapping[str, Mapping[str, _Policy]] = {
         MASKABLE_PPO: _Policy(_learned("mlp"), _POLICY_OPTIONS),
         VALUE: _Policy(_value, _VALUE_OPTIONS),
     },
-    NMBR9: {VALUE: _Policy(_nmbr9_value, _VALUE_OPTIONS)},
+    NMBR9: {
+        NETWORK: _Policy(_learned("nmbr9.policy"), _EXPORT_OPTIONS),
+        VALUE: _Policy(_nmbr9_value, _VALUE_OPTIONS),
+    },
 }
 """By game and kind; learned agents play one game."""
 _PAIR = "[a-z_]+=[^=]*"

@@ -46,6 +46,8 @@ def write_kind_of_policy(
     network: Mapping[str, Any],
     weights: Mapping[str, Tensor],
     info: dict[str, Any] | None = None,
+    *,
+    game: str = PATCHWORK,
 ) -> None:
     """Writes the two files of any kind of policy into an existing folder.
 
@@ -55,8 +57,9 @@ def write_kind_of_policy(
         network: What it needs to know to build the network; JSON.
         weights: By name.
         info: What to remember of its making; JSON.
+        game: That it plays.
     """
-    write_description(folder, kind, network, info)
+    write_description(folder, kind, network, info, game=game)
     write_tensors(folder / WEIGHTS_FILE, weights)
 
 
@@ -76,7 +79,7 @@ def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
     description = read_description(folder, PATCHWORK)
     if description["policy"] != NETWORK:
         raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {NETWORK!r}")
-    network = PatchworkNetwork(_network_config(description.get("network"), folder))
+    network = PatchworkNetwork(network_config(description.get("network"), folder))
     read_weights(folder, network, f"a network of {network.config}")
     return network.eval(), description["info"]
 
@@ -98,7 +101,12 @@ def read_weights(folder: Path, network: nn.Module, what: str) -> None:
         raise ValueError(f"{weights} does not hold the weights of {what}: {reason}") from None
 
 
-def _network_config(sizes: Any, folder: Path) -> NetworkConfig:
+def network_config(sizes: Any, folder: Path) -> NetworkConfig:
+    """The sizes that the description of a checkpoint gives.
+
+    Raises:
+        ValueError: They are none.
+    """
     names = [field.name for field in fields(NetworkConfig)]
     if not isinstance(sizes, dict) or set(sizes) != set(names):
         raise ValueError(

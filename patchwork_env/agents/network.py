@@ -167,7 +167,7 @@ class PatchworkNetwork(nn.Module):
         """Evaluates a batch, which may be empty."""
         kind_logits, maps, values = self.scores(inputs.observations)
         scores = maps.view(-1).index_select(0, inputs.rows * _NUM_PLACES + inputs.places)
-        log_probabilities, entropies = _hierarchical_policy(kind_logits, scores, inputs.rows, inputs.kinds)
+        log_probabilities, entropies = hierarchical_policy(kind_logits, scores, inputs.rows, inputs.kinds)
         return Output(log_probabilities, entropies, values)
 
     def scores(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -184,6 +184,12 @@ class PatchworkNetwork(nn.Module):
         features = self.trunk(self.trunk_input(observations, patches))
         maps = self._placement_maps(quilts, patches[:, :NUM_OFFERED], features)
         return self.kind(features), maps.flatten(1), self.value(features).squeeze(1)
+
+    def values(self, observations: Tensor) -> Tensor:
+        """The values ``(n,)`` alone, without the work on the policy; see :meth:`scores`."""
+        patches, _ = self.patches_and_quilts(observations)
+        values: Tensor = self.value(self.trunk(self.trunk_input(observations, patches)))
+        return values.squeeze(1)
 
     def patches_and_quilts(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """What is offered, and what is covered.
@@ -233,10 +239,12 @@ class PatchworkNetwork(nn.Module):
         return torch.bmm(keys, cells)
 
 
-def _hierarchical_policy(
+def hierarchical_policy(
     kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Log-probabilities of the legal actions and entropies of the states.
+
+    A state without any is no error, and adds nothing to gradients.
 
     Args:
         kind_logits: ``(n, NUM_KINDS)``.

@@ -67,6 +67,12 @@ def test_probabilities_are_a_distribution_over_the_legal_actions(network, states
     assert values.std() > 0.01
 
 
+def test_values_alone_are_those_of_the_whole_network(network, states):
+    inputs, _ = encode(states)
+    with torch.inference_mode():
+        torch.testing.assert_close(network.values(inputs.observations), network(inputs).values)
+
+
 def test_entropies_are_those_of_the_whole_distribution(network, states):
     (logs, entropies, _), legal = evaluate(network, states)
     expected = sums_by_row(-np.exp(logs.astype(np.float64)) * logs, legal.counts)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from training.cluster.dispatcher import LostError
+from training.cluster.dispatcher import Dispatcher, LostError
+from training.cluster.worker import Worker
+from training.config import load_config
+from training.trainer import make_trainer
 
 
 class Employee:
@@ -96,3 +100,20 @@ class FakeStaff:
 
     def shortage(self, workers):
         return f"there is room for {self.room} of {workers}"
+
+
+@contextmanager
+def shared(path, workers, *settings, **staff):
+    """A trainer whose games are played by workers in this process, and their staff."""
+    trainer = make_trainer(load_config(path, [f"cluster.workers={workers}", *settings]))
+    hands: dict[int, Worker] = {}
+
+    class OwnStaff(FakeStaff):
+        def give(self, worker, order, job):
+            own = hands.setdefault(worker.number, Worker(trainer.config))
+            self.work = own.work
+            return super().give(worker, order, job)
+
+    known = OwnStaff(None, **staff)
+    with trainer.playing_by(Dispatcher(known, workers, 5.0)):
+        yield trainer, known

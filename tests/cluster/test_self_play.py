@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.cluster.configs import CONFIGS, state_of
-from tests.cluster.staffs import FakeStaff
-from training.cluster.dispatcher import Dispatcher
+from tests.cluster.staffs import shared
+from training.checkpoints import begin_run
+from training.cluster.dispatcher import NoWorkersError
 from training.cluster.remote_play import split_in_jobs
-from training.cluster.worker import Worker
 from training.config import ConfigError, load_config
+from training.run import Run
 from training.trainer import make_trainer
 
 ALL = tuple(CONFIGS)
 ITERATIONS = 5
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -25,23 +29,6 @@ def paths(tmp_path_factory):
     for name, text in CONFIGS.items():
         (folder / f"{name}.yaml").write_text(text)
     return {name: folder / f"{name}.yaml" for name in CONFIGS}
-
-
-@contextmanager
-def shared(path, workers, *settings, **staff):
-    """A trainer whose games are played by workers in this process, and their staff."""
-    trainer = make_trainer(load_config(path, [f"cluster.workers={workers}", *settings]))
-    hands: dict[int, Worker] = {}
-
-    class OwnStaff(FakeStaff):
-        def give(self, worker, order, job):
-            own = hands.setdefault(worker.number, Worker(trainer.config))
-            self.work = own.work
-            return super().give(worker, order, job)
-
-    known = OwnStaff(None, **staff)
-    with trainer.playing_by(Dispatcher(known, workers, 5.0)):
-        yield trainer, known
 
 
 def finish(trainer, iterations=ITERATIONS):
@@ -148,6 +135,27 @@ def test_metrics_of_workers(paths):
 def test_games_in_jobs():
     assert split_in_jobs(7, 3) == [slice(0, 3), slice(3, 6), slice(6, 7)]
     assert split_in_jobs(2, 3) == [slice(0, 2)]
+
+
+def test_a_run_that_has_no_workers_left_says_how_to_go_on(paths, tmp_path):
+    run = tmp_path / "run"
+    with shared(paths["td"], 2, lost=range(5, 1000)) as (trainer, _):
+        begin_run(run, trainer, trainer.config)
+        expected = rf"ended in the same job: .*step_0+ is complete: .*--resume {run}"
+        with pytest.raises(NoWorkersError, match=expected):
+            Run(run, trainer).execute()
+
+
+def test_a_run_without_workers_does_not_import_ray(paths, tmp_path):
+    code = (
+        "import sys; from training import train; code = train.main(sys.argv[1:]); "
+        "assert not [name for name in sys.modules if name.partition('.')[0] == 'ray']; sys.exit(code)"
+    )
+    arguments = ["--config", str(paths["solo_td"]), "--run-dir", str(tmp_path / "run")]
+    command = [sys.executable, "-c", code, *arguments, "--set", "total_steps=160"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "final").is_dir()
 
 
 def test_algorithms_that_use_no_cluster_say_which_do(tmp_path):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,28 @@ def wait_until(condition, seconds: float = 20) -> bool:
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return bool(condition())
+
+
+@contextmanager
+def program(*arguments, folder=ROOT):
+    """A command that is ended with the block, whatever happens."""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", *map(str, arguments)], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def output_after(process, number, seconds=30):
+    """What a process has said when a signal has ended it."""
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=seconds)
+    assert process.returncode == 128 + number, output
+    return output
 
 
 @pytest.mark.parametrize("most", [None, 1])
@@ -199,15 +222,10 @@ def slow(game):
 def test_a_signal_ends_a_tournament_which_goes_on_where_it_was(tmp_path):
     """With a Ray of its own, by the command."""
     (tmp_path / "players.py").write_text(SLOW)
-    command = [sys.executable, "-m", "training.tournament", "random", "greedy", "players:slow"]
-    command += ["--games", "8", "--out", str(tmp_path / "t"), "--cluster", "local", "--workers", "2"]
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as program:
-        assert program.stdout is not None
+    command = ["training.tournament", "random", "greedy", "players:slow", "--games", 8]
+    with program(*command, "--out", tmp_path / "t", "--cluster", "local", folder=tmp_path) as process:
         assert wait_until(lambda: list(tmp_path.glob("t/blocks/*")), 60)
-        program.send_signal(signal.SIGTERM)
-        output = program.stdout.read()
-        assert program.wait(20) == 128 + signal.SIGTERM, output
+        output = output_after(process, signal.SIGTERM)
     assert "stopped by SIGTERM" in output
     assert "go on with --resume" in output
 

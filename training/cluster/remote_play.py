@@ -61,7 +61,7 @@ class RemotePlay:
         task = self._ahead or self._new_task(progress, random)
         results = (self._playing or self._begin(task)).result()
         self._ahead = self._playing = None
-        self._bytes_back = _bytes_of(results)
+        self._bytes_back = bytes_of(results)
         ended = time.perf_counter()
         self._waited, self._passed, self._ended = ended - began, ended - self._ended, ended
         return self._games.together(results)
@@ -77,6 +77,11 @@ class RemotePlay:
             self._ahead = self._new_task(progress, random)
             self._playing = self._begin(self._ahead)
 
+    def wait(self) -> None:
+        """Waits until no games are in flight. Only who measures something else needs that."""
+        if self._playing is not None:
+            self._playing.result()
+
     def _new_task(self, progress: float, random: np.random.Generator) -> _Task:
         return _Task(Order(self._version, self._games.weights(), progress), draw_seed(random))
 
@@ -84,7 +89,7 @@ class RemotePlay:
         order = task.order._replace(version=self._version)
         self._version += 1
         jobs = self._games.jobs(task.seed, self._config.cluster.games_per_job)
-        self._bytes_out = _bytes_of(jobs) + _bytes_of(order) * self._dispatcher.machines
+        self._bytes_out = bytes_of(jobs) + bytes_of(order) * self._dispatcher.machines
         return self._thread.submit(self._dispatcher.do, order, jobs)
 
     def metrics(self, steps: int) -> dict[str, float]:
@@ -123,7 +128,7 @@ def split_in_jobs(number: int, size: int) -> list[slice]:
     return [slice(begin, min(begin + size, number)) for begin in range(0, number, size)]
 
 
-def _bytes_of(value: Any) -> int:
+def bytes_of(value: Any) -> int:
     """What is sent of a value."""
     buffers: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)

@@ -34,12 +34,11 @@ class SharingTrainer(Trainer):
         self._remote: RemotePlay | None = None
 
     @contextmanager
-    def playing_by(self, dispatcher: Dispatcher) -> Iterator[None]:
+    def playing_by(self, dispatcher: Dispatcher) -> Iterator[RemotePlay]:
         """Within the block the games are played by the dispatcher's workers."""
-        remote = RemotePlay(self.shared_games(), dispatcher, self.config)
-        with closing(remote):
+        with closing(RemotePlay(self.shared_games(), dispatcher, self.config)) as remote:
             self._remote = remote
-            yield
+            yield remote
         self._remote = None
 
     @abstractmethod
@@ -80,7 +79,7 @@ class SharingTrainer(Trainer):
 
 
 @contextmanager
-def playing_on_cluster(trainer: SharingTrainer) -> Iterator[None]:
+def playing_on_cluster(trainer: SharingTrainer) -> Iterator[RemotePlay]:
     """Within the block the trainer's games are played by the cluster of its configuration.
 
     Raises:
@@ -95,5 +94,5 @@ def playing_on_cluster(trainer: SharingTrainer) -> Iterator[None]:
         ) as dispatcher,
     ):
         dispatcher.open()
-        with trainer.playing_by(dispatcher):
-            yield
+        with trainer.playing_by(dispatcher) as remote:
+            yield remote

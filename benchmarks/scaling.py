@@ -1,0 +1,227 @@
+"""Measures self-play by workers of Ray beside runs in one process.
+
+python benchmarks/scaling.py [--configs FILE ...] [--set KEY=VALUE ...] [--workers N ...]
+    [--rounds N] [--seconds S] [--json]
+
+Needs Ray. Runs of several kinds have their turns one after the other, several times over, since other work on
+the machine slows some turns: the figures are medians over the rounds. Processor time hardly depends on it.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from machine import describe
+
+from training.cluster.connection import connected
+from training.cluster.dispatcher import Dispatcher
+from training.cluster.players import player_of
+from training.cluster.remote_play import bytes_of
+from training.cluster.sharing import SharingTrainer, playing_on_cluster
+from training.cluster.staff import RayStaff
+from training.cluster.worker import Order
+from training.config import Cluster, RunConfig, load_config
+from training.memory import keep_freed_memory
+from training.trainer import make_trainer
+
+CONFIGS = (Path("configs/td.yaml"), Path("configs/alphazero_quick.yaml"))
+BYTES = ("cluster/bytes_out_per_step", "cluster/bytes_back_per_step")
+TURNS_PER_GAME = 43
+EMPTY_JOBS = 256
+CALLS = 5
+
+Figures = dict[str, float]
+
+
+class Way(NamedTuple):
+    """A way to run.
+
+    Attributes:
+        workers: Of Ray; 0 for a run in one process.
+        threads: Of the run's own process.
+        ahead: Whether workers play while the learner learns.
+    """
+
+    workers: int
+    threads: int
+    ahead: bool = False
+
+    def __str__(self) -> str:
+        threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
+        if not self.workers:
+            return f"no Ray, {threads}"
+        return f"{self.workers} worker{'s' * (self.workers > 1)}, {threads}{', ahead' * self.ahead}"
+
+    def settings(self) -> list[str]:
+        """Of a configuration."""
+        ahead = f"cluster.ahead={str(self.ahead).lower()}"
+        return [f"threads={self.threads}", f"cluster.workers={self.workers}", ahead]
+
+
+WAYS = (Way(0, 1), Way(0, 2), Way(1, 1), Way(1, 1, True), Way(2, 2), Way(2, 1, True))
+
+
+class Runner:
+    """A run that goes on from one turn to the next.
+
+    Args:
+        path: Of its configuration.
+        settings: Of it.
+        stack: Ends its workers.
+    """
+
+    def __init__(self, path: Path, settings: list[str], stack: ExitStack) -> None:
+        self.trainer = shared_trainer(path, settings)
+        self._remote = None
+        if self.trainer.config.cluster.workers:
+            self._remote = stack.enter_context(playing_on_cluster(self.trainer))
+        self.turn(0.0)
+
+    def turn(self, seconds: float) -> Figures:
+        """Figures of so many seconds, of one iteration at least."""
+        trainer = self.trainer
+        trainer.iterate()  # an iteration for which games are ready, if they are played ahead
+        before, began, cpu = trainer.steps, time.perf_counter(), time.process_time()
+        lines: list[Figures] = []
+        while not lines or time.perf_counter() - began < seconds:
+            lines.append(trainer.iterate())
+        passed, cpu = time.perf_counter() - began, time.process_time() - cpu
+        games = (trainer.steps - before) / TURNS_PER_GAME
+        if self._remote is not None:
+            self._remote.wait()  # the next turn is of another run
+        per_game = {name: mean(name, lines) * TURNS_PER_GAME for name in BYTES if name in lines[-1]}
+        return {
+            "games_per_second": games / passed,
+            "learner_idle_share": mean("time/share_of_time_collecting", lines),
+            "own_ms_per_game": 1000 * cpu / games,
+            "bytes_out_per_game": per_game.get(BYTES[0], 0.0),
+            "bytes_back_per_game": per_game.get(BYTES[1], 0.0),
+        }
+
+
+def shared_trainer(path: Path, settings: list[str]) -> SharingTrainer:
+    """A fresh trainer."""
+    config = load_config(path, settings)
+    trainer = make_trainer(config)
+    if not isinstance(trainer, SharingTrainer):
+        raise ValueError(f"algorithm is {config.algorithm!r}, whose games no workers of ours play")
+    return trainer
+
+
+def mean(name: str, lines: Sequence[Figures]) -> float:
+    """Of a metric over iterations."""
+    return statistics.fmean(line[name] for line in lines)
+
+
+def measure_ways(
+    path: Path, settings: list[str], ways: Sequence[Way], rounds: int, seconds: float
+) -> dict[str, Figures]:
+    """The figures of some ways to run, medians over rounds in which each has its turn."""
+    with ExitStack() as stack:
+        runners = {str(way): Runner(path, [*settings, *way.settings()], stack) for way in ways}
+        turns = [{way: runner.turn(seconds) for way, runner in runners.items()} for _ in range(rounds)]
+    return {way: medians([turn[way] for turn in turns]) for way in runners}
+
+
+def medians(turns: Sequence[Figures]) -> Figures:
+    """Of every figure."""
+    return {name: statistics.median(figures[name] for figures in turns) for name in turns[0]}
+
+
+def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
+    """What it takes to play, and what the learner's process has to do for jobs, weights and results."""
+    config = load_config(path, [*settings, f"cluster.workers={workers}"])
+    trainer = shared_trainer(path, [*settings, *Way(0, 1).settings()])
+    with connected(config.cluster) as ray:
+        games, staff = trainer.shared_games(), RayStaff(ray, config)
+        jobs, order = games.jobs(np.uint64(1), config.cluster.games_per_job), Order(0, games.weights(), 0.0)
+        with closing(Dispatcher(staff, workers, patience=60.0)) as dispatcher:
+            results = dispatcher.do(order, jobs)
+            figures = {
+                "seconds to play a job": timed(lambda: play(config, order, jobs[0])),
+                "bytes of weights": float(bytes_of(order)),
+                "seconds to share weights": timed(lambda: staff.share(order)),
+                "bytes of results": float(bytes_of(results)),
+                "seconds to join results": timed(lambda: games.together(results)),
+            }
+            if isinstance(jobs[0], np.ndarray):  # a job of no games can be had
+                empty = [jobs[0][:0]] * EMPTY_JOBS
+                seconds = timed(lambda: dispatcher.do(order, empty))
+                figures["seconds for an empty job"] = seconds / EMPTY_JOBS
+    return figures
+
+
+def play(config: RunConfig, order: Order, job: Any) -> None:
+    """What a worker does with a job."""
+    player = player_of(config)
+    player.take(order.weights)
+    player.play(order.progress, job)
+
+
+def timed(function: Callable[[], object]) -> float:
+    """Median processor time of a call, in seconds, of all threads of this process."""
+    times = []
+    for _ in range(CALLS):
+        began = time.process_time()
+        function()
+        times.append(time.process_time() - began)
+    return statistics.median(times)
+
+
+def show(path: Path, ways: dict[str, Figures], parts: Figures) -> None:
+    """Prints tables."""
+    print(f"\n{path}\n")
+    heads = ("games/s", "ratio", "learner idle", "own ms/game", "out/game", "back/game")
+    print(f"  {'':<28}" + "".join(f"{head:>13}" for head in heads))
+    base = ways[str(WAYS[0])]["games_per_second"]
+    for way, figures in ways.items():
+        rate, idle = figures["games_per_second"], figures["learner_idle_share"]
+        sent = [figures["bytes_out_per_game"], figures["bytes_back_per_game"]]
+        texts = [f"{rate:,.1f}", f"{rate / base:.2f}", f"{idle:.0%}", f"{figures['own_ms_per_game']:.2f}"]
+        texts += [f"{number:,.0f}" if number else "-" for number in sent]
+        print(f"  {way:<28}" + "".join(f"{text:>13}" for text in texts))
+    print("\n  processor time and sizes")
+    for name, figure in parts.items():
+        print(f"    {name:<28} {figure:>14,.5g}")
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Measures self-play by workers of Ray.")
+    parser.add_argument("--configs", type=Path, nargs="+", default=CONFIGS, metavar="FILE")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="of the configurations")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2], metavar="N", choices=[1, 2])
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--seconds", type=float, default=10.0, metavar="S", help="of every turn")
+    parser.add_argument("--json", action="store_true", help="print the figures as the last line")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    ways = [way for way in WAYS if way.workers in (0, *options.workers)]
+    measured = {}
+    try:
+        with connected(Cluster(address="local", workers=sum(way.workers for way in ways))):
+            print(describe(("torch", "numba", "ray")))
+            for path in options.configs:
+                parts = measure_parts(path, options.set, max(options.workers))
+                figures = measure_ways(path, options.set, ways, options.rounds, options.seconds)
+                show(path, figures, parts)
+                measured[str(path)] = {"ways": figures, "parts": parts}
+    except (ValueError, OSError, ImportError) as error:
+        print(f"scaling.py: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(measured))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""A policy and value network for NMBR 9, which scores the legal placements alone.
+
+A placement is described by how the window around it would look afterwards: cells that lie lower than the
+tile, as high as its foundation, higher, and those of the tile itself; by which tile it is, by its level, and
+by what the trunk says of the whole table and the cards. All windows are read by the same two layers, so what
+is learned in one place helps in all others. Legal actions are 240 of 16,394 on average in random play.
+
+In free order the digits to choose from are scored by the trunk alone.
+
+As in :mod:`patchwork_env.agents.network`, entries are picked with ``index_select``.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from patchwork_env.agents.network import NUM_KINDS, NetworkConfig, Output, hierarchical_policy
+from patchwork_env.nmbr9.actions import (
+    FIRST_CHOICE,
+    LONGEST_SIDE,
+    NUM_ANCHORS,
+    NUM_TURNS,
+    ORIENTED,
+    TABLE_SIZE,
+)
+from patchwork_env.nmbr9.components import NUM_DIGITS
+from patchwork_env.nmbr9.observation import FIRST_VIEWED, SLICES, VIEW_SIZE
+
+_MARGIN = 1
+_WINDOW = LONGEST_SIDE + 2 * _MARGIN
+_FRAMED = VIEW_SIZE + 2 * _WINDOW
+_LOOKS = 4  # how a cell may look: lower, as high as the foundation, higher, the tile's own
+_HEIGHT_UNIT = 8  # levels per unit of the observation's heights
+_TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players")
+
+
+class Inputs(NamedTuple):
+    """What the network reads of ``n`` states with ``total`` legal actions.
+
+    Attributes:
+        observations: float32 ``(n, OBSERVATION_SIZE)``.
+        rows: int64 ``(total,)``, the state that each legal action belongs to, ascending.
+        actions: int64 ``(total,)``.
+    """
+
+    observations: Tensor
+    rows: Tensor
+    actions: Tensor
+
+    def to(self, device: torch.device) -> Inputs:
+        """The same on another device."""
+        return Inputs(*(tensor.to(device) for tensor in self))
+
+
+class Nmbr9Network(nn.Module):
+    """Policy and value of the current player; see the module for its structure.
+
+    Args:
+        config: Sizes: ``width`` and ``depth`` of the trunk, ``channels`` of what describes a placement.
+    """
+
+    footprints: Tensor
+    offsets: Tensor
+
+    def __init__(self, config: NetworkConfig | None = None) -> None:
+        super().__init__()
+        self.config = config = config or NetworkConfig()
+        sizes = [_trunk_inputs(), *[config.width] * config.depth]
+        layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(sizes))
+        self.trunk = nn.Sequential(*(module for layer in layers for module in layer))
+        self.value = nn.Linear(config.width, 1)
+        self.choice = nn.Linear(config.width, NUM_DIGITS)
+        self.modulation = nn.Linear(config.width, config.channels)
+        self.window = nn.Linear(_WINDOW**2 * _LOOKS, config.channels)
+        self.tiles = nn.Embedding(NUM_DIGITS * NUM_TURNS, config.channels)
+        self.level = nn.Linear(2, config.channels, bias=False)
+        self.hidden = nn.Linear(config.channels, config.channels)
+        self.score = nn.Linear(config.channels, 1)
+        self.register_buffer("footprints", _footprints(), persistent=False)
+        self.register_buffer("offsets", _offsets(), persistent=False)
+        self._initialize()
+
+    def _initialize(self) -> None:
+        for module in (*self.trunk, self.window, self.hidden):
+            if isinstance(module, nn.Linear):
+                nn.init.orthogonal_(module.weight, 2**0.5)
+                nn.init.zeros_(module.bias)
+        for module in (self.value, self.choice, self.modulation, self.score):
+            nn.init.orthogonal_(module.weight, 0.01)
+            nn.init.zeros_(module.bias)
+        nn.init.normal_(self.tiles.weight, std=0.1)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.footprints.device
+
+    def forward(self, inputs: Inputs) -> Output:
+        """Evaluates a batch; a state without legal actions is no error."""
+        observations, rows, actions = inputs
+        features = self.trunk(_trunk_input(observations))
+        choices = (
+            self.choice(features)
+            .view(-1)
+            .index_select(0, rows * NUM_DIGITS + (actions - FIRST_CHOICE).clamp(min=0))
+        )
+        placements = self._scores(observations, features, rows, actions.clamp(max=FIRST_CHOICE - 1))
+        scores = torch.where(actions < FIRST_CHOICE, placements, choices)
+        one_kind = scores.new_zeros(observations.shape[0], NUM_KINDS)
+        log_probabilities, entropies = hierarchical_policy(one_kind, scores, rows, torch.zeros_like(rows))
+        return Output(log_probabilities, entropies, self.value(features).squeeze(1))
+
+    def values(self, observations: Tensor) -> Tensor:
+        """The values ``(n,)`` alone, without the work on the policy."""
+        values: Tensor = self.value(self.trunk(_trunk_input(observations)))
+        return values.squeeze(1)
+
+    def _scores(self, observations: Tensor, features: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
+        """Logits ``(total,)`` of placements."""
+        digits = observations[:, SLICES["tile"]].argmax(1).index_select(0, rows)
+        pieces = digits * NUM_TURNS + actions // NUM_ANCHORS
+        heights = self._windows(observations, rows, actions % NUM_ANCHORS)
+        footprints = self.footprints.index_select(0, pieces)
+        levels = (heights * footprints).amax(1)
+        lower, higher, own = heights < levels[:, None], heights > levels[:, None], footprints > 0
+        looks = torch.stack([lower, ~(lower | higher | own), higher, own], 1)
+        windows = looks.flatten(1).to(features.dtype)
+        worth = torch.stack([levels, levels * digits], 1) / _HEIGHT_UNIT
+        hidden = self.window(windows) + self.level(worth) + self.tiles.weight.index_select(0, pieces)
+        hidden = torch.relu(hidden + self.modulation(features).index_select(0, rows))
+        scores: Tensor = self.score(torch.relu(self.hidden(hidden)))
+        return scores.squeeze(1)
+
+    def _windows(self, observations: Tensor, rows: Tensor, anchors: Tensor) -> Tensor:
+        """Heights around anchors, float32 ``(total, window * window)``; beyond the picture they are 0."""
+        heights = (observations[:, SLICES["heights"]] * _HEIGHT_UNIT).round()
+        framed = functional.pad(heights.view(-1, VIEW_SIZE, VIEW_SIZE), (_WINDOW,) * 4).reshape(-1)
+        # Windows that would begin further out see nothing of the picture, as those at its frame.
+        first = FIRST_VIEWED + _MARGIN
+        row = (anchors // TABLE_SIZE - first).clamp(-_WINDOW, VIEW_SIZE) + _WINDOW
+        column = (anchors % TABLE_SIZE - first).clamp(-_WINDOW, VIEW_SIZE) + _WINDOW
+        corners = (rows * _FRAMED + row) * _FRAMED + column
+        cells = (corners[:, None] + self.offsets).flatten()
+        return framed.index_select(0, cells).view(-1, _WINDOW**2)
+
+
+def _trunk_input(observations: Tensor) -> Tensor:
+    return torch.cat([observations[:, SLICES[name]] for name in _TRUNK_TENSORS], 1)
+
+
+def _trunk_inputs() -> int:
+    return sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS)
+
+
+def _footprints() -> Tensor:
+    """The cells of every piece in its window, float32 ``(40, window * window)``, 0 or 1."""
+    footprints = np.zeros((NUM_DIGITS, NUM_TURNS, _WINDOW, _WINDOW), np.float32)
+    for digit, oriented in enumerate(ORIENTED):
+        for orientation, cells in enumerate(oriented):
+            for row, column in cells:
+                footprints[digit, orientation, row + _MARGIN, column + _MARGIN] = 1
+    return torch.from_numpy(footprints.reshape(NUM_DIGITS * NUM_TURNS, -1))
+
+
+def _offsets() -> Tensor:
+    """Where the cells of a window lie in a framed picture, counted from its first cell."""
+    offsets = _FRAMED * torch.arange(_WINDOW)[:, None] + torch.arange(_WINDOW)
+    return offsets.flatten()

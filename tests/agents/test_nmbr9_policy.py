@@ -1,0 +1,192 @@
+"""The policy network of NMBR 9: what it reads of a table, its agent, and files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env import agents
+from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.network import NetworkConfig
+from patchwork_env.agents.nmbr9.policy import (
+    Nmbr9PolicyAgent,
+    encode,
+    load_policy,
+    playable_lists,
+    write_policy,
+)
+from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
+from patchwork_env.nmbr9 import Game, greedy
+from patchwork_env.nmbr9.actions import ORIENTED, TABLE_SIZE
+from patchwork_env.nmbr9.observation import FIRST_VIEWED, VIEW_SIZE
+from patchwork_env.patchwork.state import empty_states
+from training.matches import play_matches
+
+SMALL = NetworkConfig(width=16, depth=1, channels=8)
+
+
+@pytest.fixture(scope="module")
+def network():
+    torch.manual_seed(1)
+    network = Nmbr9Network(SMALL)
+    with torch.no_grad():
+        network.score.weight.mul_(100)  # so that placements differ
+    return network.eval()
+
+
+@pytest.fixture(scope="module")
+def games():
+    """Games of all orders that go on, some played well and some at random."""
+    rng, found = np.random.default_rng(0), []
+    for seed in range(6):
+        game = Game(seed=seed, order=("unknown", "known", "free")[seed % 3], players=1 + seed % 2)
+        while not game.is_over:
+            found.append(game.clone())
+            sensible = rng.random() < seed / 6
+            legal = game.legal_actions()
+            game.play(greedy.choose_action(game.state, 0) if sensible else int(rng.choice(legal)))
+    return found
+
+
+def states_of(games):
+    return np.concatenate([game.state for game in games])
+
+
+def test_lists_hold_the_legal_actions_far_from_the_edge(games):
+    lists = playable_lists(states_of(games))
+    begin = 0
+    for row, game in enumerate(games):
+        legal = game.legal_actions()
+        own = slice(begin, begin + len(legal))
+        np.testing.assert_array_equal(lists.actions[own], legal)
+        assert (lists.rows[own] == row).all()
+        begin += len(legal)
+    assert begin == len(lists.actions)
+
+
+def test_tiles_stay_away_from_the_edge():
+    """An agent to which all placements are alike takes the first ones, which go ever further up."""
+    network = Nmbr9Network(SMALL)
+    with torch.no_grad():
+        network.score.weight.zero_()
+    agent, refused = Nmbr9PolicyAgent(network), 0
+    game = Game(deck=[3] * 20)
+    while not game.is_over:
+        lists = playable_lists(game.state)
+        refused += len(game.legal_actions()) - len(lists.actions)
+        game.play(agent.act(game))  # raises TableEdgeError otherwise
+    assert refused > 0
+
+
+def test_windows_show_the_table_around_an_anchor(network, games):
+    inputs, lists = encode(states_of(games))
+    places = np.flatnonzero(lists.actions < 4 * TABLE_SIZE**2)[::17]
+    rows, anchors = inputs.rows[places], inputs.actions[places] % TABLE_SIZE**2
+    windows = network._windows(inputs.observations, rows, anchors).view(-1, 6, 6)
+    for window, row, anchor in zip(windows, rows.tolist(), anchors.tolist(), strict=True):
+        table = np.zeros((TABLE_SIZE + 12, TABLE_SIZE + 12))
+        seen = slice(FIRST_VIEWED, FIRST_VIEWED + VIEW_SIZE)
+        table[6:-6, 6:-6][seen, seen] = games[row].heights(games[row].current_player)[seen, seen]
+        top, left = divmod(anchor, TABLE_SIZE)
+        expected = table[top + 5 : top + 11, left + 5 : left + 11]
+        np.testing.assert_array_equal(window.numpy(), expected)
+
+
+def test_windows_far_from_the_picture_are_empty(network):
+    observations = torch.ones(1, 2000)
+    corners = torch.tensor([0, TABLE_SIZE - 1, TABLE_SIZE**2 - 1])
+    assert not network._windows(observations, torch.zeros(3, dtype=torch.int64), corners).any()
+
+
+def test_footprints_are_the_tiles(network):
+    for piece, footprint in enumerate(network.footprints.view(-1, 6, 6)):
+        cells = {(row - 1, column - 1) for row, column in footprint.nonzero().tolist()}
+        assert cells == set(ORIENTED[piece // 4][piece % 4])
+
+
+def test_probabilities_of_every_state_add_up_to_one(network, games):
+    inputs, _ = encode(states_of(games))
+    with torch.no_grad():
+        output = network(inputs)
+    probabilities = output.log_probabilities.exp()
+    sums = torch.zeros(len(games)).index_add(0, inputs.rows, probabilities)
+    torch.testing.assert_close(sums, torch.ones(len(games)))
+    plain = -probabilities * output.log_probabilities
+    entropies = torch.zeros(len(games)).index_add(0, inputs.rows, plain)
+    torch.testing.assert_close(output.entropies, entropies, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(output.values, network.values(inputs.observations))
+
+
+def test_a_state_does_not_depend_on_the_others_of_its_batch(network, games):
+    inputs, _ = encode(states_of(games))
+    with torch.no_grad():
+        together = network(inputs).log_probabilities
+        for row in range(0, len(games), 9):
+            alone = network(encode(games[row].state)[0]).log_probabilities
+            torch.testing.assert_close(together[inputs.rows == row], alone, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_that_looks_at_levels_alone_plays_the_highest_placements():
+    network = Nmbr9Network(SMALL)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+        network.level.weight[:, 0] = 1.0
+        network.hidden.weight.fill_(1.0)
+        network.score.weight.fill_(1.0)
+    agent, game = Nmbr9PolicyAgent(network), Game(seed=3)
+    while not game.is_over:
+        highest = max(game.decode(action).level for action in game.legal_actions())
+        action = agent.act(game)
+        assert game.decode(action).level == highest
+        game.play(action)
+
+
+@pytest.mark.parametrize("order", ["unknown", "known", "free"])
+def test_agents_play_all_orders(order):
+    torch.manual_seed(2)
+    agent = Nmbr9PolicyAgent(Nmbr9Network(SMALL), sample=True, seed=5)
+    result = play_matches(agent, "random", 4, seed=1, order=order)
+    assert len(result.games) == 4
+    again = play_matches(agent, "random", 4, seed=1, order=order)
+    np.testing.assert_array_equal(result.games.scores, again.games.scores)
+
+
+def test_agents_do_not_play_the_other_game():
+    with pytest.raises(ValueError, match=r"plays nmbr9, not patchwork"):
+        Nmbr9PolicyAgent(Nmbr9Network(SMALL)).act_batch(empty_states(1))
+
+
+def test_a_policy_on_disk_plays_as_before(tmp_path, games):
+    torch.manual_seed(4)
+    network = Nmbr9Network(SMALL)
+    write_folder(tmp_path / "policy", lambda folder: write_policy(folder, network, {"steps": 7}))
+    loaded, info = load_policy(tmp_path / "policy")
+    assert info == {"steps": 7}
+    assert loaded.config == SMALL
+    agent = agents.load(tmp_path / "policy")
+    assert agent.games == ("nmbr9",)
+    states = states_of(games)
+    np.testing.assert_array_equal(agent.act_batch(states), Nmbr9PolicyAgent(network).act_batch(states))
+    sampling = agents.load(f"{tmp_path / 'policy'}:sample=true", seed=1)
+    assert (sampling.act_batch(states) != agent.act_batch(states)).any()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"game": "patchwork"}, "does not hold the weights"),
+        ({"policy": "maskable_ppo"}, "'maskable_ppo'; this library plays of those for nmbr9: 'network', "),
+        ({"network": {"width": 16}}, r"must give width, depth, channels"),
+        ({"network": {"width": 32, "depth": 1, "channels": 8}}, "does not hold the weights of a network"),
+    ],
+)
+def test_descriptions_that_do_not_fit_are_refused(tmp_path, change, message):
+    write_folder(tmp_path / "policy", lambda folder: write_policy(folder, Nmbr9Network(SMALL)))
+    path = tmp_path / "policy" / "checkpoint.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ValueError, match=message):
+        agents.load(tmp_path / "policy")

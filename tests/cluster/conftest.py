@@ -1,0 +1,14 @@
+"""Tests of clusters learn on one thread, as runs do: what PyTorch computes depends on its threads."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

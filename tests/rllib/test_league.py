@@ -1,0 +1,77 @@
+"""Who sits where, and what the results of league games are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+
+from patchwork_env import nmbr9, patchwork
+from training.rllib.league import MAIN, Finished, Seats, past_self, policy_of, seats_of
+from training.rllib.results import league_results, statistics
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_the_learner_has_every_seat_against_every_past_self_equally_often(players):
+    games, opponents = 4 * 3 * players, 3
+    dealt = [seats_of(game, games, players, 0.5, opponents) for game in range(games)]
+    assert dealt[: games // 2] == [Seats(-1, 0)] * (games // 2)
+    league = Counter(dealt[games // 2 :])
+    assert set(league) == {Seats(slot, seat) for slot in range(opponents) for seat in range(players)}
+    assert max(league.values()) - min(league.values()) <= 1
+
+
+def test_without_past_selves_or_rivals_the_learner_has_all_seats():
+    assert {seats_of(game, 8, 2, 0.5, opponents=0) for game in range(8)} == {Seats(-1, 0)}
+    assert {seats_of(game, 8, 1, 0.5, opponents=3) for game in range(8)} == {Seats(-1, 0)}
+
+
+def test_the_mapping_reads_the_name_of_a_game():
+    def names(identity):
+        return [policy_of(f"player_{n}", SimpleNamespace(id_=identity)) for n in range(3)]
+
+    assert names("-1:0:abc") == [MAIN] * 3
+    assert names("2:1:abc") == [past_self(2), MAIN, past_self(2)]
+
+
+def finished_game(game, seats):
+    while not game.is_over:
+        game.play(game.legal_actions()[0])
+    return Finished(seats, game.state.tobytes(), len(game.history))
+
+
+def test_wins_are_counted_by_the_learners_seat():
+    game = patchwork.Game(seed=1)
+    finished = [finished_game(game, Seats(slot, seat)) for slot, seat in [(-1, 0), (0, 0), (0, 1), (1, 1)]]
+    wins, games = league_results("patchwork", finished, 2)
+    assert games == [2, 1]
+    assert wins == [1, float(game.winner() == 1)]
+
+
+def test_ties_are_half_a_win_and_several_rivals_are_met_by_the_best(monkeypatch):
+    game = nmbr9.Game(seed=1, players=3)
+    state = game.state.tobytes()
+    scores = {0: 5, 1: 9, 2: 9}
+    monkeypatch.setattr("patchwork_env.nmbr9.engine.score", lambda states, i, player: scores[player])
+    finished = [Finished(Seats(0, seat), state, 60) for seat in (0, 1, 2)]
+    assert league_results("nmbr9", finished, 1) == ([1.0], [3.0])
+
+
+def test_figures_of_games():
+    assert statistics("patchwork", []) == {}
+    found = statistics("patchwork", [finished_game(patchwork.Game(seed=s), Seats(-1, 0)) for s in range(3)])
+    assert found["turns_per_game"] > 20
+    assert found["winner_score"] >= found["score"] >= found["loser_score"]
+    games = [nmbr9.Game(seed=seed, players=2) for seed in range(2)]
+    rng = np.random.default_rng(0)
+    for game in games:
+        while not game.is_over:
+            game.play(rng.choice(game.legal_actions()))
+    found = statistics("nmbr9", [Finished(Seats(-1, 0), game.state.tobytes(), 40) for game in games])
+    assert found["score"] == np.mean([game.scores() for game in games])
+    assert found["levels"] >= 1
+    assert found["turns_per_game"] == 40

@@ -1,0 +1,90 @@
+"""RLlib's PPO for the games here."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+
+from patchwork_env.agents.network import NetworkConfig
+from training.config import RunConfig
+from training.rllib.env import GameEnv
+from training.rllib.league import LEAGUE_FRACTION, MAIN, League, past_self, policy_of
+from training.rllib.module import module_spec
+
+_ARGUMENTS = {
+    *("minibatch_size", "num_epochs", "gamma", "lambda_", "clip_param", "vf_loss_coeff", "vf_clip_param"),
+    *("kl_coeff", "kl_target", "grad_clip"),
+}
+"""Keys of the configuration that RLlib takes as they are."""
+
+
+class GamePPO(PPO):
+    """PPO that leaves no folder of its own behind: runs have theirs."""
+
+    def _setup_logdir(self) -> None:
+        self._logdir = None
+
+
+def sizes_of(config: RunConfig) -> NetworkConfig:
+    """The sizes of the network of a run."""
+    return NetworkConfig(config.network.width, config.network.depth, config.network.channels)
+
+
+def num_players(config: RunConfig) -> int:
+    """Players of every game of a run."""
+    return config.rllib_ppo.players
+
+
+def turns_per_game(config: RunConfig) -> int:
+    """Turns that an iteration takes from each of the games that are on."""
+    settings = config.rllib_ppo
+    games = settings.num_envs_per_env_runner * max(config.cluster.workers, 1)
+    return math.ceil(settings.train_batch_size / games)
+
+
+def ppo_config(config: RunConfig) -> PPOConfig:
+    """RLlib's configuration of a run."""
+    settings, workers = config.rllib_ppo, config.cluster.workers
+    games = settings.num_envs_per_env_runner * max(workers, 1)
+    fragment = turns_per_game(config)
+    policies = [MAIN, *(past_self(slot) for slot in range(config.league.opponents))]
+    spec = module_spec(config.game, sizes_of(config))
+    result = (
+        PPOConfig(algo_class=GamePPO)
+        .environment(GameEnv, env_config=env_config(config), disable_env_checking=True)
+        .env_runners(
+            num_env_runners=workers,
+            num_envs_per_env_runner=settings.num_envs_per_env_runner,
+            rollout_fragment_length=fragment,
+            batch_mode="truncate_episodes",
+        )
+        .learners(num_learners=0)
+        .training(
+            train_batch_size_per_learner=fragment * games,
+            use_kl_loss=settings.kl_coeff > 0,
+            lr=settings.lr.start,
+            entropy_coeff=settings.entropy_coeff.start,
+            **settings.model_dump(include=_ARGUMENTS),
+        )
+        .multi_agent(policies=set(policies), policy_mapping_fn=policy_of, policies_to_train=[MAIN])
+        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=dict.fromkeys(policies, spec)))
+        .callbacks(League)
+        .debugging(seed=config.seed % 2**31, log_level="ERROR")
+    )
+    assert isinstance(result, PPOConfig)
+    return result
+
+
+def env_config(config: RunConfig) -> dict[str, Any]:
+    """What :class:`~training.rllib.env.GameEnv` and the league need to know."""
+    return {
+        "game": config.game,
+        "special_patches": config.special_patches,
+        "reward": config.reward.model_dump(),
+        "points": config.rllib_ppo.points,
+        "players": config.rllib_ppo.players,
+        LEAGUE_FRACTION: config.league.fraction,
+    }

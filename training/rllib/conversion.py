@@ -1,0 +1,102 @@
+"""Policies from the project's checkpoints to RLlib's modules and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from patchwork_env import agents
+from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.network import NetworkConfig
+from training.config import ConfigError
+from training.rllib.policies import POLICIES
+
+State = dict[str, npt.NDArray[Any]]
+"""What ``get_state`` of a :class:`~training.rllib.module.PolicyModule` returns: weights by name."""
+_PREFIX = "network."
+
+
+def to_rllib(game: str, checkpoint: Path) -> tuple[NetworkConfig, State]:
+    """The sizes and the state of the module that plays a checkpoint's policy.
+
+    >>> sizes, state = to_rllib("patchwork", Path("runs/ppo/final"))  # doctest: +SKIP
+    >>> module = module_spec("patchwork", sizes).build()  # doctest: +SKIP
+    >>> module.set_state(state)  # doctest: +SKIP
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, or of another game or kind of policy.
+    """
+    network, _ = POLICIES[game].load(checkpoint)
+    return network.config, state_of(network)
+
+
+def from_rllib(
+    game: str,
+    sizes: NetworkConfig,
+    state: Mapping[str, npt.NDArray[Any]],
+    folder: Path,
+    info: dict[str, Any] | None = None,
+) -> None:
+    """Writes the state of a module as a new checkpoint, which all of the project's programs play.
+
+    Args:
+        game: Its name.
+        sizes: Of the network.
+        state: See :data:`State`.
+        folder: Must not exist yet.
+        info: What to remember of its making; JSON.
+
+    Raises:
+        FileExistsError: The folder exists.
+        RuntimeError: The state is not that of a network of these sizes.
+    """
+    network = POLICIES[game].new(sizes)
+    load_state(network, state)
+    write_folder(folder, lambda target: POLICIES[game].write(target, network, info or {}))
+
+
+def state_of(network: nn.Module) -> State:
+    """The state of a module with the weights of a network; copies."""
+    return {_PREFIX + name: tensor.cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def load_state(network: nn.Module, state: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Gives a network the weights of a module.
+
+    Raises:
+        RuntimeError: They do not fit.
+    """
+    weights = {name.removeprefix(_PREFIX): torch.as_tensor(array) for name, array in state.items()}
+    network.load_state_dict(weights)
+
+
+def initial_network(game: str, sizes: NetworkConfig, spec: str | None) -> nn.Module:
+    """The network that a run begins with.
+
+    Args:
+        game: Its name.
+        sizes: Of the run's network.
+        spec: The name or path of the policy to start from; None for random weights.
+
+    Raises:
+        ConfigError: The policy cannot be read, or is of another kind or of other sizes.
+    """
+    if spec is None:
+        network: nn.Module = POLICIES[game].new(sizes)
+        return network
+    try:
+        network, _ = POLICIES[game].load(agents.path_of(spec) or Path(spec))
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"rllib_ppo.initial_policy is {spec!r}: {error}") from None
+    if network.config != sizes:
+        raise ConfigError(
+            f"rllib_ppo.initial_policy is {spec!r}, a network of {network.config}; the section network asks "
+            f"for {sizes}"
+        )
+    return network.train()

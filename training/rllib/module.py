@@ -1,0 +1,151 @@
+"""The project's networks as modules of RLlib."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.distribution.distribution import Distribution
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.torch import TorchRLModule
+from torch import Tensor, nn
+
+from patchwork_env._games import room
+from patchwork_env.agents.network import NetworkConfig
+from training.rllib.policies import POLICIES, Evaluated, draw, evaluate, likeliest
+
+Batch = dict[str, Any]
+
+
+class ChosenActions(Distribution):
+    """What an algorithm asks of a policy after it has acted: a summary in place of thousands of logits.
+
+    RLlib keeps the inputs of the distribution of every step. These are two numbers for each instead of one
+    for each of 16,394 actions, of which a few percent are legal.
+
+    Args:
+        summaries: float32 ``(n, 2)``: log-probability of the action that was chosen, and entropy in nats.
+    """
+
+    def __init__(self, summaries: Tensor) -> None:
+        self._log_probabilities, self._entropies = summaries.unbind(1)
+
+    @classmethod
+    def from_logits(cls, logits: Tensor, **_: Any) -> ChosenActions:
+        """The distribution; ``logits`` are summaries."""
+        return cls(logits)
+
+    @staticmethod
+    def required_input_dim(space: Any, **_: Any) -> int:
+        """Numbers in a summary."""
+        return 2
+
+    def logp(self, value: Tensor, **_: Any) -> Tensor:
+        """Log-probabilities ``(n,)`` of the actions that were chosen, which ``value`` must be."""
+        return self._log_probabilities
+
+    def entropy(self, **_: Any) -> Tensor:
+        """Entropies ``(n,)``."""
+        return self._entropies
+
+    def kl(self, other: ChosenActions, **_: Any) -> Tensor:
+        """Estimates ``(n,)`` of the divergence from ``other``, whose mean is right, from the actions chosen.
+
+        With the ratio r of the other's probability to this one's, ``r - 1 - log r`` (Schulman 2020).
+        """
+        log_ratio = other._log_probabilities - self._log_probabilities
+        return log_ratio.exp() - 1 - log_ratio
+
+    def sample(self, **_: Any) -> Any:
+        """Raises NotImplementedError: the module draws the actions itself."""
+        raise NotImplementedError("PolicyModule draws the actions; a summary of them cannot")
+
+    def rsample(self, **_: Any) -> Any:
+        """See :meth:`sample`."""
+        raise NotImplementedError("actions are discrete")
+
+
+class PolicyModule(TorchRLModule, ValueFunctionAPI):
+    """Policy and value of the player to move, of either game.
+
+    Its observations are those of :class:`~training.rllib.env.GameEnv`. It scores the legal actions alone and
+    draws from these itself, so that no other can be drawn, and no other has a gradient. The values that it
+    makes along with the policy go to the loss as what RLlib calls embeddings.
+
+    Its ``model_config`` has the name of the ``game`` and the sizes of the ``network``.
+
+    Attributes:
+        network: The policy; the module has no weights besides.
+    """
+
+    network: nn.Module
+
+    def setup(self) -> None:
+        """Makes the network."""
+        self._game = str(self.model_config["game"])
+        self.network = POLICIES[self._game].new(NetworkConfig(**self.model_config["network"]))
+
+    def evaluate(self, batch: Batch) -> Evaluated:
+        """What the network says of the observations of a batch."""
+        seen = batch[Columns.OBS]
+        return evaluate(self._game, self.network, seen["observation"], seen["action_mask"])
+
+    def _forward_train(self, batch: Batch, **_: Any) -> Batch:
+        evaluated = self.evaluate(batch)
+        summaries = _summaries(evaluated, batch[Columns.ACTIONS].long())
+        return {Columns.ACTION_DIST_INPUTS: summaries, Columns.EMBEDDINGS: evaluated.output.values}
+
+    def _forward_exploration(self, batch: Batch, **_: Any) -> Batch:
+        with torch.no_grad():
+            evaluated = self.evaluate(batch)
+            uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64).numpy()
+            return _choice(evaluated, draw(evaluated, uniforms))
+
+    def _forward_inference(self, batch: Batch, **_: Any) -> Batch:
+        with torch.no_grad():
+            evaluated = self.evaluate(batch)
+            return _choice(evaluated, likeliest(self._game, evaluated))
+
+    def compute_values(self, batch: Batch, embeddings: Tensor | None = None) -> Tensor:
+        """The returns ``(n,)`` that the players to move expect.
+
+        Args:
+            batch: With observations, unless ``embeddings`` are given.
+            embeddings: The values, if the module has made them in its forward pass.
+        """
+        if embeddings is not None:
+            return embeddings
+        with torch.no_grad():  # for advantages: the loss has its values from the forward pass
+            values: Tensor = self.network.values(batch[Columns.OBS]["observation"])  # type: ignore[operator]
+        return values
+
+    def get_inference_action_dist_cls(self) -> type[ChosenActions]:
+        """The distribution of all phases."""
+        return ChosenActions
+
+
+def _summaries(evaluated: Evaluated, actions: Tensor) -> Tensor:
+    return torch.stack([evaluated.of(actions), evaluated.output.entropies], 1)
+
+
+def _choice(evaluated: Evaluated, actions: Tensor) -> Batch:
+    summaries = _summaries(evaluated, actions)
+    return {
+        Columns.ACTIONS: actions,
+        Columns.ACTION_LOGP: summaries[:, 0],
+        Columns.ACTION_DIST_INPUTS: summaries,
+    }
+
+
+def module_spec(game: str, network: NetworkConfig) -> RLModuleSpec:
+    """What RLlib makes a module from."""
+    spaces = room(game, "spaces").SPACES
+    return RLModuleSpec(
+        module_class=PolicyModule,
+        observation_space=spaces.masked_space(named=False),
+        action_space=spaces.action_space(),
+        model_config={"game": game, "network": asdict(network)},
+    )

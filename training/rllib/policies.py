@@ -1,0 +1,168 @@
+"""The project's policies as RLlib needs them: from observations and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from patchwork_env._games import NMBR9, PATCHWORK
+from patchwork_env.agents import Agent, checkpoint, learned, network, ragged
+from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.nmbr9 import policy, policy_network
+from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
+from patchwork_env.patchwork.actions import FIRST_BUY
+
+IMPOSSIBLE = float(torch.finfo(torch.float32).min)
+"""The log-probability of actions that are not legal: no infinity, so that no gradient becomes undefined."""
+
+
+class Policies(NamedTuple):
+    """The policies of one game.
+
+    Attributes:
+        new: A network of some sizes, with random weights.
+        inputs: What it reads, from observations ``(n, size)``, the rows and the legal actions ``(total,)``.
+        kinds: The kind of each legal action: the likeliest action is the likeliest of the likeliest kind.
+        num_kinds: Of actions.
+        agent: Plays a network by its likeliest actions; called with a name too.
+        write: Writes a network and what to remember of its making into an existing folder.
+        load: Reads both from a folder.
+    """
+
+    new: Callable[[NetworkConfig], Any]
+    inputs: Callable[[Tensor, Tensor, Tensor], Any]
+    kinds: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]
+    num_kinds: int
+    agent: Callable[[Any, str], Agent]
+    write: Callable[[Path, Any, dict[str, Any]], None]
+    load: Callable[[Path], tuple[Any, dict[str, Any]]]
+
+
+def _patchwork_inputs(observations: Tensor, rows: Tensor, actions: Tensor) -> network.Inputs:
+    kinds = torch.from_numpy(network.kinds_of(actions.cpu().numpy())).to(actions.device)
+    return network.Inputs(observations, rows, kinds, (actions - FIRST_BUY).clamp(min=0))
+
+
+POLICIES: Mapping[str, Policies] = {
+    PATCHWORK: Policies(
+        PatchworkNetwork,
+        _patchwork_inputs,
+        network.kinds_of,
+        network.NUM_KINDS,
+        learned.LearnedAgent,
+        checkpoint.write_policy,
+        checkpoint.load_policy,
+    ),
+    NMBR9: Policies(
+        Nmbr9Network,
+        policy_network.Inputs,
+        np.zeros_like,
+        1,
+        policy.Nmbr9PolicyAgent,
+        policy.write_policy,
+        policy.load_policy,
+    ),
+}
+"""By game."""
+
+
+class Evaluated(NamedTuple):
+    """What a network says of ``n`` observations with ``total`` legal actions.
+
+    Attributes:
+        rows: int64 ``(total,)``, the observation that each legal action belongs to, ascending.
+        actions: int64 ``(total,)``, ascending within a row.
+        output: Log-probabilities of these, and entropies and values ``(n,)``.
+    """
+
+    rows: Tensor
+    actions: Tensor
+    output: network.Output
+
+    def dense(self, num_actions: int) -> Tensor:
+        """Log-probabilities ``(n, num_actions)``; :data:`IMPOSSIBLE` for actions that are not legal."""
+        shape = len(self.output.values), num_actions
+        dense = self.output.values.new_full(shape, IMPOSSIBLE)
+        return dense.index_put((self.rows, self.actions), self.output.log_probabilities)
+
+    def of(self, chosen: Tensor) -> Tensor:
+        """Log-probabilities of one action for each row; :data:`IMPOSSIBLE` for one that is not legal.
+
+        Args:
+            chosen: int64 ``(n,)``.
+        """
+        width = int(max(self.actions.max(), chosen.max())) + 1 if len(self.actions) else 1
+        listed = self.rows * width + self.actions
+        wanted = torch.arange(len(chosen), device=chosen.device) * width + chosen
+        positions = torch.searchsorted(listed, wanted).clamp(max=len(listed) - 1)
+        found = listed[positions] == wanted
+        return torch.where(found, self.output.log_probabilities.index_select(0, positions), IMPOSSIBLE)
+
+
+def evaluate(game: str, policy_of: nn.Module, observations: Tensor, masks: Tensor) -> Evaluated:
+    """Evaluates observations.
+
+    Args:
+        game: Its name.
+        policy_of: A network of the game.
+        observations: float32 ``(n, size)``, from the view of the players to move.
+        masks: ``(n, actions)``, other than 0 for the legal actions; a row may have none.
+    """
+    rows, actions = _legal(masks)
+    output = policy_of(POLICIES[game].inputs(observations, rows, actions))
+    return Evaluated(rows, actions, output)
+
+
+def draw(evaluated: Evaluated, uniforms: npt.NDArray[np.float64]) -> Tensor:
+    """Draws a legal action for each observation.
+
+    Args:
+        evaluated: ``n`` observations, each with a legal action.
+        uniforms: ``(n,)`` random numbers in 0 ... 1.
+
+    Returns:
+        int64 ``(n,)``.
+
+    Raises:
+        ValueError: An observation has no legal action.
+    """
+    counts = _counts(evaluated)
+    log_probabilities = evaluated.output.log_probabilities.detach().cpu().numpy()
+    chosen = ragged.sample(counts, log_probabilities, uniforms)
+    return evaluated.actions[torch.from_numpy(chosen).to(evaluated.actions.device)]
+
+
+def likeliest(game: str, evaluated: Evaluated) -> Tensor:
+    """The action for each observation that the agents of a game play, int64 ``(n,)``.
+
+    Raises:
+        ValueError: An observation has no legal action.
+    """
+    policies, counts = POLICIES[game], _counts(evaluated)
+    log_probabilities = evaluated.output.log_probabilities.detach().cpu().numpy()
+    kinds = policies.kinds(evaluated.actions.cpu().numpy())
+    chosen = ragged.most_probable(counts, kinds, log_probabilities, policies.num_kinds)
+    return evaluated.actions[torch.from_numpy(chosen).to(evaluated.actions.device)]
+
+
+def _counts(evaluated: Evaluated) -> npt.NDArray[np.int64]:
+    counts = np.bincount(evaluated.rows.cpu().numpy(), minlength=len(evaluated.output.values))
+    if not counts.all():
+        raise ValueError(f"observation {counts.argmin()} of {len(counts)} has a mask without a legal action")
+    return counts
+
+
+def _legal(masks: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and columns of the entries other than 0; on the CPU by NumPy, which is faster."""
+    if masks.device.type != "cpu":
+        rows, actions = masks.nonzero(as_tuple=True)
+        return rows, actions
+    flat = np.flatnonzero(masks.numpy())
+    rows_and_actions = np.divmod(flat, masks.shape[1])
+    return torch.from_numpy(rows_and_actions[0]), torch.from_numpy(rows_and_actions[1])

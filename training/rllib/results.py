@@ -1,0 +1,63 @@
+"""What the games of an iteration say of the play, and of the learner against its past selves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env._games import PATCHWORK, room
+from patchwork_env.nmbr9 import engine as nmbr9
+from patchwork_env.patchwork import engine as patchwork
+from training.rllib.league import Finished
+from training.statistics import statistics_of_games
+
+States = npt.NDArray[np.void]
+
+
+def statistics(game: str, finished: Sequence[Finished]) -> dict[str, float]:
+    """Mean figures of games that have ended; nothing without any.
+
+    In Patchwork those of :func:`~training.statistics.statistics_of_games`, in NMBR 9 ``score`` and
+    ``levels`` of a player; in both ``turns_per_game``.
+    """
+    if not finished:
+        return {}
+    finals = _finals(game, finished)
+    lengths = {"turns_per_game": float(np.mean([one.turns for one in finished]))}
+    if game == PATCHWORK:
+        return statistics_of_games(finals) | lengths
+    players = int(finals[0]["num_players"])
+    scores = [[nmbr9.score(finals, i, player) for player in range(players)] for i in range(len(finals))]
+    levels = 1 + finals["level"][:, :players].max(2)
+    return {"score": float(np.mean(scores)), "levels": float(levels.mean())} | lengths
+
+
+def league_results(
+    game: str, finished: Sequence[Finished], opponents: int
+) -> tuple[list[float], list[float]]:
+    """Wins of the learner against past selves, ties being half a win, and all games against each.
+
+    With more than two players, against the best of them.
+    """
+    wins, games = np.zeros(opponents), np.zeros(opponents)
+    finals = _finals(game, finished)
+    for i, one in enumerate(finished):
+        if 0 <= one.seats.slot < opponents:
+            games[one.seats.slot] += 1
+            wins[one.seats.slot] += _share_of_win(game, finals, i, one.seats.seat)
+    return wins.tolist(), games.tolist()
+
+
+def _share_of_win(game: str, finals: States, i: int, seat: int) -> float:
+    if game == PATCHWORK:
+        return float(patchwork.winner(finals, i) == seat)
+    players = range(int(finals[i]["num_players"]))
+    own, rival = nmbr9.score(finals, i, seat), max(nmbr9.score(finals, i, p) for p in players if p != seat)
+    return float((1 + np.sign(own - rival)) / 2)
+
+
+def _finals(game: str, finished: Sequence[Finished]) -> Any:
+    return np.frombuffer(b"".join(one.state for one in finished), room(game, "state").STATE)

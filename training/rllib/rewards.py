@@ -1,0 +1,40 @@
+"""What the end of a game is worth to its players, for any number of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from patchwork_env._game import BaseGame
+from patchwork_env.nmbr9 import turns
+from patchwork_env.patchwork import Game as PatchworkGame
+from training.config import Reward
+from training.rewards import rewards_of_players
+
+
+def final_rewards(reward: Reward, game: BaseGame) -> list[float]:
+    """The rewards of all players for a game that is over.
+
+    In Patchwork as in all other algorithms. In NMBR 9 ``reward.outcome`` times the outcome of its
+    environments (1 for a sole winner, ``-1 / (n - 1)`` for each of the others), plus ``reward.margin`` times
+    the difference to the best of the others, divided by ``margin_scale`` and clipped to -1 ... 1; a single
+    player, who can neither win nor lose, gets 0.
+    """
+    if isinstance(game, PatchworkGame):
+        winner, scores = np.int8(game.winner()), np.array(game.scores(), np.int16)  # type: ignore[arg-type]
+        rewards = rewards_of_players(reward, np.asarray(winner), scores)
+        return [float(of_player) for of_player in rewards]
+    return _of_nmbr9(reward, game)
+
+
+def _of_nmbr9(reward: Reward, game: Any) -> list[float]:
+    scores = game.scores()
+    if len(scores) == 1:
+        return [0.0]
+    rewards = []
+    for player, score in enumerate(scores):
+        rival = max(scores[:player] + scores[player + 1 :])
+        margin = float(np.clip((score - rival) / reward.margin_scale, -1, 1))
+        rewards.append(reward.outcome * float(turns.outcome(game.state, 0, player)) + reward.margin * margin)
+    return rewards

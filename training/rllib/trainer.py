@@ -1,0 +1,253 @@
+"""A run of RLlib's PPO: its algorithm in the project's runs, with the project's checkpoints and league."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from ray.rllib.utils.schedules.scheduler import Scheduler
+from torch import nn
+
+from patchwork_env.agents import Agent
+from training.cluster.connection import connected
+from training.cluster.dispatcher import NoWorkersError
+from training.config import ConfigError, RunConfig
+from training.league import Pool
+from training.rllib.algorithm import ppo_config, sizes_of
+from training.rllib.conversion import initial_network, state_of
+from training.rllib.league import MAIN, past_self, set_opponents, set_salt, take_finished
+from training.rllib.policies import POLICIES
+from training.rllib.results import league_results, statistics
+from training.tensors import (
+    names_of_parameters,
+    prefixed,
+    restore_optimizer,
+    tensors_of_optimizer,
+    with_prefix,
+)
+from training.trainer import DivergenceError, Trainer, TrainerState
+
+_LOSSES = {
+    "total_loss": "loss",
+    "policy_loss": "policy_loss",
+    "vf_loss": "value_loss",
+    "entropy": "entropy",
+    "vf_explained_var": "explained_variance",
+    "gradients_default_optimizer_global_norm": "gradient_norm",
+}
+"""Names of figures: RLlib's, and those of all algorithms here."""
+_STEPS = "num_env_steps_sampled"
+_PAUSE = 0.5  # seconds
+_Found = TypeVar("_Found")
+
+
+class RllibTrainer(Trainer):
+    """Lets RLlib's PPO learn, one iteration after the other.
+
+    Steps are the turns of all games, also those that past selves played.
+
+    The trainer connects to Ray, which ends with it: see :meth:`close`.
+
+    Attributes:
+        network: The policy that learns; its weights are those of RLlib's learner.
+
+    Raises:
+        ConfigError: The configuration cannot be run.
+        ConnectionError: There is no cluster at the address.
+        ModuleNotFoundError: Ray is not installed.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        super().__init__(config)
+        if config.device != "cpu":
+            raise ConfigError(f"device is {config.device!r}; rllib_ppo learns on the cpu")
+        torch.manual_seed(config.seed)
+        settings = config.rllib_ppo
+        self.random = np.random.default_rng(config.seed)
+        self.pool: Pool[nn.Module] = Pool(config.league)
+        network = initial_network(config.game, sizes_of(config), settings.initial_policy)
+        with ExitStack() as stack:
+            self._algorithm = _build(config, stack)
+            self._resources = stack.pop_all()
+        weakref.finalize(self, self._resources.close)
+        self.network = self._learner.module[MAIN].unwrapped().network
+        self.network.load_state_dict(network.state_dict())
+        self._broadcast()
+        self._turns = settings.train_batch_size
+
+    def close(self) -> None:
+        """Ends the workers and the connection to Ray, if there was none before."""
+        self._resources.close()
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Turns of all games in the last iteration; RLlib's batches are of about the same size."""
+        return self._turns
+
+    @property
+    def _learner(self) -> Any:
+        return self._algorithm.learner_group._learner
+
+    def _iterate(self) -> dict[str, float]:
+        """One batch of turns and the learning from it."""
+        self._deal_opponents()
+        self._set_schedules()
+        results = self._train()
+        self._turns = int(results["env_runners"][_STEPS])
+        losses = self._losses(results["learners"][MAIN])
+        metrics = self._results_of_games()
+        if (self.iteration + 1) % self.config.league.snapshot_every == 0:
+            self.pool.add(self.network)
+        sampling, learning = (
+            results["timers"][f"{name}_timer"] for name in ("env_runner_sampling", "learner_update")
+        )
+        return metrics | losses | {"time/share_of_time_collecting": sampling / (sampling + learning)}
+
+    def _train(self) -> dict[str, Any]:
+        """What RLlib says of an iteration in which it has learned.
+
+        Raises:
+            NoWorkersError: There was no worker for ``cluster.patience`` seconds.
+        """
+        patience = self.config.cluster.patience
+        began = time.monotonic()
+        while True:
+            results: dict[str, Any] = self._algorithm.train()
+            if results["env_runners"].get(_STEPS, math.nan) > 0:  # nan: nobody has played
+                return results
+            if time.monotonic() - began > patience:
+                raise NoWorkersError(f"no worker has played for {patience:g} seconds, cluster.patience")
+            time.sleep(_PAUSE)  # Ray starts those anew that have ended
+
+    def _deal_opponents(self) -> None:
+        """Gives the env runners the past selves that they play against."""
+        states = [state_of(network) for network in self.pool.draw(self.random)]
+        for slot, state in enumerate(states):  # RLlib sends the learner's copies along with its policy
+            self._learner.module[past_self(slot)].set_state(state)
+        self._everywhere(set_opponents(states))
+
+    def _set_schedules(self) -> None:
+        """RLlib's own schedules count steps that a resumed run has not made."""
+        settings, learner = self.config.rllib_ppo, self._learner
+        entropy = Scheduler(
+            fixed_value_or_schedule=settings.entropy_coeff.at(self.progress), framework="torch"
+        )
+        learner.entropy_coeff_schedulers_per_module[MAIN] = entropy
+        rate = Scheduler(fixed_value_or_schedule=settings.lr.at(self.progress), framework="torch")
+        learner._optimizer_lr_schedules[self._optimizer] = rate
+        learner._set_optimizer_lr(self._optimizer, rate.get_current_value())
+
+    @property
+    def _optimizer(self) -> torch.optim.Optimizer:
+        optimizer: torch.optim.Optimizer = self._learner.get_optimizer(MAIN)
+        return optimizer
+
+    def _losses(self, learned: dict[str, Any]) -> dict[str, float]:
+        """What RLlib says of the last minibatch.
+
+        Raises:
+            DivergenceError: One of them or a weight is not finite.
+        """
+        losses = {f"losses/{name}": float(learned[theirs]) for theirs, name in _LOSSES.items()}
+        if self.config.rllib_ppo.kl_coeff > 0:
+            losses["losses/kl"] = float(learned["mean_kl_loss"])
+        weights = sum(float(parameter.detach().sum()) for parameter in self.network.parameters())
+        if not math.isfinite(losses["losses/loss"] + losses["losses/gradient_norm"] + weights):
+            listed = ", ".join(f"{name} {value:.4g}" for name, value in losses.items())
+            message = f"training diverged: the sum of the weights is {weights:.4g} ({listed})"
+            raise DivergenceError(message, losses)
+        return losses
+
+    def _results_of_games(self) -> dict[str, float]:
+        """Figures of the games that ended; tells the league how those against past selves did."""
+        game = self.config.game
+        finished = [one for part in self._everywhere(take_finished) for one in part]
+        wins, games = league_results(game, finished, len(self.pool.opponents))
+        self.pool.record(wins, games)
+        metrics = {f"games/{name}": value for name, value in statistics(game, finished).items()}
+        metrics |= {f"league/{name}": value for name, value in self.pool.statistics().items()}
+        if sum(games):
+            metrics["games/win_rate_against_past_self"] = sum(wins) / sum(games)
+        return metrics
+
+    def _everywhere(self, work: Callable[[Any], _Found]) -> list[_Found]:
+        """What the env runners, wherever they are, find out."""
+        here = self.config.cluster.workers == 0
+        found: list[_Found] = self._algorithm.env_runner_group.foreach_env_runner(work, local_env_runner=here)
+        return found
+
+    def _broadcast(self) -> None:
+        """Gives the learner's weights to the env runners."""
+        self._algorithm.env_runner_group.sync_weights(
+            from_worker_or_learner_group=self._algorithm.learner_group, policies=[MAIN]
+        )
+
+    # --- playing and saving -------------------------------------------------------------------------------
+
+    def agent(self) -> Agent:
+        """Plays the likeliest moves of the present policy."""
+        return POLICIES[self.config.game].agent(self.network, f"step {self.steps}")
+
+    def write_policy(self, folder: Path) -> None:
+        """See :meth:`Trainer.write_policy`."""
+        POLICIES[self.config.game].write(folder, self.network, self.policy_info())
+
+    def state(self) -> TrainerState:
+        """See :meth:`Trainer.state`; the games that are on are not part of it."""
+        optimizer = tensors_of_optimizer(self._optimizer, names_of_parameters(self.network))
+        league = self.pool.state()
+        tensors = (
+            prefixed("network", self.network.state_dict())
+            | prefixed("optimizer", optimizer)
+            | prefixed("league", league.tensors)
+        )
+        values = {
+            "random": self.random.bit_generator.state,
+            "league": league.values,
+            "iteration": self.iteration,
+            "kl_coefficient": float(self._learner.curr_kl_coeffs_per_module[MAIN]),
+        }
+        return TrainerState(values, tensors)
+
+    def restore(self, state: TrainerState) -> None:
+        """See :meth:`Trainer.restore`; new games begin, others than those at the beginning of the run."""
+        values, tensors = state
+        self.pool.restore(values["league"], with_prefix("league", tensors), self.network)
+        self.network.load_state_dict(with_prefix("network", tensors))
+        optimizer = with_prefix("optimizer", tensors)
+        restore_optimizer(self._optimizer, names_of_parameters(self.network), optimizer)
+        self._learner.curr_kl_coeffs_per_module[MAIN].data.fill_(values["kl_coefficient"])
+        self.random.bit_generator.state = values["random"]
+        self._everywhere(set_salt(self.config.seed, values["iteration"]))
+        self._broadcast()
+
+
+def _build(config: RunConfig, stack: ExitStack) -> Any:
+    """RLlib's algorithm, which ends with the stack."""
+    stack.enter_context(connected(config.cluster))
+    with _quiet():
+        algorithm = ppo_config(config).build_algo()
+    stack.callback(algorithm.stop)
+    return algorithm
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps RLlib from warning of its own ways."""
+    loggers = [logging.getLogger(name) for name in ("ray", "ray.rllib")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

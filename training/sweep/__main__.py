@@ -1,0 +1,254 @@
+"""Trains runs that differ in some values of one configuration, and compares them in one table.
+
+python -m training.sweep --config configs/quick.yaml --param 'ppo.epochs=grid(1, 2, 4)'
+python -m training.sweep --config configs/quick.yaml --param 'reward.margin=uniform(0, 2)' --trials 8
+python -m training.sweep --resume runs/quick-sweep
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from patchwork_env._options import check_seed
+from training.checkpoints import new_run_folder
+from training.cluster.connection import LOCAL, connected
+from training.config import Cluster, ConfigError, RunConfig, load_config, parse_yaml
+from training.contests import contest_of
+from training.files import remove_partial, storing_in
+from training.lock import sole_user
+from training.machine import usable_cores
+from training.run_files import evaluation_files
+from training.signals import Interruption, signals_interrupt
+from training.sweep.folder import FINISHED, METRICS, Halving, Metric, Sweep, begin_sweep, name_of, read_sweep
+from training.sweep.parameters import FORMS, check_trials, draw_trials, parse_parameter
+from training.sweep.table import as_text, write_results
+from training.train import check_opponents
+from training.workers import OnCluster, check_workers
+
+_OF_NEW_SWEEPS = (
+    "param",
+    "set",
+    "trials",
+    "seed",
+    "metric",
+    "against",
+    "scheduler",
+    "grace",
+    "reduction",
+    "out",
+)
+DEFAULT_OPPONENT = "greedy"
+"""Whom trials are compared by, if it is one of the opponents; else the last of them."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns the exit code.
+
+    It is 0 if a trial has finished, 2 if none has or for an error, 128 + the number of a signal that stopped
+    it.
+    """
+    options = _parse(arguments)
+    try:
+        with signals_interrupt(), ExitStack() as stack:
+            return _resume(options, stack) if options.resume else _begin(options, stack)
+    except Interruption as interruption:
+        print(f"stopped by {interruption}", flush=True)
+        return 128 + interruption.signal
+    except (ValueError, OSError, ImportError) as error:
+        print(f"training.sweep: {error}", file=sys.stderr)
+        return 2
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.sweep",
+        description="Trains runs that differ in some values of one configuration, and compares them.",
+        epilog=f"A FORM is one of {', '.join(FORMS.values())}; quote it, for shells know parentheses.",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration")
+    parser.add_argument("--resume", type=Path, metavar="SWEEP_DIR", help="go on with a sweep as it is")
+    _add_many(parser, "--param", "KEY=FORM", "keys of the configuration to vary, and how")
+    _add_many(parser, "--set", "KEY=VALUE", "override keys of the configuration in all trials")
+    parser.add_argument(
+        "--trials", type=int, metavar="N", help="how many, for each combination of the grids (default: 1)"
+    )
+    parser.add_argument("--seed", type=int, help="of the values that are drawn (default: 0)")
+    parser.add_argument(
+        "--metric", choices=METRICS, help="what trials are compared by (win_rate; for nmbr9 score)"
+    )
+    parser.add_argument(
+        "--against", metavar="AGENT", help=f"which opponent that is about ({DEFAULT_OPPONENT}, or the last)"
+    )
+    parser.add_argument("--scheduler", choices=("none", "asha"), help="whether trials end early (none)")
+    parser.add_argument(
+        "--grace", type=int, metavar="STEPS", help="asha: no trial ends before (total_steps / reduction²)"
+    )
+    parser.add_argument("--reduction", type=int, metavar="N", help="asha: one trial in N goes on (3)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the folder; default runs/NAME-sweep")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="trials at the same time; default as many as have processors"
+    )
+    parser.add_argument(
+        "--cluster",
+        default=LOCAL,
+        metavar="ADDRESS",
+        help="of the Ray cluster: local, one of its own on this machine; auto; or host:port (default: local)",
+    )
+    options = parser.parse_args(arguments)
+    if (options.config is None) == (options.resume is None):
+        parser.error("give --config for a new sweep, or --resume")
+    if options.resume:
+        _refuse(parser, options, _OF_NEW_SWEEPS)
+    if options.scheduler != "asha":
+        _refuse(parser, options, ("grace", "reduction"), "--scheduler asha")
+    return options
+
+
+def _add_many(parser: argparse.ArgumentParser, flag: str, form: str, text: str) -> None:
+    parser.add_argument(flag, action="extend", default=[], metavar=form, nargs="+", help=text)
+
+
+def _refuse(
+    parser: argparse.ArgumentParser, options: argparse.Namespace, names: Sequence[str], of: str = "new sweeps"
+) -> None:
+    given = [f"--{name}" for name in names if getattr(options, name) not in (None, [])]
+    if given:
+        parser.error(f"{', '.join(given)}: only for {of}")
+
+
+# --- new sweeps and old ones ------------------------------------------------------------------------------
+
+
+def _begin(options: argparse.Namespace, stack: ExitStack) -> int:
+    """Nothing is written before all that is known beforehand is known to work."""
+    parameters = [parse_parameter(text) for text in options.param]
+    config, settings = _common_config(options)
+    trials = draw_trials(parameters, options.trials, check_seed(options.seed or 0))
+    check_trials(options.config, settings, parameters, trials)
+    metric, halving = _metric(options, config), _halving(options, config)
+    most = _most(options)
+    stack.enter_context(connected(_cluster(options, config)))
+    folder = new_run_folder(options.out or Path("runs") / f"{options.config.stem}-sweep")
+    stack.enter_context(sole_user(folder))
+    sweep = Sweep(folder, tuple(options.param), tuple(trials), metric, halving)
+    begin_sweep(sweep, config)
+    print(f"new sweep in {folder}: {len(trials)} trials of {options.config}, by {metric}", flush=True)
+    return _go_on(sweep, list(range(len(trials))), most)
+
+
+def _resume(options: argparse.Namespace, stack: ExitStack) -> int:
+    sweep = read_sweep(options.resume)
+    most, config = _most(options), sweep.common_config
+    stack.enter_context(sole_user(sweep.folder))
+    sweep.forget_failures()
+    ended = [trial for trial in range(len(sweep.trials)) if sweep.end(trial) is not None]
+    left = [trial for trial in range(len(sweep.trials)) if trial not in ended]
+    print(f"resuming {sweep.folder}: {len(ended)} of {len(sweep.trials)} trials have ended", flush=True)
+    if not left:
+        return _report(sweep)
+    stack.enter_context(connected(_cluster(options, config)))
+    with storing_in(sweep.folder):
+        remove_partial(sweep.folder)
+    # Whoever ends trials early has to hear of those that ended before.
+    return _go_on(sweep, ended + left if sweep.halving else left, most)
+
+
+def _common_config(options: argparse.Namespace) -> tuple[RunConfig, list[str]]:
+    """The configuration that is common to all trials, and the overrides that lead to it."""
+    config, settings = load_config(options.config, options.set), list(options.set)
+    given = parse_yaml(options.config.read_text(encoding="utf-8")) or {}
+    if "threads" not in given and not any(text.startswith("threads=") for text in settings):
+        settings.append("threads=1")
+        config = load_config(options.config, settings)
+    if config.cluster.workers:
+        raise ConfigError(
+            f"cluster.workers is {config.cluster.workers}; trials have no workers of their own: "
+            "--set cluster.workers=0"
+        )
+    if not config.evaluation.opponents:
+        raise ConfigError("evaluation.opponents is []; trials are compared by their evaluations")
+    check_opponents(config)
+    return config, settings
+
+
+def _metric(options: argparse.Namespace, config: RunConfig) -> Metric:
+    opponents = config.evaluation.opponents
+    against = options.against
+    if against is None:
+        against = DEFAULT_OPPONENT if DEFAULT_OPPONENT in opponents else opponents[-1]
+    if against not in opponents:
+        raise ConfigError(f"--against {against}: evaluation.opponents are {', '.join(opponents)}")
+    default = "score" if contest_of(config.game).kind.is_solitary else "win_rate"
+    return Metric(options.metric or default, against)
+
+
+def _halving(options: argparse.Namespace, config: RunConfig) -> Halving | None:
+    if options.scheduler != "asha":
+        return None
+    reduction = 3 if options.reduction is None else options.reduction
+    if reduction < 2:
+        raise ConfigError(f"--reduction is {reduction}; it must be at least 2")
+    grace = max(config.total_steps // reduction**2, 1) if options.grace is None else options.grace
+    if not 1 <= grace < config.total_steps:
+        raise ConfigError(f"--grace is {grace}; allowed are 1 to total_steps - 1, {config.total_steps - 1}")
+    return Halving(grace, reduction)
+
+
+def _most(options: argparse.Namespace) -> int | None:
+    """How many trials may run at the same time; None for as many as there are processors for."""
+    check_workers(OnCluster(options.cluster, options.workers))
+    most: int | None = options.workers
+    return most
+
+
+def _cluster(options: argparse.Namespace, config: RunConfig) -> Cluster:
+    at_once = options.workers or max(usable_cores() // config.threads, 1)
+    return Cluster(address=options.cluster, workers=at_once * config.threads)
+
+
+# --- while it runs ----------------------------------------------------------------------------------------
+
+
+def _go_on(sweep: Sweep, trials: list[int], most: int | None) -> int:
+    from training.sweep.tuning import tune_trials  # needs Ray
+
+    began = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"{(time.monotonic() - began) / 60:6.1f} min  {line}", flush=True)
+
+    def ended(trial: int) -> None:
+        rows = write_results(sweep)
+        row = next(row for row in rows if row.trial == trial)
+        count = sum(row.state is not None for row in rows)
+        reason = f": {' '.join(row.error.split())}" if row.error else ""
+        say(f"trial {name_of(trial)} {row.state}{reason} ({count} of {len(rows)} have ended)")
+
+    try:
+        tune_trials(sweep, trials, most, ended, say)
+    except Interruption:
+        write_results(sweep)
+        print(f"\ngo on with --resume {sweep.folder}", flush=True)
+        raise
+    return _report(sweep)
+
+
+def _report(sweep: Sweep) -> int:
+    rows = write_results(sweep)
+    print(f"\n{as_text(sweep, rows)}\n\nresults: {sweep.folder / 'results.csv'}, .json and .txt")
+    if sweep.halving and all(len(evaluation_files(sweep.run_folder(row.trial))) < 2 for row in rows):
+        print("no trial was evaluated before its end, so none could end early: lower evaluation.every")
+    best = rows[0]
+    if best.state != FINISHED:
+        return 2
+    print(f"best: {sweep.run_folder(best.trial)}, with config.yaml and final/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

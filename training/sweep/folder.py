@@ -1,0 +1,187 @@
+"""The folder of a sweep.
+
+SWEEP/config.yaml        the configuration that is common to all trials
+SWEEP/sweep.json         what is varied, how trials are compared, and the values of every trial
+SWEEP/trials/003/        the run of a trial, like any other run
+SWEEP/trials/003.json    how it ended; absent as long as it goes on
+SWEEP/results.txt, results.csv, results.json
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from training.config import RunConfig, dump_config, load_config
+from training.files import storing_in, write_text
+from training.run_files import CONFIG_FILE, evaluation_files, read_evaluation
+from training.sweep.parameters import Values, overrides
+
+FORMAT = "patchwork-env sweep"
+VERSION = 1
+SWEEP_FILE = "sweep.json"
+_TRIALS = "trials"
+
+FINISHED: Final = "finished"
+STOPPED: Final = "stopped"
+FAILED: Final = "failed"
+
+METRICS = ("win_rate", "score_difference", "score")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What trials are compared by: a figure of the matches against one opponent; more is better.
+
+    Attributes:
+        name: ``win_rate``, ``score_difference``, or ``score``, the mean of the own score.
+        against: The opponent.
+    """
+
+    name: str
+    against: str
+
+    def __str__(self) -> str:
+        return f"{self.name.replace('_', ' ')} against {self.against}"
+
+    def of(self, evaluation: Mapping[str, Any]) -> float:
+        """That of an evaluation of a run; see :mod:`training.run_files`."""
+        match = next(match for match in evaluation["matches"] if match["opponent"] == self.against)
+        return float(match["sides"]["agent"]["score"] if self.name == "score" else match[self.name])
+
+
+@dataclass(frozen=True)
+class Halving:
+    """Early ends by asynchronous successive halving (Li et al. 2020), the ASHA of Ray Tune.
+
+    Attributes:
+        grace: Steps that every trial has.
+        reduction: Behind ``grace`` steps, so many times as many and so on, one in so many trials goes on.
+    """
+
+    grace: int
+    reduction: int
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep in its folder, which exists.
+
+    Attributes:
+        folder: Where it is.
+        parameters: What is varied, as the user wrote it.
+        trials: The values of every trial.
+        metric: What they are compared by.
+        halving: What ends trials early; None for nothing.
+    """
+
+    folder: Path
+    parameters: tuple[str, ...]
+    trials: tuple[Values, ...]
+    metric: Metric
+    halving: Halving | None
+
+    def run_folder(self, trial: int) -> Path:
+        """Of the run of a trial."""
+        return self.folder / _TRIALS / name_of(trial)
+
+    def config(self, trial: int) -> RunConfig:
+        """The configuration of a trial."""
+        return load_config(self.folder / CONFIG_FILE, overrides(self.trials[trial]))
+
+    @property
+    def common_config(self) -> RunConfig:
+        """What is common to all trials."""
+        return load_config(self.folder / CONFIG_FILE)
+
+    def evaluation(self, trial: int) -> dict[str, Any] | None:
+        """The last evaluation of a trial; None if there is none yet."""
+        files = evaluation_files(self.run_folder(trial))
+        return read_evaluation(files[-1]) if files else None
+
+    def end(self, trial: int) -> End | None:
+        """How a trial ended; None if it has not.
+
+        Raises:
+            ValueError: The file is damaged.
+        """
+        path = self._end_file(trial)
+        try:
+            return End(**json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+
+    def set_end(self, trial: int, end: End) -> None:
+        """Notes how a trial ended."""
+        with storing_in(self.folder):
+            write_text(self._end_file(trial), json.dumps(asdict(end), indent=1) + "\n")
+
+    def forget_failures(self) -> None:
+        """Trials that failed are to go on."""
+        with storing_in(self.folder):
+            for trial in range(len(self.trials)):
+                end = self.end(trial)
+                if end is not None and end.state == FAILED:
+                    self._end_file(trial).unlink()
+
+    def _end_file(self, trial: int) -> Path:
+        return self.folder / _TRIALS / f"{name_of(trial)}.json"
+
+
+@dataclass(frozen=True)
+class End:
+    """How a trial ended: it finished, was stopped early, or failed with an error."""
+
+    state: Literal["finished", "stopped", "failed"]
+    error: str | None = None
+
+
+def name_of(trial: int) -> str:
+    """The name of a trial."""
+    return f"{trial:03}"
+
+
+def begin_sweep(sweep: Sweep, config: RunConfig) -> None:
+    """Writes the files of a new sweep; it is one as soon as it has its ``sweep.json``.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    contents = {"format": FORMAT, "version": VERSION} | asdict(sweep)
+    del contents["folder"]
+    with storing_in(sweep.folder):
+        (sweep.folder / _TRIALS).mkdir()
+        write_text(sweep.folder / CONFIG_FILE, dump_config(config))
+        write_text(sweep.folder / SWEEP_FILE, json.dumps(contents, indent=1) + "\n")
+
+
+def read_sweep(folder: Path) -> Sweep:
+    """The sweep in a folder.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: Its file is damaged or of another version.
+    """
+    path = folder / SWEEP_FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} is no sweep: it holds no {SWEEP_FILE}")
+    try:
+        contents = json.loads(path.read_text(encoding="utf-8"))
+        found = contents.pop("format"), contents.pop("version")
+        if found != (FORMAT, VERSION):
+            raise ValueError(f"it is {found[0]!r}, version {found[1]!r}")
+        halving = contents["halving"]
+        return Sweep(
+            folder,
+            tuple(contents["parameters"]),
+            tuple(contents["trials"]),
+            Metric(**contents["metric"]),
+            Halving(**halving) if halving else None,
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged or of another version: {error}") from None

@@ -1,0 +1,159 @@
+"""What the trials of a sweep have reached: one table, as text, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from training.files import storing_in, write_text
+from training.standings import aligned
+from training.sweep.folder import FAILED, FINISHED, STOPPED, Sweep, name_of
+from training.sweep.parameters import Values
+
+_ORDER = (FINISHED, STOPPED, None, FAILED)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A trial.
+
+    Attributes:
+        trial: Its number.
+        values: Of its parameters.
+        state: ``finished``, ``stopped``, ``failed``, or None if it has not ended.
+        error: Why it failed.
+        steps, minutes: Of the run at its last evaluation; None if there is none.
+        metric: What trials are compared by, at that evaluation.
+        matches: Of that evaluation, see :mod:`training.run_files`.
+    """
+
+    trial: int
+    values: Values
+    state: str | None
+    error: str | None
+    steps: int | None = None
+    minutes: float | None = None
+    metric: float | None = None
+    matches: tuple[dict[str, Any], ...] = ()
+
+
+def rows_of(sweep: Sweep) -> list[Row]:
+    """All trials: those that finished come first, then those that were stopped, the best of each first."""
+    rows = [_row(sweep, trial) for trial in range(len(sweep.trials))]
+    return sorted(
+        rows, key=lambda row: (_ORDER.index(row.state), row.metric is None, -(row.metric or 0.0), row.trial)
+    )
+
+
+def _row(sweep: Sweep, trial: int) -> Row:
+    end, evaluation = sweep.end(trial), sweep.evaluation(trial)
+    state, error = (None, None) if end is None else (end.state, end.error)
+    row = Row(trial, sweep.trials[trial], state, error)
+    if evaluation is None:
+        return row
+    return replace(
+        row,
+        steps=evaluation["steps"],
+        minutes=evaluation["minutes"],
+        metric=sweep.metric.of(evaluation),
+        matches=tuple(evaluation["matches"]),
+    )
+
+
+def write_results(sweep: Sweep) -> list[Row]:
+    """Writes ``results.txt``, ``results.csv`` and ``results.json`` into the folder of a sweep."""
+    rows = rows_of(sweep)
+    with storing_in(sweep.folder):
+        write_text(sweep.folder / "results.txt", as_text(sweep, rows) + "\n")
+        write_text(sweep.folder / "results.csv", as_csv(sweep, rows))
+        write_text(sweep.folder / "results.json", json.dumps(as_json(sweep, rows), indent=1) + "\n")
+    return rows
+
+
+def as_text(sweep: Sweep, rows: list[Row]) -> str:
+    """The table, and below it the errors of trials that failed."""
+    opponents = sweep.common_config.evaluation.opponents
+    shows_metric = sweep.metric.name != "win_rate"
+    heading = ["trial", *_short_keys(sweep), "state", "steps", "minutes"]
+    heading += [str(sweep.metric)] * shows_metric + [f"wins against {name}" for name in opponents]
+    table = [heading]
+    for row in rows:
+        metric = [_or_dash(row.metric, "{:.2f}")] * shows_metric
+        numbers = _or_dash(row.steps, "{:,}"), _or_dash(row.minutes, "{:.1f}")
+        cells = [name_of(row.trial), *map(_shown, row.values.values()), row.state or "unfinished", *numbers]
+        table.append([*cells, *metric, *(_wins(row, name) for name in opponents)])
+    failures = [
+        f"trial {name_of(row.trial)} failed: {' '.join(row.error.split())}" for row in rows if row.error
+    ]
+    return "\n".join([f"by {sweep.metric}, with 95% intervals", "", *aligned(table), *failures])
+
+
+def _short_keys(sweep: Sweep) -> list[str]:
+    """The keys without the section that all of them are in."""
+    keys = list(sweep.trials[0])
+    sections = {key.partition(".")[0] for key in keys}
+    alike = len(sections) == 1 and all("." in key for key in keys)
+    return [key.partition(".")[2] for key in keys] if alike else keys
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _or_dash(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def _wins(row: Row, opponent: str) -> str:
+    for match in row.matches:
+        if match["opponent"] == opponent:
+            low, high = match["win_rate_interval"]
+            return f"{match['win_rate']:.1%} ({low:.1%} to {high:.1%})"
+    return "-"
+
+
+def as_csv(sweep: Sweep, rows: list[Row]) -> str:
+    """A line for each trial, with full keys and numbers; cells that nothing is known of are empty."""
+    opponents = sweep.common_config.evaluation.opponents
+    names = ("win_rate", "win_rate_low", "win_rate_high", "score", "score_difference")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    about = [f"{name}_against_{opponent}" for opponent in opponents for name in names]
+    writer.writerow(["trial", *sweep.trials[0], "state", "steps", "minutes", *about, "error"])
+    for row in rows:
+        figures = {match["opponent"]: _figures(match) for match in row.matches}
+        cells = [cell for opponent in opponents for cell in figures.get(opponent, [None] * len(names))]
+        values = map(_shown, row.values.values())
+        writer.writerow([row.trial, *values, row.state, row.steps, row.minutes, *cells, row.error])
+    return text.getvalue()
+
+
+def _figures(match: dict[str, Any]) -> list[float]:
+    own = match["sides"]["agent"]["score"]
+    return [match["win_rate"], *match["win_rate_interval"], own, match["score_difference"]]
+
+
+def as_json(sweep: Sweep, rows: list[Row]) -> dict[str, Any]:
+    """The contents of results.json; docs/training.md describes them."""
+    return {
+        "format": "patchwork-env sweep results",
+        "version": 1,
+        "metric": {"name": sweep.metric.name, "against": sweep.metric.against},
+        "trials": [
+            {
+                "trial": row.trial,
+                "run": str(sweep.run_folder(row.trial).relative_to(sweep.folder)),
+                "parameters": row.values,
+                "state": row.state,
+                "error": row.error,
+                "steps": row.steps,
+                "minutes": row.minutes,
+                "metric": row.metric,
+                "matches": list(row.matches),
+            }
+            for row in rows
+        ],
+    }

@@ -1,0 +1,160 @@
+"""Ray Tune: which trial runs when, and which of them end early. Imports Ray, so import it late."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ray import tune
+from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, TrialScheduler
+
+from training.config import RunConfig
+from training.signals import Interruption, Waiting, signals_wait
+from training.sweep.folder import FAILED, STOPPED, End, Sweep
+from training.sweep.trial import METRIC, run_trial
+
+RETRIES = 4
+"""How often a trial goes on, from its newest checkpoint, whose process was lost, with its node or alone."""
+_QUIET = {
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # signals are ours
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # and so are the files
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a trial may fail before its first evaluation
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+}
+_FILES = ".tune"
+
+Say = Callable[[str], object]
+
+
+def resources(config: RunConfig) -> dict[str, int]:
+    """What a trial takes of the cluster."""
+    return {"cpu": config.threads} | ({"gpu": 1} if config.device.startswith("cuda") else {})
+
+
+def tune_trials(
+    sweep: Sweep, trials: Sequence[int], most: int | None, ended: Callable[[int], object], say: Say
+) -> None:
+    """Runs trials to their ends on the cluster to which this process is connected.
+
+    Args:
+        sweep: Theirs.
+        trials: Their numbers.
+        most: How many run at the same time; None for as many as the cluster has processors for.
+        ended: Called with a trial that has ended.
+        say: Takes lines about what happens.
+
+    Raises:
+        Interruption: A signal; the trials that were running can go on.
+    """
+    os.environ.update(_QUIET)
+    logging.getLogger("ray.tune").setLevel(logging.ERROR)
+    files = sweep.folder / _FILES
+    shutil.rmtree(files, ignore_errors=True)
+    try:
+        with signals_wait("stops; what trials did since their last checkpoints is lost") as waiting:
+            tuner = tune.Tuner(
+                tune.with_resources(run_trial, resources(sweep.common_config)),
+                param_space={
+                    "sweep": str(sweep.folder.resolve()),
+                    "directory": os.getcwd(),
+                    "trial": tune.grid_search(list(trials)),
+                },
+                tune_config=tune.TuneConfig(
+                    metric=METRIC, mode="max", scheduler=_scheduler(sweep), max_concurrent_trials=most
+                ),
+                run_config=tune.RunConfig(
+                    name=_FILES,
+                    storage_path=str(sweep.folder.resolve()),
+                    callbacks=[_Observer(sweep, ended, say)],
+                    stop=_Stopper(waiting),
+                    failure_config=tune.FailureConfig(max_failures=RETRIES),
+                    verbose=0,
+                ),
+            )
+            tuner.fit()
+    finally:
+        shutil.rmtree(files, ignore_errors=True)
+
+
+def _scheduler(sweep: Sweep) -> TrialScheduler:
+    return FIFOScheduler() if sweep.halving is None else _Halving(sweep)
+
+
+class _Halving(ASHAScheduler):
+    """Ray's, which notes what it stops; trials that are done anyway are not stopped."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        assert sweep.halving is not None
+        super().__init__(
+            time_attr="steps",
+            max_t=max(sweep.common_config.total_steps, sweep.halving.grace),
+            grace_period=sweep.halving.grace,
+            reduction_factor=sweep.halving.reduction,
+            stop_last_trials=False,
+        )
+        self._sweep = sweep
+
+    def on_trial_result(self, controller: Any, trial: Any, result: dict[str, Any]) -> str:
+        """What is to become of a trial that has reported."""
+        decision: str = super().on_trial_result(controller, trial, result)
+        if decision != TrialScheduler.STOP or result["is_last"]:
+            return TrialScheduler.CONTINUE
+        self._sweep.set_end(trial.config["trial"], End(STOPPED))
+        return decision
+
+
+class _Stopper(tune.Stopper):
+    """Ends everything when a signal waits.
+
+    Ray Tune would wait for the next evaluations. What Python raises while it is in Ray's own calls is lost.
+    """
+
+    def __init__(self, waiting: Waiting) -> None:
+        self._waiting = waiting
+
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        return False
+
+    def stop_all(self) -> bool:
+        if self._waiting.number is not None:
+            raise Interruption(self._waiting.number)
+        return False
+
+
+class _Observer(tune.Callback):
+    """Says what happens to trials, and notes what they cannot note themselves."""
+
+    def __init__(self, sweep: Sweep, ended: Callable[[int], object], say: Say) -> None:
+        self._sweep = sweep
+        self._ended = ended
+        self._say = say
+
+    def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        number = trial.config["trial"]
+        if self._sweep.end(number) is None:
+            values = ", ".join(f"{key} {value}" for key, value in self._sweep.trials[number].items())
+            self._say(f"trial {number:03} runs with {values}")
+
+    def on_trial_result(
+        self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any
+    ) -> None:
+        if result.get("is_new"):
+            number, metric = trial.config["trial"], self._sweep.metric
+            value = f"{result[METRIC]:.1%}" if metric.name == "win_rate" else f"{result[METRIC]:.2f}"
+            self._say(f"trial {number:03} after {result['steps']:,} steps: {metric} {value}")
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self._ended(trial.config["trial"])
+
+    def on_trial_recover(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self._say(f"trial {trial.config['trial']:03} has lost its process; it goes on in another one")
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        number = trial.config["trial"]
+        reason = " ".join(str(trial.get_error()).split())
+        self._sweep.set_end(number, End(FAILED, f"lost its process {RETRIES + 1} times: {reason}"))
+        self._ended(number)
