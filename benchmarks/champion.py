@@ -1,12 +1,13 @@
 """Measures an agent that searches with a learned value: time per move at each level, and level against level.
 
     python benchmarks/champion.py [--agent SPEC] [--levels LEVEL …] [--moves N] [--games N]
-        [--seed S] [--json]
+        [--self-play N] [--seed S] [--json]
 
 Moves are those with a choice, taken from games of the agent against itself at its first level, evenly from
 beginning to end. Their times are those of the processor, on one thread, so that other work on the machine
 matters little. In matches every circle is played from both seats; each level meets the one before it, and the
-first one the same value without a search if the agent is given as the folder of a checkpoint.
+first one the same value without a search if the agent is given as the folder of a checkpoint. Games of
+the first level with itself show how many points and empty cells there are for each thing to play for.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.champion.levels import LEVELS
+from patchwork_env.agents.champion.levels import AIMS, LEVELS
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.patchwork import Game
 from training.matches import play_matches
@@ -54,6 +55,18 @@ def milliseconds_per_move(agent: Agent, games: list[Game]) -> dict[str, float]:
     return {"mean": float(np.mean(times)), "p99": float(np.percentile(times, 99)), "most": max(times)}
 
 
+def self_play(spec: str, games: int, seed: int) -> dict[str, float]:
+    """Means over games of an agent with itself."""
+    result = play_matches(spec, spec, games, seed=seed)
+    scores, means = result.games.scores, result.means(0)
+    return {
+        "winner": float(scores.max(1).mean()),
+        "loser": float(scores.min(1).mean()),
+        "empty_cells": means["empty_cells"],
+        "bonus_tile": 2 * means["bonus_tile"],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
@@ -66,11 +79,14 @@ def main() -> None:
     parser.add_argument(
         "--games", type=int, default=40, help="of each match, even; 0: none (default: %(default)s)"
     )
+    parser.add_argument(
+        "--self-play", type=int, default=20, help="games for each aim, even; 0: none (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of circles (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
     options = parser.parse_args()
-    if options.moves < 1 or options.games < 0 or options.games % 2:
-        parser.error("--moves must be at least 1, --games even and at least 0")
+    if options.moves < 1 or any(games < 0 or games % 2 for games in (options.games, options.self_play)):
+        parser.error("--moves must be at least 1, --games and --self-play even and at least 0")
     specs = [f"{options.agent}:level={level}" for level in options.levels]
     try:
         players = [agents.load(spec) for spec in specs]
@@ -78,7 +94,7 @@ def main() -> None:
         parser.error(str(error))
     print(f"{describe()}\n{options.agent}, one thread, {options.moves} moves with a choice\n")
     print("level       effort  ms per move: mean   99th percentile      most")
-    figures: dict[str, dict[str, Any]] = {"times": {}, "matches": {}}
+    figures: dict[str, dict[str, Any]] = {"times": {}, "matches": {}, "self_play": {}}
     games = positions(players[0], options.moves, options.seed)
     for level, player in zip(options.levels, players, strict=True):
         figures["times"][level] = row = milliseconds_per_move(player, games)
@@ -92,6 +108,13 @@ def main() -> None:
         low, high = result.interval
         print(f"\n{spec} against {opponent}: {result.win_rate:.1%} [{low:.1%}, {high:.1%}]", flush=True)
         figures["matches"][f"{spec} - {opponent}"] = {"win_rate": result.win_rate, "interval": [low, high]}
+    if options.self_play:
+        print("\nwith itself at the first level     winner   loser   empty cells   bonus tile taken")
+        for aim in AIMS:
+            row = self_play(f"{specs[0]},aim={aim}", options.self_play, options.seed)
+            figures["self_play"][aim] = row
+            print(f"aim={aim:30} {row['winner']:6.1f} {row['loser']:7.1f} {row['empty_cells']:13.1f}", end="")
+            print(f" {row['bonus_tile']:18.0%}", flush=True)
     if options.json:
         print(json.dumps(figures))
 

@@ -80,12 +80,14 @@ def test_mcts() -> None:
 
 def test_champion(tmp_path: Path) -> None:
     write_value(tmp_path, new_weights(seed=1))
-    arguments = ["--agent", str(tmp_path), "--levels", "instant", "--moves", "5", "--games", "2", "--json"]
-    done = run("champion.py", *arguments)
+    arguments = ["--agent", str(tmp_path), "--levels", "instant", "--moves", "5", "--games", "2"]
+    done = run("champion.py", *arguments, "--self-play", "2", "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
     assert 0 < figures["times"]["instant"]["mean"] <= figures["times"]["instant"]["most"]
     assert list(figures["matches"]) == [f"{tmp_path}:level=instant - {tmp_path}"]
+    assert list(figures["self_play"]) == ["win", "margin", "score"]
+    assert all(row["winner"] >= row["loser"] for row in figures["self_play"].values())
     done = run("champion.py", "--agent", str(tmp_path / "missing"))
     assert done.returncode == 2
     assert "missing" in done.stderr

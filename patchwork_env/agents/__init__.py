@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from patchwork_env._games import GAMES, NMBR9, PATCHWORK
 from patchwork_env._options import check_one_of, check_seed
 from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
-from patchwork_env.agents.champion.levels import FEWEST_NODES, LEVELS, MOST_NODES
+from patchwork_env.agents.champion.levels import AIMS, FEWEST_NODES, LEVELS, MOST_NODES
 from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.mcts import MctsAgent
 from patchwork_env.agents.uniform import RandomAgent
@@ -104,6 +104,12 @@ def _as_level(text: str) -> str:
     return text
 
 
+def _as_aim(text: str) -> str:
+    if text not in AIMS:
+        raise ValueError(f"one of {', '.join(AIMS)}")
+    return text
+
+
 class _Kind(NamedTuple):
     """How to make the agents of one name.
 
@@ -144,15 +150,15 @@ def _from_checkpoint(name: str, path: str, seed: int | None, texts: Mapping[str,
     return policies[kind].load(path, seed, **_read_options(name, texts, policies[kind].options))
 
 
-def _value(path: str, seed: int | None, **budget: Any) -> Agent:
-    """Searches if there is a budget, and if the value comes with the package."""
-    if not budget and Path(path).parent != SHIPPED_FOLDER:
+def _value(path: str, seed: int | None, **options: Any) -> Agent:
+    """Searches if there are options, and if the value comes with the package."""
+    if not options and Path(path).parent != SHIPPED_FOLDER:
         from patchwork_env.agents.value import agent as value
 
         return value.load(path)
     from patchwork_env.agents.champion import agent as champion
 
-    return champion.load(path, **budget)
+    return champion.load(path, **options)
 
 
 def _nmbr9_value(path: str, seed: int | None, **budget: Any) -> Agent:
@@ -214,7 +220,7 @@ _POLICIES: Mapping[str, Mapping[str, _Policy]] = {
     PATCHWORK: {
         NETWORK: _Policy(_learned("learned"), _POLICY_OPTIONS),
         MASKABLE_PPO: _Policy(_learned("mlp"), _POLICY_OPTIONS),
-        VALUE: _Policy(_value, _VALUE_OPTIONS),
+        VALUE: _Policy(_value, {**_VALUE_OPTIONS, "aim": _as_aim}),
     },
     NMBR9: {
         NETWORK: _Policy(_learned("nmbr9.policy"), _EXPORT_OPTIONS),
@@ -285,7 +291,8 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
             that of a checkpoint with ``:simulations=64`` plans every move by a search of so many simulations.
             Checkpoints of a value have none of these, but search with ``:nodes=500`` or ``:seconds=1``, or at
             a level, one of :data:`~patchwork_env.agents.champion.levels.LEVELS`: ``:fast`` or
-            ``:level=fast``.
+            ``:level=fast``; what they play for is one of
+            :data:`~patchwork_env.agents.champion.levels.AIMS`, as in ``:level=fast,aim=score``.
         seed: Of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:

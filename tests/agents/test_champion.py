@@ -10,7 +10,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.champion.agent import ChampionAgent
+from patchwork_env.agents.champion.agent import ChampionAgent, load
 from patchwork_env.agents.champion.levels import LEVELS
 from patchwork_env.agents.champion.simulation import NODE_EFFORT
 from patchwork_env.agents.folders import write_folder
@@ -223,6 +223,48 @@ def test_a_checkpoint_searches_if_its_spec_gives_a_budget(checkpoint) -> None:
     assert agents.load(f"{checkpoint}:seconds=0.5").seconds == 0.5
     game = Game(seed=1)
     assert agents.load(f"{checkpoint}:nodes=20").act(game) == champion(nodes=20).act(game)
+
+
+def test_what_it_plays_for_is_an_option(checkpoint) -> None:
+    spec = f"{checkpoint}:nodes=20,aim=score"
+    builder = agents.load(spec)
+    assert builder.name == "final:nodes=20,aim=score"
+    result = play_matches(builder, spec, 20, seed=1)
+    usual = play_matches(champion(), champion(), 20, seed=1)
+    assert result.means(0)["score"] > usual.means(0)["score"]
+    assert agents.load(f"{checkpoint}:level=fast,aim=win").name == "final:fast"
+    assert agents.load(f"{checkpoint}:aim=margin").name == "final:aim=margin"
+    with pytest.raises(
+        ValueError, match=r"'aim' of .* is 'peace'; it must be one of win, margin, score"
+    ):
+        agents.load(f"{checkpoint}:aim=peace")
+    with pytest.raises(ValueError, match=r"aim is 'peace'; allowed are 'win', 'margin', 'score'"):
+        load(checkpoint, aim="peace")
+
+
+def test_an_ending_is_won_that_is_too_large_to_be_solved_further() -> None:
+    """By a value that knows nothing and a budget for little more than the question who wins."""
+    agent, won = ChampionAgent(new_weights(seed=1), PAYOFFS, nodes=2), 0
+    for seed in range(30):
+        game = end_of_game(seed, 9)
+        for budget in (1000, 10_000):
+            is_solved, value, _ = solve(game.state, 0, budget, SOLVER, True)
+            if is_solved and value > 0 and not solve(game.state, 0, budget, SOLVER, False)[0]:
+                agent._to_solve = budget
+                assert exact_margin_sign(agent, game) > 0
+                won += 1
+    assert won > 0
+
+
+def exact_margin_sign(agent: Agent, game: Game) -> int:
+    """Who wins after an agent's move if both play on perfectly; above 0 for the player who moved."""
+    after = game.clone()
+    after.play(agent.act(game))
+    if after.is_over:
+        return 1 if after.winner() == game.current_player else -1
+    is_solved, value, _ = solve(after.state, 0, 5_000_000, SOLVER, True)
+    assert is_solved
+    return value if after.current_player == game.current_player else -value
 
 
 def test_a_value_that_comes_with_the_package_searches_at_once(checkpoint, monkeypatch) -> None:

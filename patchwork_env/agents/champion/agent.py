@@ -9,10 +9,11 @@ import numpy as np
 
 from patchwork_env._compile import kernel
 from patchwork_env._games import PATCHWORK
+from patchwork_env._options import check_one_of
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.champion.endings import ensure_edge, settle_root, solved_action
 from patchwork_env.agents.champion.glance import glance
-from patchwork_env.agents.champion.levels import DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
+from patchwork_env.agents.champion.levels import DEFAULT_AIM, DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
 from patchwork_env.agents.champion.lines import Line, lines_of
 from patchwork_env.agents.champion.simulation import (
     LIKELY_BELOW_ROOT,
@@ -27,7 +28,7 @@ from patchwork_env.agents.champion.simulation import (
     new_workspace,
     plant,
 )
-from patchwork_env.agents.value.choice import TO_WIN, Payoffs
+from patchwork_env.agents.value.choice import FOR_MARGIN, FOR_SCORE, TO_WIN, Payoffs
 from patchwork_env.agents.value.files import read_value
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.endgame import NO_ACTION, Solver, new_solver
@@ -40,6 +41,8 @@ _NOTHING, _BLOCK = Budget(0, NO_LIMIT), Budget(16, NO_LIMIT)
 """The latter is spent between two looks at the clock."""
 _SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
 """Quilts that the solver may survey for each of its two questions; a second is enough for three millions."""
+
+_PAYOFFS = {"win": TO_WIN, "margin": FOR_MARGIN, "score": FOR_SCORE}
 
 
 class ChampionAgent(BatchAgent):
@@ -151,17 +154,30 @@ class ChampionAgent(BatchAgent):
 
 
 def load(
-    path: str | Path, *, level: str | None = None, nodes: int | None = None, seconds: float | None = None
+    path: str | Path,
+    *,
+    level: str | None = None,
+    nodes: int | None = None,
+    seconds: float | None = None,
+    aim: str = DEFAULT_AIM,
 ) -> ChampionAgent:
-    """The agent that searches, to win, with the value of a checkpoint folder.
+    """The agent that searches with the value of a checkpoint folder.
+
+    Args:
+        path: Of the folder.
+        level: See :class:`ChampionAgent`.
+        nodes: Likewise.
+        seconds: Likewise.
+        aim: What it plays for, one of :data:`~patchwork_env.agents.champion.levels.AIMS`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy, or the budget is not one.
+        ValueError: It is damaged, of another game, version or kind of policy, or an option is not one.
     """
+    check_one_of(aim, _PAYOFFS, "aim")
     weights, _ = read_value(Path(path))
-    name = Path(path).name + _suffix(level, nodes, seconds)
-    return ChampionAgent(weights, TO_WIN, name, level=level, nodes=nodes, seconds=seconds)
+    name = Path(path).name + _suffix(level, nodes, seconds, aim)
+    return ChampionAgent(weights, _PAYOFFS[aim], name, level=level, nodes=nodes, seconds=seconds)
 
 
 def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tuple[Budget, int]:
@@ -174,13 +190,14 @@ def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tupl
     return Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort), effort // 3
 
 
-def _suffix(level: str | None, nodes: int | None, seconds: float | None) -> str:
-    """The budget in a spec."""
-    if seconds is not None:
-        return f":seconds={seconds:g}"
-    if nodes is not None:
-        return f":nodes={nodes}"
-    return f":{level}" if level else ""
+def _suffix(level: str | None, nodes: int | None, seconds: float | None, aim: str) -> str:
+    """The options in a spec."""
+    if level and aim == DEFAULT_AIM:
+        return f":{level}"
+    options = {"level": level, "nodes": nodes, "seconds": None if seconds is None else f"{seconds:g}"}
+    options["aim"] = None if aim == DEFAULT_AIM else aim
+    given = [f"{key}={value}" for key, value in options.items() if value is not None]
+    return ":" + ",".join(given) if given else ""
 
 
 @kernel

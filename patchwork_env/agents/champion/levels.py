@@ -1,4 +1,4 @@
-"""Budgets of a move."""
+"""Budgets of a move, and what to play for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ LEVELS: Mapping[str, int] = {"instant": 36_000, "fast": 400_000, "strong": 3_600
 DEFAULT_LEVEL = "instant"
 FEWEST_NODES, MOST_NODES = 2, 200_000
 """Of any search; the most take 150 MB."""
+
+AIMS = ("win", "margin", "score")
+"""To win is the strongest; for the score, players hardly care for the other's points and build quilts."""
+DEFAULT_AIM = "win"
 
 
 def check_budget(level: str | None, nodes: int | None, seconds: float | None) -> None:

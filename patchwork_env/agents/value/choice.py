@@ -30,6 +30,10 @@ class Payoffs(NamedTuple):
 
 TO_WIN = Payoffs(1.0, 1 / 40)
 """To win; and by how much, where that is safe or lost."""
+FOR_MARGIN = Payoffs(0.0, 1 / 40)
+"""For the difference of the scores alone."""
+FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)
+"""For one's own points: each is worth as much as ten that the other does not get."""
 
 
 @kernel(inline=True)
