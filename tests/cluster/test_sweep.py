@@ -71,7 +71,7 @@ def test_lost_processes_and_signals_lose_nothing_that_has_ended(config, tmp_path
         output = output_after(process, signal.SIGTERM)
     assert "trial 000 has lost its process; it goes on in another one" in output
     assert "trial 000 finished (1 of 2 have ended)" in output
-    assert f"go on with --resume {folder}\nstopped by SIGTERM" in output
+    assert f"1 of 2 trials have ended; go on with --resume {folder}\nstopped by SIGTERM" in output
     assert "unfinished" in (folder / "results.txt").read_text()
     assert read_sweep(folder).end(1) is None
 
