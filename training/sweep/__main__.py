@@ -225,12 +225,14 @@ def _connect(options: argparse.Namespace, config: RunConfig, stack: ExitStack) -
 def _go_on(sweep: Sweep, trials: list[int], most: int | None) -> int:
     from training.sweep.tuning import tune_trials  # needs Ray
 
-    began = time.monotonic()
+    began, known = time.monotonic(), {trial for trial in trials if sweep.end(trial) is not None}
 
     def say(line: str) -> None:
         print(f"{(time.monotonic() - began) / 60:6.1f} min  {line}", flush=True)
 
     def ended(trial: int) -> None:
+        if trial in known:
+            return
         rows = write_results(sweep)
         row = next(row for row in rows if row.trial == trial)
         count = sum(row.state is not None for row in rows)
