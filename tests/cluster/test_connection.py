@@ -43,3 +43,15 @@ def test_signals_stay_with_the_program():
             assert signal.getsignal(signal.SIGTERM) is before
             with pytest.raises(Interruption):
                 os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_cluster_of_another_ray_is_named(monkeypatch):
+    def refuse(**_options):
+        raise RuntimeError("Version mismatch: the cluster was started with Ray 1.0")
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with (
+        pytest.raises(ConnectionError, match=r"'auto', whose Ray cannot be used from here: Version mismatch"),
+        connected(Cluster(address="auto", workers=1)),
+    ):
+        pass

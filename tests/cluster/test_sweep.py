@@ -61,8 +61,8 @@ def test_lost_processes_and_signals_lose_nothing_that_has_ended(config, tmp_path
     folder = tmp_path / "sweep"
     command = ["training.sweep", "--config", config, "--out", folder, "--workers", 1]
     runs = [folder / "trials" / name for name in ("000", "001")]
-    command += ["--set", "evaluation.every=1000", "checkpoint_every=20"]
-    with program(*command, "--param", "total_steps=grid(6400, 32000)") as process:
+    command += ["--set", "evaluation.every=1000", "checkpoint_every=10"]
+    with program(*command, "--param", "total_steps=grid(3200, 19200)") as process:
         assert wait_until(lambda: has_checkpoints(runs[0], 2), 60)
         pid = holder_of(runs[0] / "lock")
         assert pid is not None
@@ -71,7 +71,7 @@ def test_lost_processes_and_signals_lose_nothing_that_has_ended(config, tmp_path
         output = output_after(process, signal.SIGTERM)
     assert "trial 000 has lost its process; it goes on in another one" in output
     assert "trial 000 finished (1 of 2 have ended)" in output
-    assert f"go on with --resume {folder}\nstopped by SIGTERM" in output
+    assert f"1 of 2 trials have ended; go on with --resume {folder}\nstopped by SIGTERM" in output
     assert "unfinished" in (folder / "results.txt").read_text()
     assert read_sweep(folder).end(1) is None
 

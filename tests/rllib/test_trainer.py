@@ -122,6 +122,10 @@ def test_a_saved_run_goes_on(trainer_of, tmp_path, game):
     runner = again._algorithm.env_runner
     assert equal(before, runner.module[MAIN].network.state_dict())
     again.iterate()
+    alike = trainer_of(config)
+    load_checkpoint(tmp_path / "run", alike)
+    alike.iterate()
+    assert equal(again.network.state_dict(), alike.network.state_dict())  # it goes on alike every time
     assert again.iteration == 3
     assert list(again.pool.snapshots) == [0, 1, 2]
     assert runner.env.envs[0].unwrapped.salt == 2

@@ -38,7 +38,7 @@ def connected(cluster: Cluster) -> Iterator[Any]:
         cluster: ``local`` starts a Ray of one processor for each worker, which ends with the connection.
 
     Raises:
-        ConnectionError: There is no cluster at the address.
+        ConnectionError: There is no cluster at the address, or none that can be used from here.
         ModuleNotFoundError: Ray is not installed.
     """
     ray = load_ray()
@@ -56,6 +56,10 @@ def connected(cluster: Cluster) -> Iterator[Any]:
     except ConnectionError as error:
         raise ConnectionError(
             f"cluster.address is {cluster.address!r}, where no Ray answers: {error}"
+        ) from None
+    except (RuntimeError, ray.exceptions.AuthenticationError) as error:  # another Ray or Python, no token
+        raise ConnectionError(
+            f"cluster.address is {cluster.address!r}, whose Ray cannot be used from here: {error}"
         ) from None
     try:
         yield ray

@@ -33,11 +33,6 @@ def sizes_of(config: RunConfig) -> NetworkConfig:
     return NetworkConfig(config.network.width, config.network.depth, config.network.channels)
 
 
-def num_players(config: RunConfig) -> int:
-    """Players of every game of a run."""
-    return config.rllib_ppo.players
-
-
 def turns_per_game(config: RunConfig) -> int:
     """Turns that an iteration takes from each of the games that are on."""
     settings = config.rllib_ppo

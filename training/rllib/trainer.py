@@ -54,6 +54,9 @@ class RllibTrainer(Trainer):
 
     Steps are the turns of all games, also those that past selves played.
 
+    Unlike others a trainer that was restored is not equal to the bit to one that never stopped: it begins new
+    games, and RLlib new random numbers, both of the seed and the iteration.
+
     The trainer connects to Ray, which ends with it: see :meth:`close`.
 
     Attributes:

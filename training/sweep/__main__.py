@@ -132,7 +132,7 @@ def _begin(options: argparse.Namespace, stack: ExitStack) -> int:
     check_trials(options.config, settings, parameters, trials)
     metric, halving = _metric(options, config), _halving(options, config)
     most = _most(options)
-    stack.enter_context(connected(_cluster(options, config)))
+    _connect(options, config, stack)
     folder = new_run_folder(options.out or Path("runs") / f"{options.config.stem}-sweep")
     stack.enter_context(sole_user(folder))
     sweep = Sweep(folder, tuple(options.param), tuple(trials), metric, halving)
@@ -151,7 +151,7 @@ def _resume(options: argparse.Namespace, stack: ExitStack) -> int:
     print(f"resuming {sweep.folder}: {len(ended)} of {len(sweep.trials)} trials have ended", flush=True)
     if not left:
         return _report(sweep)
-    stack.enter_context(connected(_cluster(options, config)))
+    _connect(options, config, stack)
     with storing_in(sweep.folder):
         remove_partial(sweep.folder)
     # Whoever ends trials early has to hear of those that ended before.
@@ -206,9 +206,17 @@ def _most(options: argparse.Namespace) -> int | None:
     return most
 
 
-def _cluster(options: argparse.Namespace, config: RunConfig) -> Cluster:
+def _connect(options: argparse.Namespace, config: RunConfig, stack: ExitStack) -> None:
     at_once = options.workers or max(usable_cores() // config.threads, 1)
-    return Cluster(address=options.cluster, workers=at_once * config.threads)
+    cluster = Cluster(address=options.cluster, workers=at_once * config.threads)
+    ray = stack.enter_context(connected(cluster))
+    largest = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
+    if largest < config.threads:
+        print(
+            f"trials wait for a node with {config.threads} processors: threads is {config.threads}, and the "
+            f"largest node of the cluster has {largest:.0f}",
+            flush=True,
+        )
 
 
 # --- while it runs ----------------------------------------------------------------------------------------
@@ -217,12 +225,14 @@ def _cluster(options: argparse.Namespace, config: RunConfig) -> Cluster:
 def _go_on(sweep: Sweep, trials: list[int], most: int | None) -> int:
     from training.sweep.tuning import tune_trials  # needs Ray
 
-    began = time.monotonic()
+    began, known = time.monotonic(), {trial for trial in trials if sweep.end(trial) is not None}
 
     def say(line: str) -> None:
         print(f"{(time.monotonic() - began) / 60:6.1f} min  {line}", flush=True)
 
     def ended(trial: int) -> None:
+        if trial in known:
+            return
         rows = write_results(sweep)
         row = next(row for row in rows if row.trial == trial)
         count = sum(row.state is not None for row in rows)
@@ -232,8 +242,11 @@ def _go_on(sweep: Sweep, trials: list[int], most: int | None) -> int:
     try:
         tune_trials(sweep, trials, most, ended, say)
     except Interruption:
-        write_results(sweep)
-        print(f"\ngo on with --resume {sweep.folder}", flush=True)
+        ended_trials = sum(row.state is not None for row in write_results(sweep))
+        print(
+            f"\n{ended_trials} of {len(sweep.trials)} trials have ended; go on with --resume {sweep.folder}",
+            flush=True,
+        )
         raise
     return _report(sweep)
 

@@ -81,7 +81,7 @@ def as_text(sweep: Sweep, rows: list[Row]) -> str:
     heading += [str(sweep.metric)] * shows_metric + [f"wins against {name}" for name in opponents]
     table = [heading]
     for row in rows:
-        metric = [_or_dash(row.metric, "{:.2f}")] * shows_metric
+        metric = [_metric(sweep, row)] * shows_metric
         numbers = _or_dash(row.steps, "{:,}"), _or_dash(row.minutes, "{:.1f}")
         cells = [name_of(row.trial), *map(_shown, row.values.values()), row.state or "unfinished", *numbers]
         table.append([*cells, *metric, *(_wins(row, name) for name in opponents)])
@@ -107,12 +107,23 @@ def _or_dash(value: float | None, form: str) -> str:
     return "-" if value is None else form.format(value)
 
 
+def _metric(sweep: Sweep, row: Row) -> str:
+    match = _match(row, sweep.metric.against) or {}
+    interval = match.get(f"{sweep.metric.name}_interval")
+    shown = _or_dash(row.metric, "{:.2f}")
+    return f"{shown} ({interval[0]:.2f} to {interval[1]:.2f})" if interval else shown
+
+
 def _wins(row: Row, opponent: str) -> str:
-    for match in row.matches:
-        if match["opponent"] == opponent:
-            low, high = match["win_rate_interval"]
-            return f"{match['win_rate']:.1%} ({low:.1%} to {high:.1%})"
-    return "-"
+    match = _match(row, opponent)
+    if match is None:
+        return "-"
+    low, high = match["win_rate_interval"]
+    return f"{match['win_rate']:.1%} ({low:.1%} to {high:.1%})"
+
+
+def _match(row: Row, opponent: str) -> dict[str, Any] | None:
+    return next((match for match in row.matches if match["opponent"] == opponent), None)
 
 
 def as_csv(sweep: Sweep, rows: list[Row]) -> str:
