@@ -12,7 +12,7 @@ from patchwork_env.agents.value.choice import Payoffs, utility, worth
 from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_further, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
-from patchwork_env.agents.value.quilts import forget
+from patchwork_env.agents.value.quilts import OF_ONE_SEARCH, forget
 from patchwork_env.agents.value.vectors import Floats
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
@@ -102,7 +102,7 @@ def new_workspace() -> Workspace:
     """Room for simulations, which may be used for any game."""
     path = np.empty((2, MAX_TURNS), np.int64)
     best, worths = np.empty(WIDTH, np.int64), np.empty(WIDTH)
-    return Workspace(new_expansion(), best, worths, path[0], path[1], np.zeros(1, np.int64))
+    return Workspace(new_expansion(OF_ONE_SEARCH), best, worths, path[0], path[1], np.zeros(1, np.int64))
 
 
 @kernel

@@ -36,6 +36,7 @@ from patchwork_env.agents.value.network import (
 from patchwork_env.agents.value.placements import first_of_kind, kind_of, select_placements
 from patchwork_env.agents.value.quilts import (
     MOST_CHOICES,
+    OF_ONE_POSITION,
     UNKNOWN,
     QuiltMemory,
     forget,
@@ -93,8 +94,8 @@ class Expansion(NamedTuple):
     memory: Memory
 
 
-def new_expansion() -> Expansion:
-    """Memory for one thread."""
+def new_expansion(quilts: int = OF_ONE_POSITION) -> Expansion:
+    """Memory for one thread, and so many quilts; a search has more of them than a position."""
     return Expansion(
         np.empty(MAX_LEGAL_ACTIONS, np.int16),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
@@ -102,7 +103,7 @@ def new_expansion() -> Expansion:
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
-        new_quilt_memory(),
+        new_quilt_memory(quilts),
         np.empty((2, NUM_MAPS), np.uint64),
         np.empty(MAX_LEGAL_ACTIONS, np.int64),
         empty_states(1),
@@ -146,7 +147,7 @@ def expand_further(states: States, i: int, width: int, weights: Weights, expansi
     return count
 
 
-@kernel
+@kernel(inline=True)
 def _list_likely(states: States, i: int, width: int, weights: Record, expansion: Expansion) -> int:
     """Lists advancing, if it is legal, and the likely placements; returns their number."""
     anchors, actions = expansion.anchors, expansion.actions
@@ -217,7 +218,7 @@ def _patch_of(states: States, i: int, kind: int) -> int:
     return NUM_PATCHES if kind == NUM_OFFERED else signed(states[i]["circle"][kind])
 
 
-@kernel
+@kernel(inline=True)
 def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expansion: Expansion) -> None:
     """Evaluates the successors of the first ``count`` actions."""
     memory, successor = expansion.memory[0], expansion.successor
@@ -252,18 +253,18 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
         expansion.margins[k] = owns[k] - others[k]
 
 
-@kernel
+@kernel(inline=True)
 def _remember(states: States, i: int, player: int, weights: Record, expansion: Expansion) -> int:
     """The place of a player's quilt among those that are known, where its sum is."""
     words, memory = states[i]["quilt"][player], expansion.memory[0]
-    place = place_of(words[0], words[1])
+    place = place_of(expansion.quilts, words[0], words[1])
     if not knows(expansion.quilts, place, words[0], words[1]):
         embed_quilt(states, i, player, weights, memory)
         copy(expansion.quilts.quilts[place]["sum"], memory["quilt"])
     return place
 
 
-@kernel
+@kernel(inline=True)
 def _write_shared(other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
     """The part of the first layer that all successors of one kind of action share."""
     memory = expansion.memory[0]
@@ -273,14 +274,14 @@ def _write_shared(other: int, role_of_other: int, weights: Record, expansion: Ex
     copy(memory["shared"], memory["hidden"])
 
 
-@kernel
+@kernel(inline=True)
 def _evaluate_successor(
     states: States, i: int, player: int, role: int, weights: Record, expansion: Expansion
 ) -> float:
     """The probability to win of the player to move in the successor; ``outputs`` has the rest."""
     memory, successor = expansion.memory[0], expansion.successor
     words = successor[0]["quilt"][player]
-    place = place_of(words[0], words[1])
+    place = place_of(expansion.quilts, words[0], words[1])
     quilt = expansion.quilts.quilts[place]
     if not knows(expansion.quilts, place, words[0], words[1]):
         _sum_changes(states, i, player, quilt["sum"], weights, expansion)
@@ -291,7 +292,7 @@ def _evaluate_successor(
     return win
 
 
-@kernel
+@kernel(inline=True)
 def _sum_changes(
     states: States, i: int, player: int, out: Floats, weights: Record, expansion: Expansion
 ) -> None:
@@ -311,7 +312,7 @@ def _sum_changes(
     add_patterns(out, weights["patterns"], new, changes)
 
 
-@kernel
+@kernel(inline=True)
 def _add_known_quilt(
     successor: States, player: int, role: int, quilt: Record, weights: Record, memory: Record
 ) -> None:

@@ -19,9 +19,10 @@ from patchwork_env.patchwork.components import NUM_PATCHES
 MOST_CHOICES = 4
 """Placements of a patch that are remembered."""
 UNKNOWN = 255
-_LOG_SIZE = 13
+OF_ONE_POSITION, OF_ONE_SEARCH = 1 << 6, 1 << 13
+"""Quilts to remember; the table of the latter takes five megabytes, which is more than a cache holds."""
 _HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
-_SHIFT = np.uint64(64 - _LOG_SIZE)
+_SHIFT = np.uint64(44)
 
 KNOWN_QUILT = record_type(
     {
@@ -47,9 +48,9 @@ class QuiltMemory(NamedTuple):
     search: npt.NDArray[np.uint64]
 
 
-def new_quilt_memory() -> QuiltMemory:
-    """Five megabytes."""
-    return QuiltMemory(aligned_records(KNOWN_QUILT, 1 << _LOG_SIZE), np.ones(1, np.uint64))
+def new_quilt_memory(size: int) -> QuiltMemory:
+    """Room for so many quilts, a power of two up to 2**20."""
+    return QuiltMemory(aligned_records(KNOWN_QUILT, size), np.ones(1, np.uint64))
 
 
 @kernel
@@ -59,9 +60,9 @@ def forget(memory: QuiltMemory) -> None:
 
 
 @kernel(inline=True)
-def place_of(word_0: np.uint64, word_1: np.uint64) -> int:
+def place_of(memory: QuiltMemory, word_0: np.uint64, word_1: np.uint64) -> int:
     """Where a quilt, given by its two words, belongs."""
-    return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT)
+    return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT) & (len(memory.quilts) - 1)
 
 
 @kernel(inline=True)
