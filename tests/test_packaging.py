@@ -55,7 +55,7 @@ NEED_AN_EXTRA = {
     f"patchwork_env.agents.{name}"
     for name in (
         *("checkpoint", "dense", "evaluation", "learned", "mlp", "network", "planning"),
-        *("onnx_agent", "onnx_export"),
+        *("nmbr9.policy", "nmbr9.policy_network", "onnx_agent", "onnx_export"),
     )
 }
 
