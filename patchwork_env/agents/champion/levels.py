@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from patchwork_env._options import check_between
 
 LEVELS: Mapping[str, int] = {"instant": 36_000, "fast": 400_000, "strong": 3_600_000, "analysis": 10_000_000}
-"""Budgets with a name, as effort: about as many evaluations. A million of them take some 0.3 seconds."""
+"""Budgets with a name, as effort: about as many evaluations. A million of them take some 0.4 seconds."""
 DEFAULT_LEVEL = "instant"
 FEWEST_NODES, MOST_NODES = 2, 200_000
 """Of any search; the most take 150 MB."""
