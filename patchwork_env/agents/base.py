@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from patchwork_env._game import BaseGame
 from patchwork_env._games import GAMES, States, game_class, game_of, room
-from patchwork_env._options import as_integer
+from patchwork_env._options import as_integer, check_seed
 
 Actions = npt.NDArray[np.int64]
 """Array of actions, shape ``(n,)``."""
@@ -89,6 +89,25 @@ class BatchAgent(Agent):
     @abstractmethod
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`."""
+
+
+class SamplingAgent(BatchAgent):
+    """An agent with a policy, from which it can draw its actions.
+
+    Args:
+        name: What tables and messages call the agent.
+        sample: Whether to draw from the policy.
+        seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+    """
+
+    def __init__(self, name: str, sample: bool, seed: int | None) -> None:
+        self.name = name
+        self.sample = sample
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None = None) -> None:
+        """Starts the random numbers of ``sample`` anew."""
+        self._random = np.random.default_rng(check_seed(seed))
 
 
 class CallableAgent(Agent):

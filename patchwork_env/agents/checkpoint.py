@@ -5,10 +5,10 @@ Loading never executes code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -19,6 +19,8 @@ from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
 from patchwork_env.agents import NETWORK
 from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description, write_folder
 from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def save_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | None = None) -> None:
@@ -76,11 +78,24 @@ def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, or of a version that this library does not read.
     """
-    description = read_description(folder, PATCHWORK)
+    return read_network(folder, PATCHWORK, PatchworkNetwork)
+
+
+def read_network(
+    folder: Path, game: str, make: Callable[[NetworkConfig], Network]
+) -> tuple[Network, dict[str, Any]]:
+    """Reads a policy network of a game, made from its sizes, and what was remembered of its making.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy.
+    """
+    description = read_description(folder, game)
     if description["policy"] != NETWORK:
         raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {NETWORK!r}")
-    network = PatchworkNetwork(network_config(description.get("network"), folder))
-    read_weights(folder, network, f"a network of {network.config}")
+    config = network_config(description.get("network"), folder)
+    network = make(config)
+    read_weights(folder, network, f"a network of {config}")
     return network.eval(), description["info"]
 
 

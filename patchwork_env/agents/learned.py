@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import ragged
-from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.base import Actions, BatchAgent, SamplingAgent
 from patchwork_env.agents.checkpoint import load_policy
 from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork, encode
 from patchwork_env.agents.planning import GumbelAgent, dynamics_of
-from patchwork_env.patchwork.options import check_seed
 from patchwork_env.patchwork.state import States
 
 
-class LearnedAgent(BatchAgent):
+class LearnedAgent(SamplingAgent):
     """Plays a policy network, without search.
 
     Args:
@@ -38,14 +36,8 @@ class LearnedAgent(BatchAgent):
         sample: bool = False,
         seed: int | None = None,
     ) -> None:
+        super().__init__(name, sample, seed)
         self.network = network
-        self.name = name
-        self.sample = sample
-        self.reseed(seed)
-
-    def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers of ``sample`` anew."""
-        self._random = np.random.default_rng(check_seed(seed))
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""

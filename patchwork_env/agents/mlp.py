@@ -19,13 +19,12 @@ from torch import Tensor, nn
 from patchwork_env._compile import kernel
 from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import CHECKPOINT_FILE, MASKABLE_PPO, ragged
-from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.checkpoint import read_weights, write_kind_of_policy
 from patchwork_env.agents.folders import read_description
 from patchwork_env.agents.ragged import LegalLists, legal_lists
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, write_observations
-from patchwork_env.patchwork.options import check_seed
 from patchwork_env.patchwork.state import States
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -89,7 +88,7 @@ def _hidden_layers(config: MlpConfig) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-class MlpAgent(BatchAgent):
+class MlpAgent(SamplingAgent):
     """Plays a :class:`MlpNetwork`.
 
     Args:
@@ -104,14 +103,8 @@ class MlpAgent(BatchAgent):
     def __init__(
         self, network: MlpNetwork, name: str = "mlp", *, sample: bool = False, seed: int | None = None
     ) -> None:
+        super().__init__(name, sample, seed)
         self.network = network
-        self.name = name
-        self.sample = sample
-        self.reseed(seed)
-
-    def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers of ``sample`` anew."""
-        self._random = np.random.default_rng(check_seed(seed))
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""

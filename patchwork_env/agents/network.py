@@ -120,6 +120,13 @@ def encode(states: States) -> tuple[Inputs, LegalLists]:
     return Inputs(*map(torch.from_numpy, arrays)), legal
 
 
+def new_trunk(inputs: int, config: NetworkConfig) -> nn.Sequential:
+    """Layers of rectified units, of the ``width`` and ``depth`` of a network."""
+    sizes = [inputs, *[config.width] * config.depth]
+    layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(sizes))
+    return nn.Sequential(*(module for layer in layers for module in layer))
+
+
 class PatchworkNetwork(nn.Module):
     """Policy and value of the current player; see the module for its structure.
 
@@ -132,9 +139,7 @@ class PatchworkNetwork(nn.Module):
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config = config or NetworkConfig()
-        sizes = [_trunk_inputs(), *[config.width] * config.depth]
-        layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(sizes))
-        self.trunk = nn.Sequential(*(module for layer in layers for module in layer))
+        self.trunk = new_trunk(_trunk_inputs(), config)
         self.value = nn.Linear(config.width, 1)
         self.kind = nn.Linear(config.width, NUM_KINDS)
         self.modulation = nn.Linear(config.width, config.channels)

@@ -30,10 +30,9 @@ import onnxruntime
 
 from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import ragged
-from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
-from patchwork_env.patchwork.options import check_seed
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.turns import write_views
 
@@ -45,7 +44,7 @@ OUTPUTS = ("action", "log_probabilities", "value")
 _SHAPES = {"observation": ("tensor(float)", OBSERVATION_SIZE), "action_mask": ("tensor(int8)", NUM_ACTIONS)}
 
 
-class OnnxAgent(BatchAgent):
+class OnnxAgent(SamplingAgent):
     """Plays the policy of an ONNX model through onnxruntime.
 
     Args:
@@ -73,16 +72,10 @@ class OnnxAgent(BatchAgent):
         seed: int | None = None,
         threads: int = 1,
     ) -> None:
-        self.name = name
-        self.sample = sample
+        super().__init__(name, sample, seed)
         self._model = model
         self._threads = threads
         self.session = _start(model, name, threads)
-        self.reseed(seed)
-
-    def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers of ``sample`` anew."""
-        self._random = np.random.default_rng(check_seed(seed))
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""

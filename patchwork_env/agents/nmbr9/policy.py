@@ -12,11 +12,9 @@ import torch
 
 from patchwork_env._compile import kernel
 from patchwork_env._games import NMBR9
-from patchwork_env._options import check_seed
 from patchwork_env.agents import NETWORK, ragged
-from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.checkpoint import network_config, read_weights, write_kind_of_policy
-from patchwork_env.agents.folders import read_description
+from patchwork_env.agents.base import Actions, SamplingAgent
+from patchwork_env.agents.checkpoint import read_network, write_kind_of_policy
 from patchwork_env.agents.nmbr9.policy_network import Inputs, Nmbr9Network
 from patchwork_env.agents.ragged import LegalLists
 from patchwork_env.nmbr9.actions import TABLE_SIZE
@@ -25,7 +23,7 @@ from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, write_observations
 from patchwork_env.nmbr9.state import States
 
 
-class Nmbr9PolicyAgent(BatchAgent):
+class Nmbr9PolicyAgent(SamplingAgent):
     """Plays a policy network, without search, and keeps its tiles away from the edge of the table.
 
     Args:
@@ -45,14 +43,8 @@ class Nmbr9PolicyAgent(BatchAgent):
         sample: bool = False,
         seed: int | None = None,
     ) -> None:
+        super().__init__(name, sample, seed)
         self.network = network
-        self.name = name
-        self.sample = sample
-        self.reseed(seed)
-
-    def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers of ``sample`` anew."""
-        self._random = np.random.default_rng(check_seed(seed))
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
@@ -129,12 +121,7 @@ def load_policy(folder: Path) -> tuple[Nmbr9Network, dict[str, Any]]:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy.
     """
-    description = read_description(folder, NMBR9)
-    if description["policy"] != NETWORK:
-        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {NETWORK!r}")
-    network = Nmbr9Network(network_config(description.get("network"), folder))
-    read_weights(folder, network, f"a network of {network.config}")
-    return network.eval(), description["info"]
+    return read_network(folder, NMBR9, Nmbr9Network)
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> Nmbr9PolicyAgent:

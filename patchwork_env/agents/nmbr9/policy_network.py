@@ -12,7 +12,6 @@ As in :mod:`patchwork_env.agents.network`, entries are picked with ``index_selec
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.network import NUM_KINDS, NetworkConfig, Output, hierarchical_policy
+from patchwork_env.agents.network import NUM_KINDS, NetworkConfig, Output, hierarchical_policy, new_trunk
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     LONGEST_SIDE,
@@ -71,9 +70,7 @@ class Nmbr9Network(nn.Module):
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config = config or NetworkConfig()
-        sizes = [_trunk_inputs(), *[config.width] * config.depth]
-        layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(sizes))
-        self.trunk = nn.Sequential(*(module for layer in layers for module in layer))
+        self.trunk = new_trunk(_trunk_inputs(), config)
         self.value = nn.Linear(config.width, 1)
         self.choice = nn.Linear(config.width, NUM_DIGITS)
         self.modulation = nn.Linear(config.width, config.channels)
