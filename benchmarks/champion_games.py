@@ -43,7 +43,7 @@ PHASES = 3
 """Thirds of the time track."""
 
 
-@kernel
+@kernel(allocates=True)
 def play_games(
     states: States,
     weights: Weights,

@@ -53,7 +53,7 @@ def positions(turn: int) -> list[Game]:
     return [game for game in games if not game.is_over]
 
 
-@kernel
+@kernel(allocates=True)
 def play_policy(states: States, table: Table, streams: npt.NDArray[np.uint64], repeats: int) -> None:
     game = states[:1].copy()
     for k in range(repeats * len(states)):
@@ -61,7 +61,7 @@ def play_policy(states: States, table: Table, streams: npt.NDArray[np.uint64], r
         play_out(game, 0, table, streams, 0)
 
 
-@kernel
+@kernel(allocates=True)
 def play_randomly(states: States, streams: npt.NDArray[np.uint64], repeats: int) -> None:
     game, anchors = states[:1].copy(), np.empty((2, NUM_MAPS), np.uint64)
     for k in range(repeats * len(states)):

@@ -35,7 +35,7 @@ class Sample(NamedTuple):
     spreads: npt.NDArray[np.int64]
 
 
-@kernel
+@kernel(allocates=True)
 def play_games(
     states: States,
     streams: Streams,

@@ -24,9 +24,9 @@ _IMPORT = re.compile(r"^from (patchwork_env[\w.]*) import (\([^)]*\)|.*)", re.MU
 @overload
 def kernel(function: _Function) -> _Function: ...
 @overload
-def kernel(*, inline: bool = False) -> Callable[[_Function], _Function]: ...
+def kernel(*, inline: bool = False, allocates: bool = False) -> Callable[[_Function], _Function]: ...
 def kernel(
-    function: _Function | None = None, *, inline: bool = False
+    function: _Function | None = None, *, inline: bool = False, allocates: bool = False
 ) -> _Function | Callable[[_Function], _Function]:
     """Compile a function with Numba at its first call, and keep the machine code on disk for later processes.
 
@@ -34,16 +34,23 @@ def kernel(
     interpreter lock, follows NumPy's rules for division by zero and does not check array bounds. With the
     environment variable ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 
+    Numba counts the references to every array that it passes on, with atomic instructions that can take as
+    long as all the rest. A kernel needs none of that as long as it only borrows arrays from its caller, so
+    the counting is off (Numba's option ``_nrt``) unless the kernel asks for it.
+
     Args:
         function: The function to compile.
         inline: Always insert the machine code into the callers, instead of where LLVM finds it worthwhile.
+        allocates: Whether the function makes arrays, which includes the results of array arithmetic and
+            copies from slice to slice; without this Numba refuses to compile it. Only such a function may
+            return an array.
 
     Returns:
         The compiled function, called like the original; without ``function``, a decorator.
     """
 
     def compiled(original: _Function) -> _Function:
-        options = {"nogil": True, "error_model": "numpy", "forceinline": inline}
+        options = {"nogil": True, "error_model": "numpy", "forceinline": inline, "_nrt": allocates}
         return _with_cache(original, options)
 
     return compiled if function is None else compiled(function)

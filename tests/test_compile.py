@@ -1,18 +1,27 @@
 """The decorator of the kernels: what it compiles, and when it trusts the machine code on disk."""
 
+import importlib
 import os
+import pkgutil
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numba import config
+from numba.core.errors import NumbaError
 
+import patchwork_env
+import training
 from patchwork_env import _compile
 from patchwork_env._compile import kernel
 
+_NEED_RAY = ("training.cluster", "training.rllib", "training.sweep")
 compiled_only = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
 
 
@@ -47,6 +56,46 @@ def test_kernels_keep_their_name_and_description() -> None:
 @compiled_only
 def test_division_follows_numpy() -> None:
     assert _quotient(1.0, 0.0) == np.inf
+
+
+@kernel
+def _doubled(numbers: np.ndarray) -> None:
+    numbers[:] = numbers + numbers
+
+
+@kernel(allocates=True)
+def _tripled(numbers: np.ndarray) -> np.ndarray:
+    return 3 * numbers
+
+
+@compiled_only
+def test_arrays_are_made_by_kernels_that_ask_for_it() -> None:
+    with pytest.raises(NumbaError, match="NRT required"):
+        _doubled(np.arange(3))
+    assert _tripled(np.arange(3)).tolist() == [0, 3, 6]
+
+
+def kernels() -> Iterator[tuple[str, Any]]:
+    """All kernels of the package and of the training, with their names."""
+    for package in (patchwork_env, training):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if found.name.startswith(_NEED_RAY) or found.name.endswith("__main__"):
+                continue
+            module = importlib.import_module(found.name)
+            for name, value in vars(module).items():
+                if getattr(value, "__module__", None) == found.name and hasattr(value, "targetoptions"):
+                    yield f"{found.name}.{name}", value
+
+
+@compiled_only
+def test_kernels_that_do_not_count_references_return_numbers() -> None:
+    """The caller of a kernel that returned an array would give back a reference that nobody took."""
+    borrowing = {name: found for name, found in kernels() if not found.targetoptions["_nrt"]}
+    assert len(borrowing) > 300
+    for name, found in borrowing.items():
+        returned = found.py_func.__annotations__["return"]
+        words = set(re.findall(r"[\w.]+", returned))
+        assert words <= {"None", "bool", "int", "float", "np.uint64", "tuple"}, f"{name} returns {returned}"
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def advantages(decisions: Decisions, discount: float, decay: float) -> npt.NDArr
     return _advantages(*decisions, discount, decay)
 
 
-@kernel
+@kernel(allocates=True)
 def _advantages(
     players: npt.NDArray[np.uint8],
     learning: npt.NDArray[np.bool_],

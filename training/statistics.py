@@ -139,7 +139,7 @@ def apply_counting(states: States, i: int, action: int, economy: Economy) -> Non
     economy[FROM_INCOME] += int(states[i]["buttons"][player]) + price - advanced - buttons
 
 
-@kernel
+@kernel(allocates=True)
 def _replay(
     states: States,
     actions: npt.NDArray[np.int64],

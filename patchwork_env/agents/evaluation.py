@@ -95,7 +95,7 @@ def _kind_of(action: int) -> int:
     return 1 + (action - FIRST_BUY) // _SLOT_SIZE
 
 
-@kernel
+@kernel(allocates=True)
 def _policy(
     counts: npt.NDArray[np.int64],
     actions: npt.NDArray[np.int64],

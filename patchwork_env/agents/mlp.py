@@ -126,7 +126,7 @@ class MlpAgent(SamplingAgent):
         return legal, _log_softmax(legal.counts, legal.actions, logits.cpu().numpy())
 
 
-@kernel
+@kernel(allocates=True)
 def _log_softmax(
     counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.float32]:
@@ -148,7 +148,7 @@ def _log_softmax(
     return result
 
 
-@kernel
+@kernel(allocates=True)
 def _most_probable(
     counts: npt.NDArray[np.int64], log_probabilities: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.int64]:

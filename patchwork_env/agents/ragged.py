@@ -46,7 +46,7 @@ def legal_lists(states: States) -> LegalLists:
     return LegalLists(counts, buffer[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
 
 
-@kernel
+@kernel(allocates=True)
 def _positions(
     counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
@@ -58,7 +58,7 @@ def _positions(
     return positions
 
 
-@kernel
+@kernel(allocates=True)
 def sample(
     counts: npt.NDArray[np.int64],
     log_probabilities: npt.NDArray[np.float32],
@@ -90,7 +90,7 @@ def sample(
     return positions
 
 
-@kernel
+@kernel(allocates=True)
 def most_probable(
     counts: npt.NDArray[np.int64],
     kinds: npt.NDArray[np.int64],

@@ -37,7 +37,7 @@ def first_refused(states: States, actions: npt.NDArray[np.int64]) -> int:
     return -1
 
 
-@kernel
+@kernel(allocates=True)
 def sample_actions(states: States, stream: Streams, actions: npt.NDArray[np.int64]) -> None:
     """Writes a uniformly random legal action of every game.
 

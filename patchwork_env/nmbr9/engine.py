@@ -161,7 +161,7 @@ def bounds(states: States, i: int, player: int, number: int) -> tuple[int, int, 
 # --- legal actions ----------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(allocates=True)
 def legal(states: States, i: int, maps: LegalSet) -> int:
     """Writes the legal actions of the current player and returns their number."""
     maps[:, :] = _U0
@@ -188,7 +188,7 @@ def legal(states: States, i: int, maps: LegalSet) -> int:
     return count
 
 
-@kernel
+@kernel(allocates=True)
 def _write_choices(states: States, i: int, maps: LegalSet) -> int:
     counts = np.empty(NUM_DIGITS, np.int64)
     supply(states, i, states[i]["current_player"], counts)
@@ -210,7 +210,7 @@ def _write_first_placements(digit: int, maps: LegalSet) -> int:
     return count
 
 
-@kernel
+@kernel(allocates=True)
 def _write_placements(levels: Levels, level: int, digit: int, first: int, end: int, maps: LegalSet) -> None:
     """Adds the anchors in rows ``first ... end - 1`` at which a tile fits and touches tiles of the level."""
     size, number = SIZES[digit], end - first
@@ -284,7 +284,7 @@ def _remove_single_supports(
                     places &= places - _U1
 
 
-@kernel
+@kernel(allocates=True)
 def is_legal(states: States, i: int, action: int) -> bool:
     """Whether the current player may play ``action``, any integer."""
     if action < 0 or action >= NUM_ACTIONS or is_over(states, i):
@@ -309,7 +309,7 @@ def is_legal(states: States, i: int, action: int) -> bool:
     return level == 0 or not _rests_on_one(states, i, player, level, piece, row, column)
 
 
-@kernel
+@kernel(allocates=True)
 def level_of(states: States, i: int, action: int) -> int:
     """The level on which a legal placement of the current player lies."""
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
@@ -400,7 +400,7 @@ def write_mask(maps: LegalSet, mask: npt.NDArray[np.int8]) -> None:
         mask[FIRST_CHOICE + digit] = (maps[CHOICE_MAP, 0] >> _U(digit)) & _U1
 
 
-@kernel
+@kernel(allocates=True)
 def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
     """Writes the mask of one state and returns the number of legal actions."""
     maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)

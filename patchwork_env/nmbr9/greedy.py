@@ -36,7 +36,7 @@ def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
         actions[i] = choose_action(states, i)
 
 
-@kernel
+@kernel(allocates=True)
 def choose_action(states: States, i: int) -> int:
     """The greedy action of one game that is not over."""
     maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)

@@ -132,7 +132,7 @@ def _write_picture(states: States, i: int, player: int, out: Observation) -> Non
                     out[_TOPS_AT + cell] = (t + 1) / _F(MAX_CARDS)
 
 
-@kernel
+@kernel(allocates=True)
 def _write_cards(states: States, i: int, observer: int, out: Observation) -> None:
     placed, rounds = num_placed(states, i, observer), int(states[i]["num_rounds"])
     to_move = not is_over(states, i) and states[i]["current_player"] == observer

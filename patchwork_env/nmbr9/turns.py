@@ -153,7 +153,7 @@ def play_games(
             restart(states, i, streams, beginning, shuffled)
 
 
-@kernel
+@kernel(allocates=True)
 def describe_games(
     states: States,
     streams: Streams,

@@ -63,7 +63,7 @@ class PatchworkDynamics:
         return payoffs
 
 
-@kernel
+@kernel(allocates=True)
 def _step(states: States, actions: npt.NDArray[np.int64]) -> None:
     anchors = np.empty((2, NUM_MAPS), np.uint64)
     for i in range(len(states)):

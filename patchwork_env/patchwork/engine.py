@@ -270,7 +270,7 @@ def write_mask(anchors: LegalSet, advance: bool, mask: npt.NDArray[np.int8]) -> 
         unpack_bits(mask, first + NUM_CELLS - 64, (upper >> overlap) | (lower << (_SPLIT - overlap)))
 
 
-@kernel
+@kernel(allocates=True)
 def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
     """Writes the mask of one state and returns the number of legal actions."""
     anchors = np.empty((2, NUM_MAPS), np.uint64)
@@ -434,7 +434,7 @@ def first_illegal(states: States, actions: npt.NDArray[np.int64]) -> int:
     return -1
 
 
-@kernel
+@kernel(allocates=True)
 def list_games(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
     """Lists the legal actions of all games one behind the other and returns how many they are together.
 
@@ -481,7 +481,7 @@ def play_games(
             restart(states, i, streams, states[i]["variant"], first_player)
 
 
-@kernel
+@kernel(allocates=True)
 def describe_games(
     states: States,
     streams: npt.NDArray[np.uint64],

@@ -48,7 +48,7 @@ _FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
 _SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 
 
-@kernel
+@kernel(allocates=True)
 def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
     """Writes the greedy action of every game, none of which may be over."""
     anchors = np.empty((2, NUM_MAPS), np.uint64)

@@ -97,7 +97,7 @@ def _turn_quilt(states: States, i: int, player: int, symmetry: int) -> None:
             quilt[player, 1] |= word_1
 
 
-@kernel
+@kernel(allocates=True)
 def turn_actions(states: States, counts: Integers, actions: Integers, own: Integers) -> Integers:
     """What legal actions become when the quilts of the players to move are turned.
 
@@ -131,7 +131,7 @@ def _turn_action(states: States, i: int, action: int, symmetry: int) -> int:
     return FIRST_BUY + slot * _SLOT_SIZE + int(_PLACEMENTS_AFTER[patch, symmetry, orientation, anchor])
 
 
-@kernel
+@kernel(allocates=True)
 def reorder(
     counts: Integers, actions: Integers, values: npt.NDArray[np.float32], order: Integers
 ) -> npt.NDArray[np.float32]:

@@ -98,7 +98,7 @@ def play_listed(states: States, games: Games, actions: npt.NDArray[np.int64]) ->
         apply(states, games[k], actions[k])
 
 
-@kernel
+@kernel(allocates=True)
 def play_forced(states: States) -> None:
     """Plays on in every game as long as there is exactly one legal action."""
     anchors = np.empty((2, NUM_MAPS), np.uint64)

@@ -155,7 +155,7 @@ def _available_threads(threads: int | None) -> int:
 # --- one step of all games, by several threads --------------------------------------------------------------
 
 
-@kernel
+@kernel(allocates=True)
 def _work_on_chunks(
     board: Board,
     leads: bool,

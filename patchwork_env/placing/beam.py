@@ -128,7 +128,7 @@ class _Table(NamedTuple):
     made_in: npt.NDArray[np.int64]
 
 
-@kernel
+@kernel(allocates=True)
 def _search(tiles: Integers, first: Integers, width: int, noise: int, plan: Integers) -> int:
     """Writes the plan of one search, filled with ``NOT_PLACED`` before, and returns the area that it covers.
 
@@ -162,7 +162,7 @@ def _search(tiles: Integers, first: Integers, width: int, noise: int, plan: Inte
     return area
 
 
-@kernel
+@kernel(allocates=True)
 def _new_steps(width: int) -> _Steps:
     capacity = width * MAX_PLACEMENTS
     return _Steps(
@@ -173,7 +173,7 @@ def _new_steps(width: int) -> _Steps:
     )
 
 
-@kernel
+@kernel(allocates=True)
 def _new_table(width: int) -> _Table:
     size = 1
     while size < _TABLE_FACTOR * width:
@@ -189,7 +189,7 @@ def _begin(shape: int, first: Integers, noise: int, steps: _Steps) -> int:
     return len(first)
 
 
-@kernel
+@kernel(allocates=True)
 def _expand(beam: npt.NDArray[np.uint64], kept: int, shape: int, noise: int, steps: _Steps) -> int:
     """Lists all steps with one tile and returns their number; where it does not fit, the step skips it."""
     found = np.empty(MAX_PLACEMENTS + 1, np.int64)
@@ -233,7 +233,7 @@ def _hash(covered_0: np.uint64, covered_1: np.uint64) -> np.uint64:
     return word ^ (word >> _U(31))
 
 
-@kernel
+@kernel(allocates=True)
 def _sort(steps: _Steps, number: int) -> None:
     """Orders the steps by value, those of one value as they come."""
     starts = np.zeros(_NUM_VALUES + 1, np.int64)

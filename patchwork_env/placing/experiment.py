@@ -163,7 +163,7 @@ def _shuffle(orders: Integers, streams: Streams) -> None:
             order[k], order[other] = order[other], order[k]
 
 
-@kernel
+@kernel(allocates=True)
 def _follow(
     tiles: Integers,
     orders: Integers,
@@ -194,7 +194,7 @@ def _follow(
     return total
 
 
-@kernel
+@kernel(allocates=True)
 def _carry_out(tiles: Integers, plan: Integers, measured: Integers) -> int:
     """Carries out a plan; returns the first step that the protocol forbids, or -1.
 

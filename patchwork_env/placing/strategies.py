@@ -80,7 +80,7 @@ _COLUMNS = np.array([_FIRST_COLUMN << column for column in range(QUILT_SIZE)], n
 # --- policies ---------------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(allocates=True)
 def propose(
     found: Integers, count: int, orders: Integers, grouping: int, last_column: int, candidates: Integers
 ) -> int:
@@ -103,7 +103,7 @@ def propose(
     return total
 
 
-@kernel
+@kernel(allocates=True)
 def _earliest(
     found: Integers, count: int, order: int, grouping: int, last_column: int, earliest: Integers
 ) -> int:
@@ -232,7 +232,7 @@ def _least_extended(covered_0: np.uint64, covered_1: np.uint64, tiles: Integers,
     return best
 
 
-@kernel
+@kernel(allocates=True)
 def _least_regretted(
     covered_0: np.uint64,
     covered_1: np.uint64,

@@ -54,7 +54,7 @@ def summarize(
         chosen[tree] = edges.actions[candidates[tree][best]["edge"]]
 
 
-@kernel
+@kernel(allocates=True)
 def _improve_policy(
     nodes: Nodes, edges: Edges, root: int, scale: Scale, policy: Floats, visits: npt.NDArray[np.int32]
 ) -> float:

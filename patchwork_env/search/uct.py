@@ -193,7 +193,7 @@ def start_tree(tree: Tree, states: npt.NDArray[np.void], i: int) -> None:
     tree.states[add_node(tree)] = states[i]
 
 
-@kernel
+@kernel(allocates=True)
 def copy_subtree(tree: Tree, top: int, target: Tree) -> None:
     """Makes ``target`` the part of ``tree`` below and including node ``top``, as far as there is room."""
     source = np.empty(min(tree.sizes[0], len(target.nodes)), np.int64)

@@ -14,7 +14,7 @@ from patchwork_env.nmbr9.greedy import choose_action as highest_placement
 from tests.test_benchmarks import run
 
 
-@kernel
+@kernel(allocates=True)
 def best_score(states, maps, i) -> int:
     """The highest final score of game ``i``, by trying everything; of the last tile the highest level."""
     if is_over(states, i):

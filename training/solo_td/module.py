@@ -68,7 +68,7 @@ def rows_of(states: States) -> tuple[Rows, Counts, Rows, Counts, Floats]:
     return windows, window_counts, rows, counts, inputs
 
 
-@kernel
+@kernel(allocates=True)
 def _write_rows(
     states: States,
     memory: Memory,

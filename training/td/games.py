@@ -100,7 +100,7 @@ def change_sides(values: Targets) -> None:
     values[WIN] = 1 - values[WIN]
 
 
-@kernel
+@kernel(allocates=True)
 def write_targets(games: Games, trace: float) -> None:
     """Lambda-returns for the player to move, in place of what the best actions promised.
 

@@ -8,6 +8,7 @@ from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
 from patchwork_env.agents.value.expansion import Expansion, expand_likely
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights, evaluate
+from patchwork_env.agents.value.records import copy
 from patchwork_env.patchwork.engine import apply, is_over, random_below
 from patchwork_env.patchwork.state import States
 from training.td.games import STEPS, Games, Targets, change_sides, write_result
@@ -57,6 +58,6 @@ def _write_promise(
         write_result(successor, 0, player, promise)
         return
     evaluate(successor, 0, weights, expansion.memory)
-    promise[:] = expansion.memory[0]["outputs"]
+    copy(promise, expansion.memory[0]["outputs"])
     if successor[0]["current_player"] != player:
         change_sides(promise)

@@ -66,7 +66,7 @@ def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
     return quilt_rows, game_rows, counts
 
 
-@kernel
+@kernel(allocates=True)
 def _write_rows(states: States, quilt_rows: Rows, game_rows: Rows, counts: Counts) -> None:
     bands = np.empty(patterns.NUM_BANDS, np.uint64)
     for i in range(len(states)):

@@ -158,7 +158,7 @@ def _keep_samples(desk: Desk, least_visits: int) -> None:
             desk.size[0] += 1
 
 
-@kernel
+@kernel(allocates=True)
 def _draw(tree: Tree, temperature: float, streams: npt.NDArray[np.uint64], i: int) -> int:
     """An action of the root, drawn with probabilities in proportion to ``exp(utility / temperature)``."""
     begin, count = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["count"]

@@ -216,7 +216,7 @@ def _offer(search: Search, tiles: int) -> None:
 # --- highest levels ---------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(allocates=True)
 def _offer_tops(search: Search, supply: npt.NDArray[np.int64]) -> None:
     """Offers all highest levels of one tile or two; the first of them lies upright in the middle."""
     node, near = search.draft[0], np.empty(NUM_WORDS, np.uint64)
@@ -260,7 +260,7 @@ def _offer_pairs(search: Search, first: Grid, near: Grid) -> None:
 # --- another level ----------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(allocates=True)
 def expand(search: Search, tiles: int, first: int, end: int) -> None:
     """Offers the towers with a level more than those of so many tiles in slots ``first ... end - 1``."""
     for parent in range(first, min(end, search.pools.sizes[tiles])):
@@ -281,7 +281,7 @@ def expand(search: Search, tiles: int, first: int, end: int) -> None:
             _search_covers(search, tiles, parent, waste, covers)
 
 
-@kernel
+@kernel(allocates=True)
 def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
     """Lists, for each cell of a level, the places below it that cover the cell; False if there are none.
 
@@ -307,7 +307,7 @@ def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
     return True
 
 
-@kernel
+@kernel(allocates=True)
 def _list_places_of(
     piece: int, cell: int, cover: Grid, above: npt.NDArray[np.uint64], waste: int, covers: _Covers, n: int
 ) -> int:
@@ -330,7 +330,7 @@ def _list_places_of(
     return n
 
 
-@kernel
+@kernel(allocates=True)
 def _sort_cells(covers: _Covers) -> None:
     """Brings the cells with the fewest places to the front."""
     cells, numbers = covers.cells, covers.ends - covers.starts
@@ -342,7 +342,7 @@ def _sort_cells(covers: _Covers) -> None:
         cells[k] = cell
 
 
-@kernel
+@kernel(allocates=True)
 def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: _Covers) -> None:
     """Offers all levels that cover the cells with at most ``waste`` cells to spare.
 
@@ -389,7 +389,7 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: 
         _take_back(node, depth)
 
 
-@kernel
+@kernel(allocates=True)
 def _begin_draft(search: Search, tiles: int, parent: int) -> None:
     """Makes the draft a tower without its lowest level."""
     node, above = search.draft[0], search.nodes[tiles, parent]
@@ -415,7 +415,7 @@ def _first_uncovered(cells: npt.NDArray[np.int64], union: Grid) -> int:
     return -1
 
 
-@kernel
+@kernel(allocates=True)
 def _hangs_together(node: np.void) -> bool:
     """Whether the tiles of the lowest level can be placed so that each touches one that is there."""
     union, near = PLACES[node["piece"][0], node["anchor"][0]].copy(), np.empty(NUM_WORDS, np.uint64)

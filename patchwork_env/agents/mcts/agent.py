@@ -161,7 +161,7 @@ def _name(simulations: int | None, seconds: float | None) -> str:
     return "mcts" if simulations is None else f"mcts:simulations={simulations}"
 
 
-@kernel
+@kernel(allocates=True)
 def _forced_action(states: States) -> int:
     """The only legal action of record 0, or ``NOTHING`` if there is a choice."""
     anchors = np.empty((2, NUM_MAPS), np.uint64)

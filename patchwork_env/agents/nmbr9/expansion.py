@@ -106,7 +106,8 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
     count = _list_likely(memory, number, digit, width, expansion)
     copy(memory["base_relief"], weights[0]["relief_bias"])
     add_windows(memory["base_relief"], weights[0]["windows"], memory["rows"], windows)
-    memory["base_fits"][: number + 1] = memory["fits"][: number + 1]
+    for level in range(number + 1):
+        copy(memory["base_fits"][level], memory["fits"][level])
     memory["remaining"][digit] -= 1
     for k in range(count):
         level = expansion.levels[k]

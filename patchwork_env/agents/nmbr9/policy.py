@@ -81,14 +81,14 @@ def playable_lists(states: States) -> LegalLists:
     return LegalLists(counts, actions[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
 
 
-@kernel
+@kernel(allocates=True)
 def _count(states: States, counts: npt.NDArray[np.int64]) -> None:
     maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
     for i in range(len(states)):
         counts[i] = legal(states, i, maps)
 
 
-@kernel
+@kernel(allocates=True)
 def _list(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
     """Lists what is playable, and lowers the counts to it; returns the length of the list."""
     maps, begin = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64), 0

@@ -99,7 +99,7 @@ def begin(states: States, i: int, plan: Plan, weights: Weights, work: Workspace)
     return length
 
 
-@kernel
+@kernel(allocates=True)
 def _isolate(states: States, i: int, work: Workspace) -> None:
     """Makes a game of one player of the current player's table; the cards to come are in ascending order."""
     root, player = work.root, int(states[i]["current_player"])

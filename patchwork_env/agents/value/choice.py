@@ -59,7 +59,7 @@ def best_action(expansion: Expansion, count: int, payoffs: Payoffs) -> int:
     return best
 
 
-@kernel
+@kernel(allocates=True)
 def draw_action(
     expansion: Expansion,
     count: int,

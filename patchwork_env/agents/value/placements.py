@@ -90,7 +90,7 @@ def _select(
     return kept
 
 
-@kernel
+@kernel(allocates=True)
 def _threshold(joints: npt.NDArray[np.int64], width: int) -> tuple[int, int]:
     """The ``width``-th largest number, and how many that equal it are among the ``width`` largest."""
     histogram = np.zeros(_MOST_JOINTS + 1, np.int64)
