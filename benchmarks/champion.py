@@ -1,13 +1,14 @@
-"""Measures an agent that searches with a learned value: time per move at each level, and level against level.
+"""Measures an agent that searches with a learned value: its speed, and level against level.
 
     python benchmarks/champion.py [--agent SPEC] [--levels LEVEL …] [--moves N] [--games N]
         [--self-play N] [--seed S] [--json]
 
 Moves are those with a choice, taken from games of the agent against itself at its first level, evenly from
 beginning to end. Their times are those of the processor, on one thread, so that other work on the machine
-matters little. In matches every circle is played from both seats; each level meets the one before it, and the
-first one the same value without a search if the agent is given as the folder of a checkpoint. Games of
-the first level with itself show how many points and empty cells there are for each thing to play for.
+matters little. The same goes for the time of a position in a tree, with all that belongs to it. In matches
+every circle is played from both seats; each level meets the one before it, and the first one the same value
+without a search if the agent is given as the folder of a checkpoint. Games of the first level with itself
+show how many points and empty cells there are for each thing to play for.
 """
 
 import argparse
@@ -20,12 +21,16 @@ from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
+from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.champion.levels import AIMS, LEVELS
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.components import LAST_SPACE
 from training.matches import play_matches
 
 _PLAYED_LEVELS = ("instant", "fast", "strong")
+_NODES = 1000
+"""Of a search whose positions are timed."""
 _GAMES = 4
 """That positions are taken from, at least."""
 
@@ -53,6 +58,19 @@ def milliseconds_per_move(agent: Agent, games: list[Game]) -> dict[str, float]:
         agent.act(game)
         times.append((time.thread_time() - start) * 1e3)
     return {"mean": float(np.mean(times)), "p99": float(np.percentile(times, 99)), "most": max(times)}
+
+
+def microseconds_per_position(spec: str, games: list[Game]) -> float:
+    """Mean over searches of the games, as far as these are in their first half; no ending is solved there."""
+    agent, seconds, positions = agents.load(f"{spec}:nodes={_NODES}"), 0.0, 0
+    assert isinstance(agent, ChampionAgent)
+    for game in games:
+        if sum(game.positions) < LAST_SPACE:
+            start = time.thread_time()
+            lines = agent.search(game)
+            seconds += time.thread_time() - start
+            positions += sum(line.visits for line in lines)
+    return seconds / positions * 1e6
 
 
 def self_play(spec: str, games: int, seed: int) -> dict[str, float]:
@@ -94,12 +112,14 @@ def main() -> None:
         parser.error(str(error))
     print(f"{describe()}\n{options.agent}, one thread, {options.moves} moves with a choice\n")
     print("level       effort  ms per move: mean   99th percentile      most")
-    figures: dict[str, dict[str, Any]] = {"times": {}, "matches": {}, "self_play": {}}
+    figures: dict[str, Any] = {"times": {}, "matches": {}, "self_play": {}}
     games = positions(players[0], options.moves, options.seed)
     for level, player in zip(options.levels, players, strict=True):
         figures["times"][level] = row = milliseconds_per_move(player, games)
         times = f"{row['mean']:17.2f} {row['p99']:17.2f} {row['most']:9.2f}"
         print(f"{level:8} {LEVELS[level]:9,} {times}", flush=True)
+    figures["microseconds_per_position"] = cost = microseconds_per_position(options.agent, games)
+    print(f"\n{cost:.1f} microseconds per position in trees of {_NODES}")
     pairs = list(zip(specs[1:], specs[:-1], strict=True)) if options.games else []
     if options.games and isinstance(agents.load(options.agent), ValueAgent):
         pairs.insert(0, (specs[0], options.agent))

@@ -85,6 +85,7 @@ def test_champion(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
     assert 0 < figures["times"]["instant"]["mean"] <= figures["times"]["instant"]["most"]
+    assert figures["microseconds_per_position"] > 0
     assert list(figures["matches"]) == [f"{tmp_path}:level=instant - {tmp_path}"]
     assert list(figures["self_play"]) == ["win", "margin", "score"]
     assert all(row["winner"] >= row["loser"] for row in figures["self_play"].values())

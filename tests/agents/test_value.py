@@ -132,6 +132,7 @@ def test_every_feature_has_rows_of_its_own(games):
     for game in games:
         rows = listed(features.list_game_rows, game.state, 0)
         assert len(rows) <= features.MAX_GAME_ROWS
+        rows += listed(features.list_left_rows, game.state, 0)
         for role in range(2):
             rows += listed(features.list_fit_rows, game.state, 0, role)
         rows += listed(features.list_square_rows, game.state, 0)
@@ -180,7 +181,7 @@ def naive_outputs(game, weights):
         leaky(arrays["quilt_bias"] + arrays["patterns"][rows_of(game.quilt(player))].sum(0))
         for player in players
     ]
-    rows = listed(features.list_game_rows, game.state, 0)
+    rows = listed(features.list_left_rows, game.state, 0) + listed(features.list_game_rows, game.state, 0)
     rows += [row for role in range(2) for row in listed(features.list_fit_rows, game.state, 0, role)]
     rows += listed(features.list_square_rows, game.state, 0)
     hidden = arrays["game_bias"] + arrays["features"][rows].sum(0)

@@ -76,7 +76,8 @@ def _write_rows(states: States, quilt_rows: Rows, game_rows: Rows, counts: Count
             player = mover if role == 0 else 1 - mover
             patterns.write_bands(quilt[player, 0], quilt[player, 1], bands)
             patterns.list_rows(bands, quilt_rows[NUM_PLAYERS * i + role])
-        counts[i] = features.list_game_rows(states, i, game_rows[i])
+        counts[i] = features.list_left_rows(states, i, game_rows[i])
+        counts[i] += features.list_game_rows(states, i, game_rows[i, counts[i] :])
         for role in range(NUM_PLAYERS):
             counts[i] += features.list_fit_rows(states, i, role, game_rows[i, counts[i] :])
         counts[i] += features.list_square_rows(states, i, game_rows[i, counts[i] :])

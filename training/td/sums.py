@@ -34,7 +34,7 @@ class SumOfRows(torch.autograd.Function):
         return torch.from_numpy(table), None, None
 
 
-_add_32, _add_64 = rows_adder(32), rows_adder(64)
+_add_32, _add_64, _add_128 = rows_adder(32), rows_adder(64), rows_adder(128)
 
 
 @kernel
@@ -49,7 +49,13 @@ def _gather_64(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
         _add_64(sums[i], table, rows[i], counts[i])
 
 
-_GATHERS = {32: _gather_32, 64: _gather_64}
+@kernel
+def _gather_128(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+    for i in range(len(rows)):
+        _add_128(sums[i], table, rows[i], counts[i])
+
+
+_GATHERS = {32: _gather_32, 64: _gather_64, 128: _gather_128}
 """By the width of the table; a loop over any width is several times slower."""
 
 

@@ -16,6 +16,7 @@ from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import (
+    HIDDEN,
     OTHER_EMPTY,
     OTHER_SCORE,
     OWN_EMPTY,
@@ -24,14 +25,15 @@ from patchwork_env.agents.value.network import (
     Record,
     Weights,
     add_features,
+    add_game,
     add_patterns,
     add_quilt,
-    add_squares,
     embed_quilt,
     new_memory,
+    subtract_features,
     subtract_patterns,
     values_of,
-    write_hidden_of_game,
+    write_left,
 )
 from patchwork_env.agents.value.placements import first_of_kind, kind_of, select_placements
 from patchwork_env.agents.value.quilts import (
@@ -225,6 +227,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
     owns, others = expansion.owns, expansion.others
     player = signed(states[i]["current_player"])
     memory["has_windows"][0] = 0
+    write_left(memory["left"], states, i, weights[0], memory)
     copy(
         memory["own_quilt"],
         expansion.quilts.quilts[_remember(states, i, player, weights[0], expansion)]["sum"],
@@ -243,7 +246,8 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
             role = int(successor[0]["current_player"] != player)
             if kind_of(action) != kind:
                 kind = kind_of(action)
-                _write_shared(1 - player, 1 - role, weights[0], expansion)
+                patch = _patch_of(states, i, kind) if 0 <= kind < NUM_OFFERED else NUM_PATCHES
+                _write_shared(patch, 1 - player, 1 - role, weights[0], expansion)
             win = _evaluate_successor(states, i, player, role, weights[0], expansion)
             outputs = memory["outputs"]
             owns[k], others[k] = outputs[OWN_SCORE + role], outputs[OTHER_SCORE - role]
@@ -265,12 +269,17 @@ def _remember(states: States, i: int, player: int, weights: Record, expansion: E
 
 
 @kernel(inline=True)
-def _write_shared(other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
+def _write_shared(patch: int, other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
     """The part of the first layer that all successors of one kind of action share."""
     memory = expansion.memory[0]
-    write_hidden_of_game(expansion.successor, 0, weights, memory)
+    copy(memory["hidden"], memory["left"])
+    if patch < NUM_PATCHES:
+        memory["rows"][0] = features.left_row(patch)
+        subtract_features(memory["hidden"], weights["features"], memory["rows"], 1)
+    add_game(expansion.successor, 0, weights, memory)
     quilt = expansion.quilts.quilts[_remember(expansion.successor, 0, other, weights, expansion)]
     _add_known_quilt(expansion.successor, other, role_of_other, quilt, weights, memory)
+    memory["missing_of_other"][0] = quilt["missing"][0]
     copy(memory["shared"], memory["hidden"])
 
 
@@ -287,7 +296,7 @@ def _evaluate_successor(
         _sum_changes(states, i, player, quilt["sum"], weights, expansion)
     copy(memory["hidden"], memory["shared"])
     _add_known_quilt(successor, player, role, quilt, weights, memory)
-    add_squares(successor, 0, weights, memory)
+    _add_known_squares(successor, role, signed(quilt["missing"][0]), weights, memory)
     _, win = values_of(weights, memory)
     return win
 
@@ -317,8 +326,16 @@ def _add_known_quilt(
     successor: States, player: int, role: int, quilt: Record, weights: Record, memory: Record
 ) -> None:
     """Adds to the first layer what a player's quilt does to it, with the fits of the next patches."""
-    copy(memory["quilt"], quilt["sum"])
-    add_quilt(role, weights, memory)
+    product = quilt["products"][role]
+    if not quilt["has_product"][role]:
+        quilt["has_product"][role] = 1
+        for k in range(HIDDEN):
+            product[k] = 0
+        copy(memory["quilt"], quilt["sum"])
+        add_quilt(product, role, weights, memory)
+    hidden = memory["hidden"]
+    for k in range(HIDDEN):
+        hidden[k] += product[k]
     rows, fits, words = memory["rows"], quilt["fits"], successor[0]["quilt"][player]
     count = features.num_ahead(successor, 0)
     for k in range(count):
@@ -327,3 +344,12 @@ def _add_known_quilt(
             fits[patch] = features.fit_class(words[0], words[1], patch)
         rows[k] = features.fit_row(role, patch, signed(fits[patch]))
     add_features(memory["hidden"], weights["features"], rows, count)
+
+
+@kernel(inline=True)
+def _add_known_squares(successor: States, role: int, missing: int, weights: Record, memory: Record) -> None:
+    """Adds to the first layer what the 7x7 squares and the bonus tile say."""
+    other = signed(memory["missing_of_other"][0])
+    own, others = (missing, other) if role == 0 else (other, missing)
+    count = features.list_known_square_rows(successor, 0, own, others, memory["rows"])
+    add_features(memory["hidden"], weights["features"], memory["rows"], count)

@@ -2,7 +2,8 @@
 
 Everything is seen by the player to move. Each feature has a range of rows of its own, of which one is
 chosen; numbers beyond a range count as its last. Only the rows of :func:`list_fit_rows` and
-:func:`list_square_rows` depend on where patches lie on a quilt.
+:func:`list_square_rows` depend on where patches lie on a quilt. Those of :func:`list_left_rows` hardly
+change from one position to the next.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from patchwork_env.patchwork.components import (
     NUM_PATCHES,
     PENALTY_PER_EMPTY_CELL,
     QUILT_SIZE,
+    SPECIAL_SPACES,
     VARIANTS,
 )
 from patchwork_env.patchwork.engine import count_placements, empty_cells
@@ -38,8 +40,8 @@ from patchwork_env.patchwork.tables import (
 
 _SPACES = LAST_SPACE + 1
 _BUTTONS, _INCOMES, _PROJECTED = 100, 40, 200
-_AHEAD = 8
-"""Patches from the neutral token on whose places count."""
+_SEEN, _AHEAD = 16, 8
+"""Patches from the neutral token on whose order counts, and whose places on the quilts count as well."""
 _BEHIND, _LEADS = 10, 64
 """Spaces by which the player to move can be behind or, with a special patch to place, before the other."""
 _MARGINS = 100
@@ -48,6 +50,14 @@ _SQUARE_CELLS = BONUS_SQUARE**2
 _FIT_CLASSES = np.searchsorted([0, 1, 2, 3, 5, 8, 14, 24, 40], np.arange(450)).astype(np.int64)
 _NUM_FIT_CLASSES = int(_FIT_CLASSES.max()) + 1
 """Classes of numbers of placements: 0, 1, 2, 3, 4-5, 6-8, 9-14, 15-24, 25-40 and more."""
+
+
+def _next_specials(spaces: tuple[int, ...]) -> list[int]:
+    """For every space, the next one behind it with a special patch; 0 if there is none."""
+    return [min((special for special in spaces if special > space), default=0) for space in range(_SPACES)]
+
+
+_NEXT_SPECIAL = np.array([_next_specials(spaces) for spaces in SPECIAL_SPACES.values()], np.int64)
 
 # The first row of each feature; those with two entries have a range for each player.
 _POSITION = 0
@@ -59,7 +69,7 @@ _TO_SPECIAL = _PROJECTION + 2 * _PROJECTED
 _SPECIALS_LEFT = _TO_SPECIAL + 2 * (_SPACES + 1)
 _LEAD = _SPECIALS_LEFT + len(VARIANTS) * 6
 _NEXT = _LEAD + _LEADS
-_OFFERED = _NEXT + _AHEAD * (NUM_PATCHES + 1)
+_OFFERED = _NEXT + _SEEN * (NUM_PATCHES + 1)
 _LEFT = _OFFERED + NUM_OFFERED * (NUM_PATCHES + 1) * 4
 _NUM_LEFT = _LEFT + NUM_PATCHES
 _PENDING = _NUM_LEFT + NUM_PATCHES + 1
@@ -70,13 +80,13 @@ _MISSING = _BONUS + 3
 _MARGIN = _MISSING + 2 * (_SQUARE_CELLS + 1)
 NUM_ROWS = _MARGIN + 2 * _MARGINS + 1
 """Rows of the table."""
-MAX_GAME_ROWS = 2 * 6 + 2 + _AHEAD + NUM_OFFERED + NUM_PATCHES + 3
+MAX_GAME_ROWS = 2 * 6 + 5 + _SEEN + NUM_OFFERED
 """The most rows that :func:`list_game_rows` lists."""
 MAX_FIT_ROWS = _AHEAD
 """The most rows that :func:`list_fit_rows` lists."""
 MAX_SQUARE_ROWS = 4
 """The most rows that :func:`list_square_rows` lists."""
-MAX_ROWS = MAX_GAME_ROWS + 2 * MAX_FIT_ROWS + MAX_SQUARE_ROWS
+MAX_ROWS = NUM_PATCHES + MAX_GAME_ROWS + 2 * MAX_FIT_ROWS + MAX_SQUARE_ROWS
 """The most rows of a position."""
 
 # Word 1 of a quilt repeats the rows of word 0 but the first two.
@@ -137,13 +147,11 @@ def _projected_buttons(states: States, i: int, player: int) -> int:
     return signed(states[i]["buttons"][player]) + marks * signed(states[i]["income"][player])
 
 
-@kernel
+@kernel(inline=True)
 def _spaces_to_special(variant: int, furthest: int, space: int) -> int:
     """Spaces from ``space`` to the next special patch that nobody has taken; ``_SPACES`` if there is none."""
-    for target in range(furthest + 1, _SPACES):
-        if SPECIALS_UP_TO[variant, target] > SPECIALS_UP_TO[variant, furthest]:
-            return target - space
-    return _SPACES
+    special = signed(_NEXT_SPECIAL[variant, furthest])
+    return special - space if special else _SPACES
 
 
 @kernel
@@ -152,7 +160,7 @@ def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> 
     circle, buttons = states[i]["circle"], states[i]["buttons"]
     rows[count] = _NUM_LEFT + left
     count += 1
-    for k in range(_AHEAD):
+    for k in range(_SEEN):
         patch = signed(circle[k]) if k < left else NUM_PATCHES
         rows[count] = _NEXT + k * (NUM_PATCHES + 1) + patch
         count += 1
@@ -162,10 +170,22 @@ def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> 
                 can_pay = 2 * (buttons[mover] >= PRICES[patch]) + (buttons[1 - mover] >= PRICES[patch])
             rows[count] = _OFFERED + (k * (NUM_PATCHES + 1) + patch) * 4 + can_pay
             count += 1
-    for k in range(left):
-        rows[count] = _LEFT + signed(circle[k])
-        count += 1
     return count
+
+
+@kernel
+def list_left_rows(states: States, i: int, rows: Rows) -> int:
+    """Lists the rows of the patches that are left; returns their number."""
+    left = signed(states[i]["num_patches"])
+    for k in range(left):
+        rows[k] = left_row(signed(states[i]["circle"][k]))
+    return left
+
+
+@kernel(inline=True)
+def left_row(patch: int) -> int:
+    """The row for a patch that is left."""
+    return _LEFT + patch
 
 
 @kernel(inline=True)
@@ -202,6 +222,15 @@ def fit_row(role: int, patch: int, fit: int) -> int:
 def list_square_rows(states: States, i: int, rows: Rows) -> int:
     """Lists the rows of the 7x7 squares, the bonus tile and the projected margin; returns their number."""
     mover = signed(states[i]["current_player"])
+    own, other = states[i]["quilt"][mover], states[i]["quilt"][1 - mover]
+    missing_own, missing_other = missing_cells(own[0], own[1]), missing_cells(other[0], other[1])
+    return list_known_square_rows(states, i, missing_own, missing_other, rows)
+
+
+@kernel(inline=True)
+def list_known_square_rows(states: States, i: int, missing_own: int, missing_other: int, rows: Rows) -> int:
+    """As :func:`list_square_rows`, of quilts whose :func:`missing_cells` are known."""
+    mover = signed(states[i]["current_player"])
     owner = _relative(signed(states[i]["bonus_owner"]), mover)
     rows[0] = _BONUS + owner
     margin = BONUS_POINTS * (int(owner == 0) - int(owner == 1))
@@ -212,16 +241,14 @@ def list_square_rows(states: States, i: int, rows: Rows) -> int:
     rows[1] = _MARGIN + min(max(margin, -_MARGINS), _MARGINS) + _MARGINS
     if owner != NOBODY:
         return 2
-    for role in range(2):
-        player = mover if role == 0 else 1 - mover
-        rows[2 + role] = _MISSING + role * (_SQUARE_CELLS + 1) + _missing_cells(states, i, player)
+    rows[2] = _MISSING + missing_own
+    rows[3] = _MISSING + _SQUARE_CELLS + 1 + missing_other
     return 4
 
 
 @kernel(inline=True)
-def _missing_cells(states: States, i: int, player: int) -> int:
-    """Empty cells of the player's fullest 7x7 square."""
-    word_0, word_1 = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
+def missing_cells(word_0: np.uint64, word_1: np.uint64) -> int:
+    """Empty cells of the fullest 7x7 square of a quilt, given as its two words."""
     most = 0
     for k in range(len(SQUARES)):
         covered = popcount(word_0 & SQUARES[k, 0])

@@ -24,11 +24,11 @@ import numpy.typing as npt
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value import features, patterns
 from patchwork_env.agents.value.records import aligned_record, copy, random_record, record_type, rectify
-from patchwork_env.agents.value.vectors import product_adder, rows_adder
+from patchwork_env.agents.value.vectors import Floats, product_adder, rows_adder
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
-QUILT_WIDTH, HIDDEN, HIDDEN_2 = 32, 64, 32
+QUILT_WIDTH, HIDDEN, HIDDEN_2 = 64, 128, 32
 OWN_SCORE, OTHER_SCORE, WIN, OWN_EMPTY, OTHER_EMPTY = range(5)
 """Outputs."""
 OUTPUTS = 5
@@ -70,7 +70,9 @@ MEMORY = record_type(
         "own_bands": (np.uint64, (patterns.NUM_BANDS,)),
         "own_windows": (np.int32, (patterns.NUM_WINDOWS,)),
         "own_quilt": (np.float32, (QUILT_WIDTH,)),
+        "left": (np.float32, (HIDDEN,)),
         "shared": (np.float32, (HIDDEN,)),
+        "missing_of_other": (np.uint8, (1,)),
         "old": (np.int32, (patterns.NUM_WINDOWS,)),
         "new": (np.int32, (patterns.NUM_WINDOWS,)),
     }
@@ -106,7 +108,7 @@ def new_weights(seed: int) -> Weights:
 
 
 add_patterns, subtract_patterns = rows_adder(QUILT_WIDTH), rows_adder(QUILT_WIDTH, -1)
-add_features = rows_adder(HIDDEN)
+add_features, subtract_features = rows_adder(HIDDEN), rows_adder(HIDDEN, -1)
 _add_quilt = product_adder(HIDDEN)
 _add_hidden = product_adder(HIDDEN_2)
 _add_outputs = product_adder(OUTPUTS)
@@ -120,20 +122,28 @@ def evaluate(states: States, i: int, weights: Weights, memory: Memory) -> tuple[
 
 @kernel
 def _evaluate(states: States, i: int, weights: Record, memory: Record) -> tuple[float, float]:
-    write_hidden_of_game(states, i, weights, memory)
+    write_left(memory["hidden"], states, i, weights, memory)
+    add_game(states, i, weights, memory)
     for role in range(NUM_PLAYERS):
         mover = states[i]["current_player"]
         embed_quilt(states, i, mover if role == 0 else 1 - mover, weights, memory)
-        add_quilt(role, weights, memory)
+        add_quilt(memory["hidden"], role, weights, memory)
         add_fits(states, i, role, weights, memory)
     add_squares(states, i, weights, memory)
     return values_of(weights, memory)
 
 
 @kernel
-def write_hidden_of_game(states: States, i: int, weights: Record, memory: Record) -> None:
-    """Starts the first layer with what does not depend on the places of patches."""
-    copy(memory["hidden"], weights["game_bias"])
+def write_left(out: Floats, states: States, i: int, weights: Record, memory: Record) -> None:
+    """Starts the first layer with the patches that are left."""
+    copy(out, weights["game_bias"])
+    count = features.list_left_rows(states, i, memory["rows"])
+    add_features(out, weights["features"], memory["rows"], count)
+
+
+@kernel
+def add_game(states: States, i: int, weights: Record, memory: Record) -> None:
+    """Adds to the first layer all else that does not depend on the places of patches."""
     count = features.list_game_rows(states, i, memory["rows"])
     add_features(memory["hidden"], weights["features"], memory["rows"], count)
 
@@ -149,11 +159,11 @@ def embed_quilt(states: States, i: int, player: int, weights: Record, memory: Re
 
 
 @kernel
-def add_quilt(role: int, weights: Record, memory: Record) -> None:
+def add_quilt(out: Floats, role: int, weights: Record, memory: Record) -> None:
     """Rectifies the embedding of a quilt in place and adds what it does to the first layer."""
     rectify(memory["quilt"])
     matrix = weights["own"] if role == 0 else weights["others"]
-    _add_quilt(memory["hidden"], matrix, memory["quilt"], QUILT_WIDTH)
+    _add_quilt(out, matrix, memory["quilt"], QUILT_WIDTH)
 
 
 @kernel

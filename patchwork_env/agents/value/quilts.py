@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env._compile import kernel
-from patchwork_env.agents.value.network import QUILT_WIDTH
+from patchwork_env.agents.value.features import missing_cells
+from patchwork_env.agents.value.network import HIDDEN, QUILT_WIDTH
 from patchwork_env.agents.value.records import aligned_records, record_type
-from patchwork_env.patchwork.components import NUM_PATCHES
+from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
 
 MOST_CHOICES = 4
 """Placements of a patch that are remembered."""
 UNKNOWN = 255
 OF_ONE_POSITION, OF_ONE_SEARCH = 1 << 6, 1 << 13
-"""Quilts to remember; the table of the latter takes five megabytes, which is more than a cache holds."""
+"""Quilts to remember; the table of the latter takes 16 megabytes."""
 _HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(44)
 
@@ -28,6 +29,9 @@ KNOWN_QUILT = record_type(
     {
         "key": (np.uint64, (3,)),  # the two words of the quilt, and the number of the search
         "sum": (np.float32, (QUILT_WIDTH,)),  # of its pattern rows, not rectified
+        "products": (np.float32, (NUM_PLAYERS, HIDDEN)),  # what it does to the first layer in each role
+        "has_product": (np.uint8, (NUM_PLAYERS,)),
+        "missing": (np.uint8, (1,)),  # empty cells of the fullest 7x7 square
         "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
         # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
         "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
@@ -67,12 +71,14 @@ def place_of(memory: QuiltMemory, word_0: np.uint64, word_1: np.uint64) -> int:
 
 @kernel(inline=True)
 def knows(memory: QuiltMemory, place: int, word_0: np.uint64, word_1: np.uint64) -> bool:
-    """Whether a quilt is known; if not, it takes its place, with everything but the sum unknown."""
+    """Whether a quilt is known; if not, it takes its place, with its sum and all that takes long unknown."""
     quilt = memory.quilts[place]
     key = quilt["key"]
     if key[0] == word_0 and key[1] == word_1 and key[2] == memory.search[0]:
         return True
     key[0], key[1], key[2] = word_0, word_1, memory.search[0]
+    quilt["has_product"][0], quilt["has_product"][1] = 0, 0
+    quilt["missing"][0] = missing_cells(word_0, word_1)
     _fill(quilt["fits"])
     _fill(quilt["num_choices"])
     return False

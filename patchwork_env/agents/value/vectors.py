@@ -21,6 +21,8 @@ Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int32]
 
 _INT64 = ir.IntType(64)
+_MOST_SUMS, _FLOATS_OF_SUMS = 4, 128
+"""Of one loop: together they fit into the vector registers of most processors."""
 CACHE_LINE = 64
 """Bytes."""
 
@@ -74,27 +76,33 @@ def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
 def _compiled(width: int, term: Callable[[Any, list[Any], Any, Any], Any]) -> Any:
     """The loop ``out += term(k)`` over ``k`` below a count, as an intrinsic of four arguments.
 
-    Even and odd terms have sums of their own, so that one addition need not wait for the one before.
+    Terms take turns with several sums, so that one addition need not wait for the one before.
     """
     vector = ir.VectorType(ir.FloatType(), width)
-    one = ir.Constant(_INT64, 1)
+    num_sums = max(1, min(_MOST_SUMS, _FLOATS_OF_SUMS // width))
 
     @intrinsic  # type: ignore[untyped-decorator]
     def add(typing_context: Any, out: Any, table: Any, selection: Any, count: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             arrays = [make_array(signature.args[k])(context, builder, args[k]) for k in range(3)]
             target = _pointer(builder, arrays[0].data, width)
-            even = cgutils.alloca_once_value(builder, builder.load(target, align=4))
-            odd = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
-            pairs = builder.lshr(args[3], one)
-            with cgutils.for_range(builder, pairs) as loop:
-                k = builder.shl(loop.index, one)
-                builder.store(term(builder, arrays, k, builder.load(even)), even)
-                builder.store(term(builder, arrays, builder.add(k, one), builder.load(odd)), odd)
-            with builder.if_then(builder.trunc(args[3], ir.IntType(1))):
-                last = builder.sub(args[3], one)
-                builder.store(term(builder, arrays, last, builder.load(even)), even)
-            builder.store(builder.fadd(builder.load(even), builder.load(odd)), target, align=4)
+            first = builder.load(target, align=4)
+            others = [ir.Constant(vector, None)] * (num_sums - 1)
+            sums = [cgutils.alloca_once_value(builder, start) for start in (first, *others)]
+            rounds = builder.udiv(args[3], ir.Constant(_INT64, num_sums))
+            with cgutils.for_range(builder, rounds) as loop:
+                begin = builder.mul(loop.index, ir.Constant(_INT64, num_sums))
+                for offset, total in enumerate(sums):
+                    k = builder.add(begin, ir.Constant(_INT64, offset))
+                    builder.store(term(builder, arrays, k, builder.load(total)), total)
+            begin = builder.mul(rounds, ir.Constant(_INT64, num_sums))
+            with cgutils.for_range(builder, builder.sub(args[3], begin)) as loop:
+                k = builder.add(begin, loop.index)
+                builder.store(term(builder, arrays, k, builder.load(sums[0])), sums[0])
+            result = builder.load(sums[0])
+            for total in sums[1:]:
+                result = builder.fadd(result, builder.load(total))
+            builder.store(result, target, align=4)
             return context.get_dummy_value()
 
         return types.void(out, table, selection, types.intp), codegen
