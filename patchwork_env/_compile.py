@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import hashlib
 import logging
 import os
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from numba import njit
@@ -67,20 +69,39 @@ def _with_cache(function: _Function, options: dict[str, Any]) -> _Function:
         _LOGGER.info("%s is compiled anew in every process: %s", function.__name__, error)
         dispatcher = njit(**options)(function)
     else:
-        _notice_changed_imports(dispatcher)
+        _mend_cache(dispatcher)
     return dispatcher  # type: ignore[no-any-return]
 
 
-def _notice_changed_imports(dispatcher: Any) -> None:
-    """Make cached machine code stale when a module that it was built from has changed.
+def _mend_cache(dispatcher: Any) -> None:
+    """Make the cache on disk notice changed imports, and processes that compile at the same time.
 
     Numba looks at the function's own file alone, but constants and kernels of other modules are compiled in
-    too. Where there is nothing to mark (plain Python, another Numba, code typed by hand), its own rule stays.
+    too. And it numbers the files of machine code by what the index says, so that two processes give the same
+    name to different code. Where there is nothing to mend (plain Python, another Numba, code typed by hand),
+    its own rules stay.
     """
     with suppress(AttributeError, ImportError, OSError, TypeError, ValueError):
         file = dispatcher._cache._cache_file
         file._source_stamp = _digest_of_sources(dispatcher.__module__)
         file._load_index = functools.partial(_load_index, file._load_index)
+        file.save = functools.partial(_save, file, Path(file._index_path))
+
+
+def _save(file: Any, index: Path, key: Any, data: Any) -> None:
+    """Keep machine code in a file named after what it was compiled for, and then tell the index.
+
+    If two processes change the index at once, one entry is lost, and compiled again when it is needed.
+    """
+    overloads = file._load_index()
+    if not overloads:
+        for leftover in index.parent.glob(f"{glob.escape(index.stem)}.*.nbc"):
+            leftover.unlink(missing_ok=True)
+    purpose = repr((key, file._source_stamp)).encode()
+    name = f"{index.stem}.{hashlib.sha256(purpose).hexdigest()[:16]}.nbc"
+    file._save_data(name, data)
+    overloads[key] = name
+    file._save_index(overloads)
 
 
 def _load_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:

@@ -135,6 +135,32 @@ def two_steps(package: Path) -> tuple[int, bool]:
     return int(result), bool(int(hits))
 
 
+def doubled(package: Path, number: float) -> str:
+    """What a kernel makes of a number, in a new process."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
+    command = [sys.executable, "-c", f"from patchwork_env.twice import double; print(double({number}))"]
+    return subprocess.run(
+        command, cwd=package.parent, env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.mark.parametrize("last", ["integers", "floats"])
+def test_processes_that_compile_at_the_same_time_keep_their_code_apart(package: Path, last: str) -> None:
+    """The index of whoever wrote it last stays; the one process had not seen that of the other."""
+    source = "from patchwork_env._compile import kernel\n@kernel\ndef double(x):\n    return x + x\n"
+    (package / "twice.py").write_text(source)
+    indices = {}
+    for kind, number in {"integers": 2, "floats": 2.5}.items():
+        doubled(package, number)
+        (index,) = (package / "__pycache__").glob("twice.double-*.nbi")
+        indices[kind] = index.read_bytes()
+        index.unlink()
+    index.write_bytes(indices[last])
+    assert doubled(package, 2) == "4"
+    assert doubled(package, 2.5) == "5.0"
+    assert doubled(package, 2) == "4"
+
+
 def write_pairs(package: Path, name: str) -> None:
     (package / "pairs.py").write_text(
         "from typing import NamedTuple\n"
