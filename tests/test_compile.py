@@ -120,28 +120,28 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
+def printed(package: Path, code: str) -> str:
+    """What code prints in a new process."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def two_steps(package: Path) -> tuple[int, bool]:
     """What the kernel gives in a new process, and whether its machine code was on disk."""
     code = (
         "from patchwork_env.rules import two_steps\n"
         "print(two_steps(0), sum(two_steps.stats.cache_hits.values()))"
     )
-    environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
-    command = [sys.executable, "-c", code]
-    printed = subprocess.run(
-        command, cwd=package.parent, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    result, hits = printed.split()
+    result, hits = printed(package, code).split()
     return int(result), bool(int(hits))
 
 
 def doubled(package: Path, number: float) -> str:
     """What a kernel makes of a number, in a new process."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
-    command = [sys.executable, "-c", f"from patchwork_env.twice import double; print(double({number}))"]
-    return subprocess.run(
-        command, cwd=package.parent, env=environment, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return printed(package, f"from patchwork_env.twice import double; print(double({number}))").strip()
 
 
 @pytest.mark.parametrize("last", ["integers", "floats"])
@@ -172,12 +172,9 @@ def write_pairs(package: Path, name: str) -> None:
 
 
 def test_machine_code_for_a_class_that_is_gone_is_compiled_anew(package: Path) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
     for name in ("Pair", "Pair", "Couple", "Couple"):
         write_pairs(package, name)
-        command = [sys.executable, "-c", "import patchwork_env.pairs"]
-        done = subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True)
-        assert done.stdout == "7\n", done.stderr
+        assert printed(package, "import patchwork_env.pairs") == "7\n"
 
 
 def test_machine_code_is_kept_until_a_module_it_needs_has_changed(package: Path) -> None:

@@ -246,7 +246,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
             role = int(successor[0]["current_player"] != player)
             if kind_of(action) != kind:
                 kind = kind_of(action)
-                patch = _patch_of(states, i, kind) if 0 <= kind < NUM_OFFERED else NUM_PATCHES
+                patch = NUM_PATCHES if kind < 0 else _patch_of(states, i, kind)
                 _write_shared(patch, 1 - player, 1 - role, weights[0], expansion)
             win = _evaluate_successor(states, i, player, role, weights[0], expansion)
             outputs = memory["outputs"]
