@@ -4,7 +4,7 @@ An evaluation gives a position its *edges* at once: its most promising actions w
 lead to. A simulation follows edges down to one that leads to no node yet, adds that node with its edges and
 refreshes the values on the way back up. Selection is PUCT (Rosin 2011; Silver et al. 2017): the value of an
 edge plus a bonus in proportion to its prior, which fades with its visits. Priors are a softmax of the values
-that the edges start with, and an edge without visits keeps its value.
+that the edges start with, times the weights that the game gives them; an edge without visits keeps its value.
 
 The value of a node is a mixture of the mean over its visits and of the value of its best edge. With a share
 of 0 for the latter, this is the backup of Monte Carlo tree search, with a share of 1 best-first minimax.
@@ -121,12 +121,20 @@ def is_full(tree: Tree) -> bool:
 
 
 @kernel
-def add_edge(tree: Tree, node: int, action: int) -> int:
-    """Gives the newest node one more edge, the best one first; its values are yet to be written."""
+def add_edge(tree: Tree, node: int, action: int, weight: float = 1.0) -> int:
+    """Gives the newest node one more edge, the best one first; its values are yet to be written.
+
+    Args:
+        tree: The tree.
+        node: The newest one.
+        action: That the edge stands for.
+        weight: A factor of its prior.
+    """
     edge = tree.sizes[1]
     tree.sizes[1] += 1
     tree.nodes[node]["count"] += 1
     tree.edges[edge]["action"] = action
+    tree.edges[edge]["prior"] = weight
     tree.edges[edge]["visits"] = 0
     tree.edges[edge]["child"] = NOTHING
     tree.edges[edge]["settled"] = 0
@@ -140,9 +148,8 @@ def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
     tree.nodes[node]["player"] = player
     most, total = tree.edges[begin]["values"][0], 0.0
     for edge in range(begin, begin + count):
-        prior = np.exp((tree.edges[edge]["values"][0] - most) / rule.temperature)
-        tree.edges[edge]["prior"] = prior
-        total += prior
+        tree.edges[edge]["prior"] *= np.exp((tree.edges[edge]["values"][0] - most) / rule.temperature)
+        total += tree.edges[edge]["prior"]
     for edge in range(begin, begin + count):
         tree.edges[edge]["prior"] /= total
     for k in range(VALUES):

@@ -63,6 +63,15 @@ def test_a_new_node_has_the_values_of_its_best_edge_and_a_softmax_of_priors() ->
     assert (tree.nodes[node]["player"], tree.nodes[node]["count"]) == (1, 3)
 
 
+def test_priors_are_weighted() -> None:
+    tree = new_tree(4, 2, STATE)
+    node = add_node(tree)
+    for weight in (1.0, 0.25):
+        write(tree.edges[add_edge(tree, node, 10, weight)]["values"], 0.5)
+    start_node(tree, node, 0, rule())
+    assert tree.edges["prior"][:2].tolist() == pytest.approx([0.8, 0.2])
+
+
 @pytest.mark.parametrize(("player", "sign"), [(0, 1), (1, -1)])
 def test_an_edge_has_the_values_of_its_child_as_its_own_player_sees_them(player: int, sign: int) -> None:
     tree = new_tree(4, 2, STATE)

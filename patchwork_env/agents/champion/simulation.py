@@ -12,9 +12,10 @@ from patchwork_env.agents.value.choice import Payoffs, utility, worth
 from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_further, new_expansion
 from patchwork_env.agents.value.features import signed
 from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.value.placements import NUM_KINDS, kind_of
 from patchwork_env.agents.value.quilts import OF_ONE_SEARCH, forget
 from patchwork_env.agents.value.vectors import Floats
-from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
@@ -35,12 +36,19 @@ from patchwork_env.search.best_first import (
 
 UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
 """Where the pairs of values begin: what players are after, scores, probabilities to win and empty cells."""
-WIDTH = 16
-"""The most actions that a position considers."""
-RULE = Rule(exploration=0.5, temperature=0.1, greed=0.5)
+RULE = Rule(exploration=0.8, temperature=0.25, greed=0.5)
 """How the champion's trees grow."""
 LIKELY_BELOW_ROOT = 4
 """Placements of a patch that it evaluates below the root."""
+_ALIKE_AT_ROOT, _ALIKE = 4, 2
+"""The most placements of one patch that a position considers."""
+WIDTH = 1 + NUM_OFFERED * _ALIKE_AT_ROOT
+"""The most actions that a position considers."""
+_LISTED = 64
+"""The most among which they are chosen."""
+_WEIGHT_OF_NEXT = 0.2
+"""Of the next best placement of a patch, as a share of the weight of the one before. Which patch to take
+matters more than where to put it, of which the value knows most by itself."""
 NO_LIMIT = 2**40
 """An effort that no search spends."""
 NODE_EFFORT = 20
@@ -83,8 +91,9 @@ class Workspace(NamedTuple):
 
     Attributes:
         expansion: The successors of a position.
-        best: int64 ``(WIDTH,)``, indices of the most promising of them, best first.
-        worths: float64 ``(WIDTH,)``, their utilities.
+        best: int64 ``(_LISTED,)``, indices of the most promising of them, best first.
+        worths: float64 ``(_LISTED,)``, their utilities.
+        numbers: int64 ``(NUM_KINDS,)``, how many of each kind a position considers so far.
         nodes: int64 ``(MAX_TURNS,)``, the way down.
         edges: int64 ``(MAX_TURNS,)``, the way down.
         effort: int64 ``(1,)``, spent on the tree since it was planted.
@@ -93,6 +102,7 @@ class Workspace(NamedTuple):
     expansion: Expansion
     best: npt.NDArray[np.int64]
     worths: npt.NDArray[np.float64]
+    numbers: npt.NDArray[np.int64]
     nodes: npt.NDArray[np.int64]
     edges: npt.NDArray[np.int64]
     effort: npt.NDArray[np.int64]
@@ -101,8 +111,9 @@ class Workspace(NamedTuple):
 def new_workspace() -> Workspace:
     """Room for simulations, which may be used for any game."""
     path = np.empty((2, MAX_TURNS), np.int64)
-    best, worths = np.empty(WIDTH, np.int64), np.empty(WIDTH)
-    return Workspace(new_expansion(OF_ONE_SEARCH), best, worths, path[0], path[1], np.zeros(1, np.int64))
+    best, worths, numbers = np.empty(_LISTED, np.int64), np.empty(_LISTED), np.empty(NUM_KINDS, np.int64)
+    effort = np.zeros(1, np.int64)
+    return Workspace(new_expansion(OF_ONE_SEARCH), best, worths, numbers, path[0], path[1], effort)
 
 
 @kernel
@@ -182,11 +193,25 @@ def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
         work.effort[0] += count
         if count == 1:
             apply(tree.states, node, signed(work.expansion.actions[0]))
-    for k in range(_list_best(work, mind.payoffs, count)):
-        index = work.best[k]
-        edge = add_edge(tree, node, signed(work.expansion.actions[index]))
-        write_prospects(tree.edges[edge]["values"], work.expansion, index, mind.payoffs)
+    _add_edges(tree, work, mind.payoffs, node, _list_best(work, mind.payoffs, count))
     start_node(tree, node, signed(tree.states[node]["current_player"]), mind.rule)
+
+
+@kernel
+def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length: int) -> None:
+    """Gives a new node edges for the listed successors, as far as there are not too many of their kind."""
+    most = _ALIKE_AT_ROOT if node == ROOT else _ALIKE
+    for k in range(NUM_KINDS):
+        work.numbers[k] = 0
+    for k in range(length):
+        index = work.best[k]
+        action = signed(work.expansion.actions[index])
+        kind = kind_of(action)
+        number = work.numbers[kind]
+        if number < most:
+            work.numbers[kind] += 1
+            edge = add_edge(tree, node, action, _WEIGHT_OF_NEXT**number)
+            write_prospects(tree.edges[edge]["values"], work.expansion, index, payoffs)
 
 
 @kernel
@@ -223,14 +248,14 @@ def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
     expansion, length = work.expansion, 0
     for index in range(count):
         value = worth(payoffs, expansion, index)
-        if length == WIDTH and value <= work.worths[length - 1]:
+        if length == _LISTED and value <= work.worths[length - 1]:
             continue
         place = length
         while place > 0 and value > work.worths[place - 1]:
             place -= 1
         if _is_known(work, value, index, place, length):
             continue
-        length = min(length + 1, WIDTH)
+        length = min(length + 1, _LISTED)
         for k in range(length - 1, place, -1):
             work.best[k], work.worths[k] = work.best[k - 1], work.worths[k - 1]
         work.best[place], work.worths[place] = index, value

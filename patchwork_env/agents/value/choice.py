@@ -28,7 +28,7 @@ class Payoffs(NamedTuple):
     denial: float = 1.0
 
 
-TO_WIN = Payoffs(1.0, 1 / 40)
+TO_WIN = Payoffs(1.0, 1 / 300)
 """To win; and by how much, where that is safe or lost."""
 FOR_MARGIN = Payoffs(0.0, 1 / 40)
 """For the difference of the scores alone."""

@@ -15,11 +15,13 @@ from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 _ACTIONS_PER_SLOT = NUM_ORIENTATIONS * NUM_CELLS
 _MOST_JOINTS = 144
+NUM_KINDS = NUM_OFFERED + 2
+"""Of actions: see :func:`kind_of`."""
 
 
 @kernel
 def kind_of(action: int) -> int:
-    """-1 for advancing, the slot of a purchase, or ``NUM_OFFERED`` for a special patch."""
+    """-1, the last kind, for advancing, the slot of a purchase, or ``NUM_OFFERED`` for a special patch."""
     return -1 if action < FIRST_BUY else min((action - FIRST_BUY) // _ACTIONS_PER_SLOT, NUM_OFFERED)
 
 
