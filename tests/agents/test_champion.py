@@ -12,23 +12,24 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.champion.agent import ChampionAgent, load
+from patchwork_env.agents.champion.endings import solved_action
 from patchwork_env.agents.champion.levels import LEVELS
 from patchwork_env.agents.champion.simulation import NODE_EFFORT
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value.agent import ValueAgent
-from patchwork_env.agents.value.choice import Payoffs
+from patchwork_env.agents.value.choice import TO_WIN, Payoffs
 from patchwork_env.agents.value.files import write_value
 from patchwork_env.agents.value.network import SHAPES, new_weights
 from patchwork_env.agents.value.placements import kind_of
 from patchwork_env.agents.value.records import arrays_of
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.endgame import margin_of, new_solver, solve
+from patchwork_env.patchwork.endgame import NO_ACTION, margin_of, new_solver, solve
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from tests.agents.positions import many_states
 from tests.agents.values import simple_weights
 from training.matches import play_matches
 
-PAYOFFS, MARGIN_ALONE = Payoffs(1.0, 1 / 40), Payoffs(0.0, 1.0)
+PAYOFFS, MARGIN_ALONE = TO_WIN, Payoffs(0.0, 1.0)
 WEIGHTS = simple_weights()
 SOLVER = new_solver()
 
@@ -100,9 +101,14 @@ def test_lines_begin_with_the_move_that_is_played() -> None:
         game = end_of_game(seed, 12 + seed)
         lines = agent.search(game)
         assert lines[0].action == agent.act(game)
-        if not all(line.exact for line in lines):
-            visits = [line.visits for line in lines[1:]]  # a solver may know the first one
-            assert sorted(visits, reverse=True) == visits
+        known, _, _ = solved_action(game.state, 0, PAYOFFS, agent._to_solve, SOLVER)
+        assert known in (NO_ACTION, lines[0].action)
+        searched = lines if known == NO_ACTION else lines[1:]
+        if all(line.exact for line in lines):
+            ranks = [(line.win, line.margin) for line in searched]
+        else:
+            ranks = [(line.visits,) for line in searched]
+        assert sorted(ranks, reverse=True) == ranks
         for line in lines:
             assert line.variation[0] == line.action
             assert 0 <= line.win <= 1
