@@ -10,19 +10,18 @@ from patchwork_env import agents
 from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value.agent import ValueAgent
-from patchwork_env.agents.value.choice import Payoffs
+from patchwork_env.agents.value.choice import TO_WIN
 from patchwork_env.agents.value.files import write_value
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
 
-PAYOFFS = Payoffs(1.0, 1 / 40)
 WEIGHTS = simple_weights()
-AGENT = ChampionAgent(WEIGHTS, PAYOFFS, nodes=60)
+AGENT = ChampionAgent(WEIGHTS, TO_WIN, nodes=60)
 
 
 def middle() -> Game:
     """A game in which a player without foresight has many moves, on a quilt without symmetry."""
-    game, player = Game(seed=1), ValueAgent(WEIGHTS, PAYOFFS)
+    game, player = Game(seed=1), ValueAgent(WEIGHTS, TO_WIN)
     while len(game.history) < 12 or len(game.legal_actions()) < 60:
         game.play(player.act(game))
     return game
@@ -30,7 +29,7 @@ def middle() -> Game:
 
 def near_end(legal: int = 4) -> Game:
     """A position just before the end of a game, with a choice."""
-    game, player, last = Game(seed=1), ValueAgent(WEIGHTS, PAYOFFS), None
+    game, player, last = Game(seed=1), ValueAgent(WEIGHTS, TO_WIN), None
     while not game.is_over:
         if len(game.legal_actions()) >= legal:
             last = game.clone()
@@ -61,7 +60,7 @@ def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value() -> No
         glance = glances[entry.action]
         assert (entry.margin, entry.win, entry.visits) == (glance.margin, glance.win, 0)
         assert (entry.source, entry.line) == ("value", (entry.move,))
-    worths = [PAYOFFS.outcome * (2 * entry.win - 1) + PAYOFFS.margin * entry.margin for entry in rest]
+    worths = [TO_WIN.outcome * (2 * entry.win - 1) + TO_WIN.margin * entry.margin for entry in rest]
     assert worths == sorted(worths, reverse=True)
 
 
@@ -69,7 +68,7 @@ def test_a_glance_is_what_the_value_plays_by() -> None:
     game = middle()
     glances = AGENT.appraise(game)
     assert sorted(line.action for line in glances) == game.legal_actions().tolist()
-    assert glances[0].action == ValueAgent(WEIGHTS, PAYOFFS).act(game)
+    assert glances[0].action == ValueAgent(WEIGHTS, TO_WIN).act(game)
 
 
 @pytest.mark.parametrize("game", [Game(seed=3), middle(), near_end()], ids=["start", "middle", "end"])
@@ -105,7 +104,7 @@ def test_the_best_k() -> None:
 
 def test_solved_endings_are_exact() -> None:
     game = near_end()
-    agent = ChampionAgent(WEIGHTS, PAYOFFS, nodes=2000)
+    agent = ChampionAgent(WEIGHTS, TO_WIN, nodes=2000)
     best = agents.analyse(game, agent).best
     assert best.source == "exact"
     player = game.current_player
@@ -178,7 +177,7 @@ def test_errors() -> None:
         analysis.text(0)
     with pytest.raises(ValueError, match="the analysis has no move '32/0@a1'"):
         analysis.find("32/0@a1")
-    player = ValueAgent(WEIGHTS, PAYOFFS)
+    player = ValueAgent(WEIGHTS, TO_WIN)
     while not game.is_over:
         game.play(player.act(game))
     with pytest.raises(ValueError, match="the game is over"):

@@ -10,7 +10,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.value.choice import Payoffs
+from patchwork_env.agents.value.choice import TO_WIN
 from patchwork_env.agents.value.files import write_value
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
@@ -21,11 +21,10 @@ from training.review.judging import POINTS, Review, review
 from training.review.reading import read_game
 from training.review.tables import MOST_MISTAKES, text
 
-PAYOFFS = Payoffs(1.0, 1 / 40)
 WEIGHTS = simple_weights()
 NODES = 20
-AGENT = ChampionAgent(WEIGHTS, PAYOFFS, nodes=NODES)
-SOLVER = ChampionAgent(WEIGHTS, PAYOFFS, nodes=300)
+AGENT = ChampionAgent(WEIGHTS, TO_WIN, nodes=NODES)
+SOLVER = ChampionAgent(WEIGHTS, TO_WIN, nodes=300)
 
 
 @cache
