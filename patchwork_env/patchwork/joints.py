@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from patchwork_env._bits import popcount
 from patchwork_env._compile import kernel
 from patchwork_env.patchwork.components import QUILT_SIZE
-from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW
+from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW, WORD_ROWS
 
 _U = np.uint64
 _U1, _ROW = _U(1), _U(QUILT_SIZE)
 _ROWS_0_TO_4 = _U((1 << 5 * QUILT_SIZE) - 1)
 _ROWS_5_TO_8 = _U(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
+_FIRST_ROW = _U((1 << QUILT_SIZE) - 1)
+_LAST_ROW = _U((WORD_ROWS - 1) * QUILT_SIZE)  # of a word
+_TO_ROW_7 = _U((WORD_ROWS - SECOND_WORD_ROW) * QUILT_SIZE)  # in word 1
 _NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(63) if (bit + 1) % QUILT_SIZE))
 
 
@@ -31,3 +35,32 @@ def _joints(empty: np.uint64, rows: np.uint64) -> int:
     beside = empty & (empty >> _U1) & _NOT_LAST_COLUMN
     below = empty & (empty >> _ROW)
     return popcount(beside & rows) + popcount(below & rows)
+
+
+@kernel(inline=True)
+def count_neighbors(covered_0: np.uint64, covered_1: np.uint64, counts: npt.NDArray[np.uint64]) -> None:
+    """Counts the empty neighbors of every cell of a quilt, given as its two words.
+
+    Args:
+        covered_0: The first word.
+        covered_1: The second word.
+        counts: ``(3, 2)``, receives the bits of the counts of all cells of each word, the lowest first; the
+            bit behind the cells of a word is of no meaning.
+    """
+    empty_0, empty_1 = ~covered_0 & FULL_WORD, ~covered_1 & FULL_WORD
+    above_0, below_0 = empty_0 << _ROW, empty_0 >> _ROW | empty_1 >> _TO_ROW_7 << _LAST_ROW
+    above_1, below_1 = empty_1 << _ROW | empty_0 >> _ROW & _FIRST_ROW, empty_1 >> _ROW
+    _add_neighbors(empty_0, above_0, below_0, counts, 0)
+    _add_neighbors(empty_1, above_1, below_1, counts, 1)
+
+
+@kernel(inline=True)
+def _add_neighbors(
+    empty: np.uint64, above: np.uint64, below: np.uint64, counts: npt.NDArray[np.uint64], word: int
+) -> None:
+    left, right = (empty & _NOT_LAST_COLUMN) << _U1, empty >> _U1 & _NOT_LAST_COLUMN
+    odd_rows, both_rows, odd_sides, both_sides = above ^ below, above & below, left ^ right, left & right
+    both_odd = odd_rows & odd_sides
+    counts[0, word] = odd_rows ^ odd_sides
+    counts[1, word] = both_rows ^ both_sides ^ both_odd
+    counts[2, word] = both_rows & both_sides

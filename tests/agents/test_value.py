@@ -28,7 +28,7 @@ from patchwork_env.agents.value.network import (
 )
 from patchwork_env.agents.value.placements import kind_of
 from patchwork_env.agents.value.quilts import MOST_CHOICES, forget
-from patchwork_env.agents.value.records import LEAK, arrays_of
+from patchwork_env.agents.value.records import LEAK, arrays_of, record_type
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.joints import count_joints
 from patchwork_env.patchwork.options import seed_streams
@@ -221,20 +221,20 @@ def test_successors_have_the_values_that_they_have_by_themselves(games, weights)
             assert expansion.wins[k] == pytest.approx(expected[1], abs=1e-4)
 
 
-def test_likely_placements_leave_the_most_joints(games, weights):
-    whole, part, width = new_expansion(), new_expansion(), 5
-    for game in games[::2]:
+@pytest.mark.parametrize("width", [1, 5, 16])
+def test_likely_placements_leave_the_most_joints(games, weights, width):
+    whole, part = new_expansion(), new_expansion()
+    for game in games[::4]:
         count = expand(game.state, 0, weights, whole)
         kept = expand_likely(game.state, 0, width, weights, part)
         values = {int(action): k for k, action in enumerate(whole.actions[:count])}
         indices = [values[int(action)] for action in part.actions[:kept]]
         np.testing.assert_array_equal(part.margins[:kept], whole.margins[indices])
+        expected = []
         for kind in range(-1, 4):
             joints = {action: joints_after(game, action) for action in values if kind_of(action) == kind}
-            chosen = [int(action) for action in part.actions[:kept] if kind_of(int(action)) == kind]
-            assert len(chosen) == min(width, len(joints))
-            most = sorted(joints.values())[-width:]
-            assert sorted(joints[action] for action in chosen) == most
+            expected += sorted(sorted(joints, key=lambda action: (-joints[action], action))[:width])
+        assert part.actions[:kept].tolist() == expected
 
 
 def joints_after(game, action):
@@ -247,6 +247,14 @@ def test_kinds_of_actions():
     one_patch = NUM_ORIENTATIONS * 81
     edges = [0, 1, one_patch, one_patch + 1, 3 * one_patch, 3 * one_patch + 1, 2025]
     assert [kind_of(action) for action in edges] == [-1, 0, 0, 1, 2, 3, 3]
+
+
+def test_fields_of_records_cross_no_cache_line_without_need():
+    kind = record_type(
+        {"a": (np.uint8, (3,)), "b": (np.uint64, (4,)), "c": (np.float32, (16,)), "d": (np.uint8, ())}
+    )
+    assert [kind.fields[name][1] for name in "abcd"] == [0, 8, 64, 128]
+    assert kind.itemsize == 192
 
 
 # --- choosing ---------------------------------------------------------------------------------------------

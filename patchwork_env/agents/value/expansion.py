@@ -35,7 +35,14 @@ from patchwork_env.agents.value.network import (
     values_of,
     write_left,
 )
-from patchwork_env.agents.value.placements import first_of_kind, kind_of, select_placements
+from patchwork_env.agents.value.placements import (
+    Ranking,
+    first_of_kind,
+    is_anywhere,
+    kind_of,
+    list_likely,
+    new_ranking,
+)
 from patchwork_env.agents.value.quilts import (
     MOST_CHOICES,
     OF_ONE_POSITION,
@@ -63,7 +70,6 @@ from patchwork_env.patchwork.engine import (
     write_actions,
 )
 from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 LIKELY = 16
 """Placements of a patch that are likely enough. Values are learned from play among so many; of the others
@@ -91,7 +97,7 @@ class Expansion(NamedTuple):
     empties: Floats
     quilts: QuiltMemory
     anchors: LegalSet
-    joints: npt.NDArray[np.int64]
+    ranking: Ranking
     successor: States
     memory: Memory
 
@@ -107,7 +113,7 @@ def new_expansion(quilts: int = OF_ONE_POSITION) -> Expansion:
         np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
         new_quilt_memory(quilts),
         np.empty((2, NUM_MAPS), np.uint64),
-        np.empty(MAX_LEGAL_ACTIONS, np.int64),
+        new_ranking(),
         empty_states(1),
         new_memory(),
     )
@@ -144,24 +150,22 @@ def expand_further(states: States, i: int, width: int, weights: Weights, expansi
     ``MOST_CHOICES`` the same.
     """
     legal(states, i, expansion.anchors)
-    count = _list_likely(states, i, width, weights[0], expansion)
+    count = _list_actions(states, i, width, weights[0], expansion)
     _evaluate_listed(states, i, count, weights, expansion)
     return count
 
 
 @kernel(inline=True)
-def _list_likely(states: States, i: int, width: int, weights: Record, expansion: Expansion) -> int:
+def _list_actions(states: States, i: int, width: int, weights: Record, expansion: Expansion) -> int:
     """Lists advancing, if it is legal, and the likely placements; returns their number."""
     anchors, actions = expansion.anchors, expansion.actions
     if width > MOST_CHOICES:
-        count = write_actions(anchors, actions)
-        return select_placements(states, i, width, actions, count, expansion.joints)
+        return list_likely(states, i, width, anchors, expansion.ranking, actions)
     player = signed(states[i]["current_player"])
     quilt = expansion.quilts.quilts[_remember(states, i, player, weights, expansion)]
     count = _recall_choices(states, i, quilt, anchors, actions)
     if count == 0:
-        count = write_actions(anchors, actions)
-        count = select_placements(states, i, width, actions, count, expansion.joints)
+        count = list_likely(states, i, width, anchors, expansion.ranking, actions)
         _keep_choices(states, i, quilt, actions, count)
     return count
 
@@ -177,7 +181,7 @@ def _recall_choices(
         actions[0] = first
         count = 1
     for kind in range(NUM_OFFERED + 1):
-        if not _has_placements(anchors, kind):
+        if not is_anywhere(anchors, kind):
             continue
         patch = _patch_of(states, i, kind)
         number = quilt["num_choices"][patch]
@@ -204,14 +208,6 @@ def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np
         number = quilt["num_choices"][patch]
         quilt["choices"][patch, number] = signed(actions[k]) - first_of_kind(kind)
         quilt["num_choices"][patch] = number + 1
-
-
-@kernel(inline=True)
-def _has_placements(anchors: LegalSet, kind: int) -> bool:
-    bits = np.uint64(0)
-    for k in range(kind * NUM_ORIENTATIONS, min((kind + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
-        bits |= anchors[0, k] | anchors[1, k]
-    return bool(bits)
 
 
 @kernel(inline=True)

@@ -1,22 +1,49 @@
-"""The placements that are worth a closer look."""
+"""The placements that are worth a closer look: those that leave the most joints among the empty cells.
+
+A patch that covers empty cells takes away the joints between these cells and their empty neighbors. Those
+among its own cells are the same wherever it lies. So the most joints are left where the empty neighbors of
+its cells are the fewest in all, counting those of every cell. These sums are bit-sliced: bit ``b`` of all
+sums for the anchors of a map is kept in one word, and all anchors of a map are added up and compared at once.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env._bits import lowest_bit, popcount
 from patchwork_env._compile import kernel
 from patchwork_env.agents.value.features import signed
-from patchwork_env.patchwork.actions import FIRST_BUY
-from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED
-from patchwork_env.patchwork.greedy import footprint_of, joints_left
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
+from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
+from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet
+from patchwork_env.patchwork.joints import count_neighbors
 from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SHIFTS
 from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 _ACTIONS_PER_SLOT = NUM_ORIENTATIONS * NUM_CELLS
-_MOST_JOINTS = 144
 NUM_KINDS = NUM_OFFERED + 2
 """Of actions: see :func:`kind_of`."""
+
+_SUM_BITS = 6
+"""No patch has more than 8 cells, and no cell more than 4 neighbors."""
+_OPEN, _CHOSEN, _NEIGHBORS = _SUM_BITS, _SUM_BITS + 1, _SUM_BITS + 2
+_NO_BITS = np.uint64(0)
+_HAS_CELL = np.array(
+    [[~_NO_BITS if cell < patch.size else _NO_BITS for cell in range(SHIFTS.shape[1])] for patch in PATCHES]
+)
+"""``_HAS_CELL[patch, cell]``: all ones, or all zeros where ``SHIFTS`` repeats a cell."""
+
+Ranking = npt.NDArray[np.uint64]
+"""Memory to rank the placements of one patch, ``(_SUM_BITS + 5, 2, NUM_ORIENTATIONS)``, by word and map: the
+bits of the sums, the anchors that are neither chosen nor dropped, those that are chosen, and the bits of the
+numbers of neighbors of each cell, in its first column."""
+
+
+def new_ranking() -> Ranking:
+    """Memory for one thread."""
+    return np.zeros((_NEIGHBORS + 3, 2, NUM_ORIENTATIONS), np.uint64)
 
 
 @kernel
@@ -32,75 +59,130 @@ def first_of_kind(kind: int) -> int:
 
 
 @kernel
-def select_placements(
+def list_likely(
     states: States,
     i: int,
     width: int,
+    anchors: LegalSet,
+    ranking: Ranking,
     actions: npt.NDArray[np.int16],
-    count: int,
-    joints: npt.NDArray[np.int64],
 ) -> int:
-    """Keeps, of the placements of each patch, those that leave the most joints among the empty cells.
+    """Lists advancing, if it is legal, and of each patch the placements that leave the most joints.
 
     Args:
         states: Records.
-        i: Which of them.
-        width: How many to keep of each patch; the first ones on equal terms.
-        actions: The legal actions, ascending; those that are kept move to the front in the same order.
-        count: Their number.
-        joints: int64, as long as ``actions``; memory to work with.
+        i: Which of them; the game goes on.
+        width: How many placements to list of each patch; the first ones on equal terms.
+        anchors: Its legal set.
+        ranking: Memory to work with.
+        actions: Receives the actions, ascending.
 
     Returns:
-        How many are kept.
+        How many they are.
     """
-    kept, first = 0, 0
-    while first < count:
-        kind, end = kind_of(signed(actions[first])), first
-        while end < count and kind_of(signed(actions[end])) == kind:
-            end += 1
-        kept = _select(states, i, width, actions, first, end, joints, kept)
-        first = end
-    return kept
+    quilt = states[i]["quilt"][states[i]["current_player"]]
+    count_neighbors(quilt[0], quilt[1], ranking[_NEIGHBORS:, :, 0])
+    if anchors[0, SPECIAL_MAP] | anchors[1, SPECIAL_MAP]:
+        _add_up_cell(ranking)
+        return _list_fewest(anchors, SPECIAL_MAP, NUM_MAPS, width, ranking, actions, 0)
+    actions[0], count = ADVANCE, 1
+    for slot in range(NUM_OFFERED):
+        first = slot * NUM_ORIENTATIONS
+        if is_anywhere(anchors, slot):
+            _add_up_patch(signed(states[i]["circle"][slot]), ranking)
+            count = _list_fewest(anchors, first, first + NUM_ORIENTATIONS, width, ranking, actions, count)
+    return count
 
 
-@kernel
-def _select(
-    states: States,
-    i: int,
-    width: int,
-    actions: npt.NDArray[np.int16],
+@kernel(inline=True)
+def is_anywhere(anchors: LegalSet, kind: int) -> bool:
+    """Whether a legal set has placements of a kind."""
+    bits = _NO_BITS
+    for k in range(kind * NUM_ORIENTATIONS, min((kind + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
+        bits |= anchors[0, k] | anchors[1, k]
+    return bool(bits)
+
+
+@kernel(inline=True)
+def _add_up_cell(ranking: Ranking) -> None:
+    """Writes the sums for a patch of one cell."""
+    for bit in range(_SUM_BITS):
+        for word in range(2):
+            ranking[bit, word, 0] = ranking[_NEIGHBORS + bit, word, 0] if bit < 3 else _NO_BITS
+
+
+@kernel(inline=True)
+def _add_up_patch(patch: int, ranking: Ranking) -> None:
+    """Writes the sums for all orientations of a patch; loops of fixed lengths become vectors of them."""
+    for word in range(2):
+        ones, twos = ranking[_NEIGHBORS, word, 0], ranking[_NEIGHBORS + 1, word, 0]
+        fours = ranking[_NEIGHBORS + 2, word, 0]
+        for o in range(NUM_ORIENTATIONS):
+            s0 = s1 = s2 = s3 = s4 = s5 = _NO_BITS
+            for cell in range(SHIFTS.shape[1]):
+                shift, mask = SHIFTS[patch, cell, o], _HAS_CELL[patch, cell]
+                n0, n1, n2 = ones >> shift & mask, twos >> shift & mask, fours >> shift & mask
+                carry = s0 & n0
+                s0 ^= n0
+                half, more = s1 ^ n1, s1 & n1
+                s1, carry = half ^ carry, more | half & carry
+                half, more = s2 ^ n2, s2 & n2
+                s2, carry = half ^ carry, more | half & carry
+                s3, carry = s3 ^ carry, s3 & carry
+                s4, carry = s4 ^ carry, s4 & carry
+                s5 |= carry
+            ranking[0, word, o], ranking[1, word, o], ranking[2, word, o] = s0, s1, s2
+            ranking[3, word, o], ranking[4, word, o], ranking[5, word, o] = s3, s4, s5
+
+
+@kernel(inline=True)
+def _list_fewest(
+    anchors: LegalSet,
     first: int,
     end: int,
-    joints: npt.NDArray[np.int64],
-    kept: int,
+    width: int,
+    ranking: Ranking,
+    actions: npt.NDArray[np.int16],
+    count: int,
 ) -> int:
-    """Selects among actions ``first ... end - 1``, all of one kind; returns how many are kept in all."""
-    least, at_least = -1, 0
-    if end - first > width:
-        for k in range(first, end):
-            placement = signed(actions[k]) - FIRST_BUY
-            footprint = footprint_of(states, i, placement // NUM_CELLS)
-            joints[k] = joints_left(states, i, footprint, placement % NUM_CELLS)
-        least, at_least = _threshold(joints[first:end], width)
+    """Appends the placements of the maps ``first ... end - 1`` with the lowest sums to ``count`` actions."""
     for k in range(first, end):
-        if least >= 0:
-            if joints[k] < least or (joints[k] == least and at_least == 0):
-                continue
-            at_least -= joints[k] == least
-        actions[kept] = actions[k]
-        kept += 1
-    return kept
+        for word in range(2):
+            ranking[_OPEN, word, k - first] = anchors[word, k]
+            ranking[_CHOSEN, word, k - first] = _NO_BITS
+    left = _choose_fewest(ranking, end - first, width)
+    for k in range(first, end):
+        for word in range(2):
+            chosen, still_open = ranking[_CHOSEN, word, k - first], ranking[_OPEN, word, k - first]
+            bits = chosen | still_open if left else chosen
+            begin = FIRST_BUY + k * NUM_CELLS + word * SECOND_WORD_ROW * QUILT_SIZE
+            while bits:
+                lowest = bits & (_NO_BITS - bits)
+                bits ^= lowest
+                if chosen & lowest or left:
+                    left -= not chosen & lowest
+                    actions[count] = begin + lowest_bit(lowest)
+                    count += 1
+    return count
 
 
-@kernel(allocates=True)
-def _threshold(joints: npt.NDArray[np.int64], width: int) -> tuple[int, int]:
-    """The ``width``-th largest number, and how many that equal it are among the ``width`` largest."""
-    histogram = np.zeros(_MOST_JOINTS + 1, np.int64)
-    for number in joints:
-        histogram[number] += 1
+@kernel(inline=True)
+def _choose_fewest(ranking: Ranking, maps: int, width: int) -> int:
+    """Chooses anchors with low sums; so many of those that are still open, with equal sums, may join them."""
     left = width
-    for number in range(_MOST_JOINTS, -1, -1):
-        if histogram[number] >= left:
-            return number, left
-        left -= histogram[number]
-    return 0, 0
+    for bit in range(_SUM_BITS - 1, -1, -1):
+        number = 0
+        for word in range(2):
+            for k in range(maps):
+                number += popcount(ranking[_OPEN, word, k] & ~ranking[bit, word, k])
+        for word in range(2):
+            for k in range(maps):
+                low = ranking[_OPEN, word, k] & ~ranking[bit, word, k]
+                if number < left:
+                    ranking[_CHOSEN, word, k] |= low
+                    ranking[_OPEN, word, k] &= ranking[bit, word, k]
+                else:
+                    ranking[_OPEN, word, k] = low
+        if number < left:
+            left -= number
+    return left

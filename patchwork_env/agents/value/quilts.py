@@ -28,13 +28,13 @@ _SHIFT = np.uint64(44)
 KNOWN_QUILT = record_type(
     {
         "key": (np.uint64, (3,)),  # the two words of the quilt, and the number of the search
-        "sum": (np.float32, (QUILT_WIDTH,)),  # of its pattern rows, not rectified
-        "products": (np.float32, (NUM_PLAYERS, HIDDEN)),  # what it does to the first layer in each role
         "has_product": (np.uint8, (NUM_PLAYERS,)),
         "missing": (np.uint8, (1,)),  # empty cells of the fullest 7x7 square
         "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
         # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
         "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
+        "sum": (np.float32, (QUILT_WIDTH,)),  # of its pattern rows, not rectified
+        "products": (np.float32, (NUM_PLAYERS, HIDDEN)),  # what it does to the first layer in each role
         "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),  # these, from the first one of the patch on
     }
 )
@@ -46,21 +46,24 @@ class QuiltMemory(NamedTuple):
     Attributes:
         quilts: :data:`KNOWN_QUILT` records.
         search: uint64 ``(1,)``, the number of the search; only quilts with this number are known.
+        added: int64 ``(1,)``, how often in it a quilt was not known.
     """
 
     quilts: npt.NDArray[np.void]
     search: npt.NDArray[np.uint64]
+    added: npt.NDArray[np.int64]
 
 
 def new_quilt_memory(size: int) -> QuiltMemory:
     """Room for so many quilts, a power of two up to 2**20."""
-    return QuiltMemory(aligned_records(KNOWN_QUILT, size), np.ones(1, np.uint64))
+    return QuiltMemory(aligned_records(KNOWN_QUILT, size), np.ones(1, np.uint64), np.zeros(1, np.int64))
 
 
 @kernel
 def forget(memory: QuiltMemory) -> None:
     """Begins a search, in which no quilt is known."""
     memory.search[0] += np.uint64(1)
+    memory.added[0] = 0
 
 
 @kernel(inline=True)
@@ -77,6 +80,7 @@ def knows(memory: QuiltMemory, place: int, word_0: np.uint64, word_1: np.uint64)
     if key[0] == word_0 and key[1] == word_1 and key[2] == memory.search[0]:
         return True
     key[0], key[1], key[2] = word_0, word_1, memory.search[0]
+    memory.added[0] += 1
     quilt["has_product"][0], quilt["has_product"][1] = 0, 0
     quilt["missing"][0] = missing_cells(word_0, word_1)
     _fill(quilt["fits"])

@@ -21,13 +21,22 @@ LEAK = 1 / 8
 
 
 def record_type(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
-    """A structured type whose fields start at cache lines, so that no vector crosses two of them."""
+    """A structured type without vectors that cross cache lines: a field begins one, or fits into the last."""
     offsets, end = [], 0
     for kind, shape in fields.values():
-        offsets.append(end)
-        end += -(-math.prod(shape) * np.dtype(kind).itemsize // CACHE_LINE) * CACHE_LINE
-    layout = {"names": list(fields), "formats": list(fields.values()), "offsets": offsets, "itemsize": end}
+        item = np.dtype(kind).itemsize
+        size, start = math.prod(shape) * item, _next_multiple(end, item)
+        if start % CACHE_LINE + size > CACHE_LINE:
+            start = _next_multiple(start, CACHE_LINE)
+        offsets.append(start)
+        end = start + size
+    size = _next_multiple(end, CACHE_LINE)
+    layout = {"names": list(fields), "formats": list(fields.values()), "offsets": offsets, "itemsize": size}
     return np.dtype(layout)  # type: ignore[call-overload, no-any-return]
+
+
+def _next_multiple(number: int, factor: int) -> int:
+    return -(-number // factor) * factor
 
 
 def aligned_record(kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
