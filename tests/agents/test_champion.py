@@ -14,7 +14,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.champion.agent import ChampionAgent, load
 from patchwork_env.agents.champion.endings import solved_action
 from patchwork_env.agents.champion.levels import LEVELS
-from patchwork_env.agents.champion.simulation import NODE_EFFORT
+from patchwork_env.agents.champion.simulation import NODE_EFFORT, QUILT_EFFORT
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import TO_WIN, Payoffs
@@ -217,7 +217,8 @@ def test_levels_are_budgets() -> None:
 def test_a_level_ends_with_the_node_that_spends_it(turns_left: int) -> None:
     agent = ChampionAgent(WEIGHTS, PAYOFFS, level="instant")
     agent.search(end_of_game(1, turns_left))
-    assert 0 <= agent._work.effort[0] - LEVELS["instant"] <= NODE_EFFORT + MAX_LEGAL_ACTIONS
+    most_at_once = NODE_EFFORT + (1 + QUILT_EFFORT) * MAX_LEGAL_ACTIONS
+    assert 0 <= agent._work.effort[0] - LEVELS["instant"] <= most_at_once
 
 
 def test_a_game_that_is_over_is_an_error() -> None:

@@ -51,8 +51,8 @@ _WEIGHT_OF_NEXT = 0.2
 matters more than where to put it, of which the value knows most by itself."""
 NO_LIMIT = 2**40
 """An effort that no search spends."""
-NODE_EFFORT = 20
-"""What a node costs beside the evaluation of its successors, in evaluations."""
+NODE_EFFORT, QUILT_EFFORT = 2, 3
+"""What a simulation costs beside evaluations, and a quilt that comes for the first time, in evaluations."""
 _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
@@ -79,7 +79,8 @@ class Budget(NamedTuple):
     Attributes:
         simulations: The most that are added to a tree.
         effort: No simulations are added once so much is spent on the tree. The evaluation of a successor
-            is an effort of 1, a node, or a simulation without a new node, one of ``NODE_EFFORT`` beside it.
+            is an effort of 1, with a quilt that comes for the first time ``QUILT_EFFORT`` more, a simulation
+            one of ``NODE_EFFORT`` beside these.
     """
 
     simulations: int
@@ -183,14 +184,15 @@ def add_child(tree: Tree, node: int, edge: int) -> int:
 @kernel
 def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
     """Completes a new node, which first moves on to a position with a choice or to the end of the game."""
-    count = 1
+    count, quilts = 1, work.expansion.quilts
     while count == 1:
         if is_over(tree.states, node):
             settle_finished(tree, mind.payoffs, node)
             return
         width = max(mind.likely, LIKELY) if node == ROOT else mind.likely
+        known = quilts.added[0]
         count = expand_further(tree.states, node, width, mind.weights, work.expansion)
-        work.effort[0] += count
+        work.effort[0] += count + QUILT_EFFORT * (quilts.added[0] - known)
         if count == 1:
             apply(tree.states, node, signed(work.expansion.actions[0]))
     _add_edges(tree, work, mind.payoffs, node, _list_best(work, mind.payoffs, count))
