@@ -172,3 +172,13 @@ def test_analysis(tmp_path: Path) -> None:
     figures = json.loads(done.stdout.splitlines()[-1])
     assert 0 < figures["mean"] <= figures["most"]
     assert "no agent 'none'" in run("analysis.py", "--agent", "none").stderr
+
+
+def test_versions() -> None:
+    given = ["--agent", "greedy", "--opponent", "random", "--games", "4", "--workers", "2", "--json"]
+    done = run("versions.py", str(ROOT), *given)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["win_rate"] > 0.5
+    done = run("versions.py", str(ROOT / "docs"))
+    assert done.returncode == 2
+    assert "has no folder patchwork_env" in done.stderr

@@ -1,0 +1,114 @@
+"""Plays agents of two versions of this project against each other: did a change make them stronger?
+
+    git worktree add ../before HEAD~1
+    python benchmarks/versions.py ../before [--agent SPEC] [--opponent SPEC] [--games N] [--seed S]
+        [--workers N] [--json]
+
+The agent is this version's, the opponent that of the version in the folder, in a process of its own. Every
+circle is played from both seats. Levels of the champion are budgets of effort, not of time: of versions that
+take different times for the same effort, compare the speed as well, with `benchmarks/champion.py` of each.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import describe
+
+from patchwork_env import agents
+from patchwork_env.agents.base import Actions
+from patchwork_env.patchwork.state import STATE, States
+from training.matches import play_matches
+
+_SERVE = "--serve"
+
+
+class OtherVersion(agents.Agent):
+    """An agent of the version of this project in a folder.
+
+    Args:
+        folder: Of a checkout.
+        spec: Of the agent.
+
+    Raises:
+        ValueError: The agent cannot be loaded there, or games have another form.
+    """
+
+    games = ("patchwork",)
+
+    def __init__(self, folder: Path, spec: str) -> None:
+        self.name = f"{spec} in {folder}"
+        self._folder, self._spec = folder, spec
+        command = [sys.executable, os.path.abspath(__file__), _SERVE, spec]
+        environment = os.environ | {"PYTHONPATH": str(folder.resolve())}
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
+        form = self._answer()
+        if form != repr(STATE):
+            raise ValueError(f"records of games in {folder} are {form}; they must be {STATE!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OtherVersion, (self._folder, self._spec)
+
+    def act(self, game: Any) -> int:
+        """See :meth:`Agent.act`."""
+        return int(self.act_batch(game.state)[0])
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(states.tobytes().hex() + "\n")
+        self._process.stdin.flush()
+        return np.array(self._answer().split(), np.int64)
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise ValueError(f"{self.name} has ended; what it printed says why")
+        return line.rstrip("\n")
+
+
+def serve(spec: str) -> None:
+    """Answers lines of records with lines of actions."""
+    agent = agents.load(spec)
+    print(repr(STATE), flush=True)
+    for line in sys.stdin:
+        states = np.frombuffer(bytes.fromhex(line), STATE).copy()
+        print(*agent.act_batch(states).tolist(), flush=True)
+
+
+def main() -> None:
+    if sys.argv[1:2] == [_SERVE]:
+        serve(sys.argv[2])
+        return
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="of the other version")
+    parser.add_argument("--agent", metavar="SPEC", default="champion", help="(default: %(default)s)")
+    parser.add_argument("--opponent", metavar="SPEC", help="of the other version (default: as --agent)")
+    parser.add_argument("--games", type=int, default=400, help="even (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of circles (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    options = parser.parse_args()
+    try:
+        if not (options.folder / "patchwork_env").is_dir():
+            raise ValueError(f"{options.folder} has no folder patchwork_env; give a checkout of this project")
+        other = OtherVersion(options.folder, options.opponent or options.agent)
+        result = play_matches(options.agent, other, options.games, options.seed, workers=options.workers)
+    except (ValueError, OSError, ImportError) as error:
+        parser.error(str(error))
+    low, high = result.interval
+    print(f"{describe()}\n{options.agent} against {other.name}, {options.games} games, seed {options.seed}")
+    print(f"wins {result.win_rate:.1%} (95% interval {low:.1%} to {high:.1%})")
+    if options.json:
+        print(json.dumps({"win_rate": result.win_rate, "interval": [low, high]}))
+
+
+if __name__ == "__main__":
+    main()
