@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -211,6 +212,13 @@ def test_levels_are_budgets() -> None:
     assert ChampionAgent(WEIGHTS, PAYOFFS).budget.effort == LEVELS["instant"]
     for level, effort in LEVELS.items():
         assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).budget.effort == effort
+
+
+def test_agents_are_pickled_without_their_room() -> None:
+    agent, game = agents.load("champion:fast"), end_of_game(1, 12)
+    data = pickle.dumps(agent)
+    assert len(data) < 6_000_000
+    assert pickle.loads(data).act(game) == agent.act(game)
 
 
 @pytest.mark.parametrize("turns_left", [40, 12])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -84,8 +85,21 @@ class ChampionAgent(BatchAgent):
         self.seconds = seconds
         self.budget, self._to_solve = _budget(level, nodes, seconds)
         self._mind = Mind(weights, payoffs, rule, likely)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Room for searches, which holds nothing between two moves."""
         self._tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
         self._work, self._solver = new_workspace(), new_solver()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the room for searches, which is large."""
+        return {**self.__dict__, "_tree": None, "_work": None, "_solver": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """With room of its own."""
+        self.__dict__.update(state)
+        self._make_room()
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
