@@ -73,17 +73,18 @@ def _best_slot(states: States, i: int, anchors: LegalSet) -> int:
     """The slot of the patch that is worth most, or -1 if advancing is worth no less than any."""
     best_slot, best_value = -1, 0.0
     for slot in range(NUM_OFFERED):
-        if _can_be_placed(anchors, slot):
+        if can_be_placed(anchors, slot):
             value = patch_value(states, i, states[i]["circle"][slot])
             if value > best_value:
                 best_slot, best_value = slot, value
     return best_slot
 
 
-@kernel
-def _can_be_placed(anchors: LegalSet, slot: int) -> bool:
+@kernel(inline=True)
+def can_be_placed(anchors: LegalSet, slot: int) -> bool:
+    """Whether a legal set has placements of the patch in a slot; ``NUM_OFFERED`` stands for a special one."""
     placements = _U(0)
-    for k in range(slot * NUM_ORIENTATIONS, (slot + 1) * NUM_ORIENTATIONS):
+    for k in range(slot * NUM_ORIENTATIONS, min((slot + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
         placements |= anchors[0, k] | anchors[1, k]
     return bool(placements)
 

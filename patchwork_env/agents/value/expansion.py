@@ -38,7 +38,6 @@ from patchwork_env.agents.value.network import (
 from patchwork_env.agents.value.placements import (
     Ranking,
     first_of_kind,
-    is_anywhere,
     kind_of,
     list_likely,
     new_ranking,
@@ -69,6 +68,7 @@ from patchwork_env.patchwork.engine import (
     winner,
     write_actions,
 )
+from patchwork_env.patchwork.greedy import can_be_placed
 from patchwork_env.patchwork.state import States, empty_states
 
 LIKELY = 16
@@ -181,7 +181,7 @@ def _recall_choices(
         actions[0] = first
         count = 1
     for kind in range(NUM_OFFERED + 1):
-        if not is_anywhere(anchors, kind):
+        if not can_be_placed(anchors, kind):
             continue
         patch = _patch_of(states, i, kind)
         number = quilt["num_choices"][patch]

@@ -17,6 +17,7 @@ from patchwork_env.agents.value.features import signed
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet
+from patchwork_env.patchwork.greedy import can_be_placed
 from patchwork_env.patchwork.joints import count_neighbors
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SHIFTS
@@ -82,25 +83,16 @@ def list_likely(
     """
     quilt = states[i]["quilt"][states[i]["current_player"]]
     count_neighbors(quilt[0], quilt[1], ranking[_NEIGHBORS:, :, 0])
-    if anchors[0, SPECIAL_MAP] | anchors[1, SPECIAL_MAP]:
+    if can_be_placed(anchors, NUM_OFFERED):
         _add_up_cell(ranking)
         return _list_fewest(anchors, SPECIAL_MAP, NUM_MAPS, width, ranking, actions, 0)
     actions[0], count = ADVANCE, 1
     for slot in range(NUM_OFFERED):
         first = slot * NUM_ORIENTATIONS
-        if is_anywhere(anchors, slot):
+        if can_be_placed(anchors, slot):
             _add_up_patch(signed(states[i]["circle"][slot]), ranking)
             count = _list_fewest(anchors, first, first + NUM_ORIENTATIONS, width, ranking, actions, count)
     return count
-
-
-@kernel(inline=True)
-def is_anywhere(anchors: LegalSet, kind: int) -> bool:
-    """Whether a legal set has placements of a kind."""
-    bits = _NO_BITS
-    for k in range(kind * NUM_ORIENTATIONS, min((kind + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
-        bits |= anchors[0, k] | anchors[1, k]
-    return bool(bits)
 
 
 @kernel(inline=True)
