@@ -198,9 +198,9 @@ class TdLearning(_Section):
 class Td(TdLearning):
     """Temporal-difference learning of a compiled value by greedy self-play (Tesauro 1995).
 
-    Of each patch the ``width`` placements are tried that leave the most joints. Self-play counts the
-    opponent's points ``denial`` times: with 1 players may block each other for whole games. Guests, who play
-    by rules of thumb, begin a share of ``openings`` of the games, and play one side of a share of ``guests``.
+    Of each patch the ``width`` most likely placements are tried. Self-play counts the opponent's points
+    ``denial`` times: with 1 players may block each other for whole games. Guests, who play by rules of thumb,
+    begin a share of ``openings`` of the games, and play one side of a share of ``guests``.
     """
 
     openings: Fraction = 0.3

@@ -1,4 +1,4 @@
-"""How well the empty cells of a quilt hang together."""
+"""How well the empty cells of a quilt hang together, and how snugly the covered ones lie."""
 
 from __future__ import annotations
 
@@ -64,3 +64,22 @@ def _add_neighbors(
     counts[0, word] = odd_rows ^ odd_sides
     counts[1, word] = both_rows ^ both_sides ^ both_odd
     counts[2, word] = both_rows & both_sides
+
+
+@kernel(inline=True)
+def snugness(covered_0: np.uint64, covered_1: np.uint64) -> int:
+    """How snugly the covered cells of a quilt, given as its two words, lie together and to the border.
+
+    A covered cell without an empty neighbor counts twice, one with a single empty neighbor once.
+    """
+    return _snugness(covered_0, _ROWS_0_TO_4) + _snugness(covered_1, _ROWS_5_TO_8)
+
+
+@kernel(inline=True)
+def _snugness(covered: np.uint64, rows: np.uint64) -> int:
+    empty = ~covered & FULL_WORD
+    above, below = empty << _ROW, empty >> _ROW
+    left, right = (empty & _NOT_LAST_COLUMN) << _U1, empty >> _U1 & _NOT_LAST_COLUMN
+    ends, sides = above | below, left | right
+    several = above & below | left & right | ends & sides
+    return popcount(covered & rows & ~(ends | sides)) + popcount(covered & rows & ~several)

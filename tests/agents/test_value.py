@@ -221,8 +221,8 @@ def test_successors_have_the_values_that_they_have_by_themselves(games, weights)
             assert expansion.wins[k] == pytest.approx(expected[1], abs=1e-4)
 
 
-@pytest.mark.parametrize("width", [1, 5, 16])
-def test_likely_placements_leave_the_most_joints(games, weights, width):
+@pytest.mark.parametrize("width", [1, 4, 5, 16, 20])
+def test_likely_placements_are_the_snuggest_of_those_that_leave_the_most_joints(games, weights, width):
     whole, part = new_expansion(), new_expansion()
     for game in games[::4]:
         count = expand(game.state, 0, weights, whole)
@@ -232,15 +232,39 @@ def test_likely_placements_leave_the_most_joints(games, weights, width):
         np.testing.assert_array_equal(part.margins[:kept], whole.margins[indices])
         expected = []
         for kind in range(-1, 4):
-            joints = {action: joints_after(game, action) for action in values if kind_of(action) == kind}
-            expected += sorted(sorted(joints, key=lambda action: (-joints[action], action))[:width])
+            of_kind = [action for action in values if kind_of(action) == kind]
+            shortlist = best_of(
+                of_kind, max(width, LIKELY), [joints_after(game, action) for action in of_kind]
+            )
+            expected += best_of(shortlist, width, [snugness_after(game, action) for action in shortlist])
         assert part.actions[:kept].tolist() == expected
 
 
+def best_of(actions, number, merits):
+    """The actions of most merit, ascending; the first ones on equal terms."""
+    ranked = sorted(zip(merits, actions, strict=True), key=lambda pair: (-pair[0], pair[1]))
+    return sorted(action for _, action in ranked[:number])
+
+
 def joints_after(game, action):
+    return int(count_joints(*words_of(quilt_after(game, action))))
+
+
+def snugness_after(game, action):
+    """Counted cell by cell."""
+    covered = np.pad(quilt_after(game, action), 1, constant_values=1)
+    points = 0
+    for row, column in np.argwhere(covered[1:-1, 1:-1]) + 1:
+        neighbors = [covered[row - 1, column], covered[row + 1, column]]
+        neighbors += [covered[row, column - 1], covered[row, column + 1]]
+        points += {4: 2, 3: 1}.get(sum(map(bool, neighbors)), 0)
+    return points
+
+
+def quilt_after(game, action):
     after = game.clone()
     after.play(action)
-    return int(count_joints(*words_of(after.quilt(game.current_player))))
+    return after.quilt(game.current_player)
 
 
 def test_kinds_of_actions():

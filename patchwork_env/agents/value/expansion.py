@@ -38,6 +38,7 @@ from patchwork_env.agents.value.network import (
 from patchwork_env.agents.value.placements import (
     Ranking,
     first_of_kind,
+    keep_snuggest,
     kind_of,
     list_likely,
     new_ranking,
@@ -98,6 +99,7 @@ class Expansion(NamedTuple):
     quilts: QuiltMemory
     anchors: LegalSet
     ranking: Ranking
+    merits: npt.NDArray[np.int64]
     successor: States
     memory: Memory
 
@@ -114,6 +116,7 @@ def new_expansion(quilts: int = OF_ONE_POSITION) -> Expansion:
         new_quilt_memory(quilts),
         np.empty((2, NUM_MAPS), np.uint64),
         new_ranking(),
+        np.empty(LIKELY, np.int64),
         empty_states(1),
         new_memory(),
     )
@@ -134,9 +137,10 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
 
 @kernel
 def expand_likely(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
-    """As :func:`expand`, but of each patch only about the ``width`` placements that leave the most joints.
+    """As :func:`expand`, but of each patch only the ``width`` most likely placements.
 
-    The best action is rarely among the others, which are most of all.
+    These are the snuggest of those ``LIKELY`` ones, or more, that leave the most joints; see
+    :mod:`.placements`. The best action is rarely among the others, which are most of all.
     """
     forget(expansion.quilts)
     return expand_further(states, i, width, weights, expansion)
@@ -160,14 +164,22 @@ def _list_actions(states: States, i: int, width: int, weights: Record, expansion
     """Lists advancing, if it is legal, and the likely placements; returns their number."""
     anchors, actions = expansion.anchors, expansion.actions
     if width > MOST_CHOICES:
-        return list_likely(states, i, width, anchors, expansion.ranking, actions)
+        return _list_likely(states, i, width, expansion)
     player = signed(states[i]["current_player"])
     quilt = expansion.quilts.quilts[_remember(states, i, player, weights, expansion)]
     count = _recall_choices(states, i, quilt, anchors, actions)
     if count == 0:
-        count = list_likely(states, i, width, anchors, expansion.ranking, actions)
+        count = _list_likely(states, i, width, expansion)
         _keep_choices(states, i, quilt, actions, count)
     return count
+
+
+@kernel(inline=True)
+def _list_likely(states: States, i: int, width: int, expansion: Expansion) -> int:
+    """Lists advancing, if it is legal, and likely placements that are not remembered."""
+    shortlist = max(width, LIKELY)
+    count = list_likely(states, i, shortlist, expansion.anchors, expansion.ranking, expansion.actions)
+    return keep_snuggest(states, i, width, expansion.actions, count, expansion.merits)
 
 
 @kernel

@@ -1,9 +1,13 @@
-"""The placements that are worth a closer look: those that leave the most joints among the empty cells.
+"""The placements that are worth a closer look, found in two steps without any value.
 
-A patch that covers empty cells takes away the joints between these cells and their empty neighbors. Those
-among its own cells are the same wherever it lies. So the most joints are left where the empty neighbors of
-its cells are the fewest in all, counting those of every cell. These sums are bit-sliced: bit ``b`` of all
-sums for the anchors of a map is kept in one word, and all anchors of a map are added up and compared at once.
+First those that leave the most joints among the empty cells. A patch that covers empty cells takes away the
+joints between these cells and their empty neighbors. Those among its own cells are the same wherever it lies.
+So the most joints are left where the empty neighbors of its cells are the fewest in all, counting those of
+every cell. These sums are bit-sliced: bit ``b`` of all sums for the anchors of a map is kept in one word, and
+all anchors of a map are added up and compared at once.
+
+Of these, the snuggest: those after which the most covered cells have no empty neighbor left, or only one.
+That takes a look at every one of them, and tells better than the joints which ones a value will like.
 """
 
 from __future__ import annotations
@@ -16,9 +20,9 @@ from patchwork_env._compile import kernel
 from patchwork_env.agents.value.features import signed
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
-from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet
-from patchwork_env.patchwork.greedy import can_be_placed
-from patchwork_env.patchwork.joints import count_neighbors
+from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, placed_words
+from patchwork_env.patchwork.greedy import can_be_placed, footprint_of
+from patchwork_env.patchwork.joints import count_neighbors, snugness
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SHIFTS
 from patchwork_env.polyomino import NUM_ORIENTATIONS
@@ -93,6 +97,75 @@ def list_likely(
             _add_up_patch(signed(states[i]["circle"][slot]), ranking)
             count = _list_fewest(anchors, first, first + NUM_ORIENTATIONS, width, ranking, actions, count)
     return count
+
+
+@kernel
+def keep_snuggest(
+    states: States,
+    i: int,
+    width: int,
+    actions: npt.NDArray[np.int16],
+    count: int,
+    merits: npt.NDArray[np.int64],
+) -> int:
+    """Drops all but the ``width`` snuggest placements of each patch; the first ones stay on equal terms.
+
+    Args:
+        states: Records.
+        i: Which of them; the game goes on.
+        width: How many placements to keep of each patch.
+        actions: Legal ones, ascending; those that stay move up.
+        count: How many they are.
+        merits: Memory to work with, as long as any patch with too many placements has some.
+
+    Returns:
+        How many stay.
+    """
+    kept = begin = 0
+    while begin < count:
+        end = _end_of_kind(actions, begin, count)
+        if end - begin > width:
+            _write_merits(states, i, actions[begin:end], merits)
+            least = _nth_highest(merits[: end - begin], width)
+        for k in range(begin, end):
+            if end - begin <= width or merits[k - begin] >= least:
+                actions[kept] = actions[k]
+                kept += 1
+        begin = end
+    return kept
+
+
+@kernel(inline=True)
+def _end_of_kind(actions: npt.NDArray[np.int16], begin: int, count: int) -> int:
+    end = begin + 1
+    while end < count and kind_of(signed(actions[end])) == kind_of(signed(actions[begin])):
+        end += 1
+    return end
+
+
+@kernel(inline=True)
+def _write_merits(
+    states: States, i: int, actions: npt.NDArray[np.int16], merits: npt.NDArray[np.int64]
+) -> None:
+    """Writes how snug placements are, in numbers that differ: the first of equal ones is ahead."""
+    quilt = states[i]["quilt"][states[i]["current_player"]]
+    for k in range(len(actions)):
+        number = signed(actions[k]) - FIRST_BUY
+        word_0, word_1 = placed_words(footprint_of(states, i, number // NUM_CELLS), number % NUM_CELLS)
+        merits[k] = (snugness(quilt[0] | word_0, quilt[1] | word_1) + 1) * len(actions) - k
+
+
+@kernel(inline=True)
+def _nth_highest(numbers: npt.NDArray[np.int64], n: int) -> int:
+    """The ``n``-th highest of some numbers above 0 that differ."""
+    highest = np.int64(2**62)
+    for _ in range(n):
+        following = np.int64(0)
+        for number in numbers:
+            if following < number < highest:
+                following = number
+        highest = following
+    return highest
 
 
 @kernel(inline=True)
