@@ -94,6 +94,19 @@ def test_champion(tmp_path: Path) -> None:
     assert "missing" in done.stderr
 
 
+def test_likely_placements() -> None:
+    done = run("likely_placements.py", "--games", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["choices"] > 50
+    by_joints, snuggest = figures["most_joints"], figures["snuggest"]
+    assert list(by_joints) == list(snuggest) == ["1", "2", "4", "8", "16"]
+    assert by_joints["16"] == snuggest["16"] < snuggest["4"] < by_joints["4"]
+    done = run("likely_placements.py", "--value", str(ROOT / "docs"))
+    assert done.returncode == 2
+    assert "docs" in done.stderr.splitlines()[-1]
+
+
 def test_champion_games(tmp_path: Path) -> None:
     picture = tmp_path / "values.png"
     done = run("champion_games.py", "--games", "30", "--picture", str(picture), "--json")

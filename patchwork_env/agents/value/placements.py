@@ -165,7 +165,7 @@ def _nth_highest(numbers: npt.NDArray[np.int64], n: int) -> int:
             if following < number < highest:
                 following = number
         highest = following
-    return highest
+    return int(highest)
 
 
 @kernel(inline=True)

@@ -1,0 +1,105 @@
+"""Measures how well the search chooses the placements that it evaluates: what does it miss among the others?
+
+    python benchmarks/likely_placements.py [--games N] [--seed S] [--value FOLDER] [--json]
+
+Positions are those of games of the champion with itself, `instant`, half of them after one more action, drawn
+from the likely ones, as searches come across them. All placements of every patch that has more than 16 are
+evaluated there. The loss of a choice is how much less the best one chosen is worth than the best of all; a
+win is worth 1 and a defeat -1.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from machine import describe
+
+from patchwork_env import agents
+from patchwork_env.agents.champion.agent import ChampionAgent
+from patchwork_env.agents.value.choice import TO_WIN, worth
+from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand, expand_likely, new_expansion
+from patchwork_env.agents.value.files import read_value
+from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.value.placements import keep_snuggest, kind_of, list_likely
+from patchwork_env.patchwork import Game
+
+_WIDTHS = (1, 2, 4, 8, LIKELY)
+
+
+def positions(weights: Weights, games: int, seed: int) -> Iterator[Game]:
+    """Positions of games, and others beside them; they go on."""
+    agent = ChampionAgent(weights, TO_WIN, level="instant")
+    random, expansion = np.random.default_rng(seed), new_expansion()
+    for number in range(games):
+        game = Game(seed=seed + number)
+        while not game.is_over:
+            aside = game.clone()
+            if random.random() < 0.5:
+                count = expand_likely(game.state, 0, LIKELY, weights, expansion)
+                aside.play(int(random.choice(expansion.actions[:count])))
+            if not aside.is_over:
+                yield aside
+            game.play(agent.act(game))
+
+
+def losses_in(
+    game: Game, weights: Weights, whole: Expansion, part: Expansion
+) -> list[npt.NDArray[np.float64]]:
+    """What every choice loses, for each patch with many placements: by joints and by snugness, by width."""
+    count = expand(game.state, 0, weights, whole)
+    worths = {int(whole.actions[k]): worth(TO_WIN, whole, k) for k in range(count)}
+    kinds: dict[int, list[float]] = {}
+    for action, value in worths.items():
+        kinds.setdefault(kind_of(action), []).append(value)
+    many = [kind for kind, values in kinds.items() if len(values) > LIKELY]
+    losses = {kind: np.full((2, len(_WIDTHS)), np.inf) for kind in many}
+    for column, width in enumerate(_WIDTHS):
+        for row, shortlist in enumerate((width, LIKELY)):
+            for action in _chosen(game, shortlist, width, whole, part):
+                kind = kind_of(action)
+                if kind in losses:
+                    loss = max(kinds[kind]) - worths[action]
+                    losses[kind][row, column] = min(losses[kind][row, column], loss)
+    return list(losses.values())
+
+
+def _chosen(game: Game, shortlist: int, width: int, whole: Expansion, part: Expansion) -> list[int]:
+    """Of each patch the ``width`` snuggest of those placements, so many, that leave the most joints."""
+    count = list_likely(game.state, 0, shortlist, whole.anchors, part.ranking, part.actions)
+    count = keep_snuggest(game.state, 0, width, part.actions, count, part.merits)
+    return [int(action) for action in part.actions[:count]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--games", type=int, default=100, help="(default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of circles (default: %(default)s)")
+    parser.add_argument("--value", type=Path, default=agents.path_of("champion"), metavar="FOLDER")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    options = parser.parse_args()
+    if options.games < 1:
+        parser.error(f"--games is {options.games}; it must be at least 1")
+    try:
+        weights, _ = read_value(options.value)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    whole, part = new_expansion(), new_expansion()
+    games = positions(weights, options.games, options.seed)
+    losses = [loss for game in games for loss in losses_in(game, weights, whole, part)]
+    means, found = np.mean(losses, axis=0), np.mean(np.array(losses) < 1e-6, axis=0)
+    print(f"{describe()}\n{len(losses):,} choices of a placement\n")
+    print(f"{'chosen':>6}   {'loss: most joints':>18}  snuggest   {'best is among: joints':>22}  snuggest")
+    for k, width in enumerate(_WIDTHS):
+        print(
+            f"{width:6}   {means[0, k]:18.4f}  {means[1, k]:8.4f}   {found[0, k]:22.0%}  {found[1, k]:8.0%}"
+        )
+    if options.json:
+        by_width = [dict(zip(_WIDTHS, row, strict=True)) for row in means.tolist()]
+        print(json.dumps({"choices": len(losses), "most_joints": by_width[0], "snuggest": by_width[1]}))
+
+
+if __name__ == "__main__":
+    main()
