@@ -18,6 +18,7 @@ import numpy.typing as npt
 from machine import describe
 
 from patchwork_env import agents
+from patchwork_env._options import check_seed
 from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.value.choice import TO_WIN, worth
 from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand, expand_likely, new_expansion
@@ -83,11 +84,11 @@ def main() -> None:
     if options.games < 1:
         parser.error(f"--games is {options.games}; it must be at least 1")
     try:
-        weights, _ = read_value(options.value)
+        seed, (weights, _) = check_seed(options.seed), read_value(options.value)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     whole, part = new_expansion(), new_expansion()
-    games = positions(weights, options.games, options.seed)
+    games = positions(weights, options.games, seed)
     losses = [loss for game in games for loss in losses_in(game, weights, whole, part)]
     means, found = np.mean(losses, axis=0), np.mean(np.array(losses) < 1e-6, axis=0)
     print(f"{describe()}\n{len(losses):,} choices of a placement\n")
