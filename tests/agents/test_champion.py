@@ -12,10 +12,11 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
+from patchwork_env.agents.champion import agent as champion_agent
 from patchwork_env.agents.champion.agent import ChampionAgent, load
-from patchwork_env.agents.champion.endings import solved_action
+from patchwork_env.agents.champion.endings import settle_root, solved_action
 from patchwork_env.agents.champion.levels import LEVELS
-from patchwork_env.agents.champion.simulation import NODE_EFFORT, QUILT_EFFORT
+from patchwork_env.agents.champion.simulation import NO_LIMIT, NODE_EFFORT, QUILT_EFFORT, Budget, grow, plant
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.value.agent import ValueAgent
 from patchwork_env.agents.value.choice import TO_WIN, Payoffs
@@ -26,6 +27,7 @@ from patchwork_env.agents.value.records import arrays_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.endgame import NO_ACTION, margin_of, new_solver, solve
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
+from patchwork_env.search.best_first import ROOT
 from tests.agents.positions import many_states
 from tests.agents.values import simple_weights
 from training.matches import play_matches
@@ -160,6 +162,35 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
         after.play(line.action)
         assert exact_margin(after, game.current_player) == line.margin <= best
         assert line.win == (line.margin > 0) or line.margin == 0
+
+
+def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None:
+    """The best move comes first, and all four together survey no more quilts than three of them may."""
+    game, agent = end_of_game(1, 12), champion()
+    tree, work, mind = agent._tree, agent._work, agent._mind
+    for budget, num_settled in (200, 0), (1_000_000, 4):
+        plant(tree, work, game.state, 0)
+        grow(tree, work, mind, Budget(0, NO_LIMIT), False)
+        assert tree.nodes[ROOT]["count"] == 4
+        last = tree.edges[tree.nodes[ROOT]["begin"] + 3]
+        surveys = settle_root(tree, work, mind, last["action"], budget, SOLVER)
+        assert tree.nodes[ROOT]["settled"] == num_settled
+        assert surveys < 3.5 * budget
+    assert last["child"] == ROOT + 1
+
+
+def test_the_time_of_a_search_includes_that_of_the_ending(monkeypatch) -> None:
+    now = 0.0
+
+    def solve_slowly(*arguments):
+        nonlocal now
+        now += 2.0
+        return solved_action(*arguments)
+
+    monkeypatch.setattr(champion_agent, "perf_counter", lambda: now)
+    monkeypatch.setattr(champion_agent, "solved_action", solve_slowly)
+    lines = ChampionAgent(WEIGHTS, PAYOFFS, seconds=1.0).search(Game(seed=3))
+    assert not any(line.visits for line in lines)
 
 
 def test_endings_are_played_better_than_with_one_ply() -> None:

@@ -110,7 +110,7 @@ class ChampionAgent(BatchAgent):
     def search(self, game: Game) -> list[Line]:
         """What the agent thinks of a game with its whole budget, without ending early.
 
-        In an ending that it can solve, it also solves what follows the other moves, which takes longer.
+        In an ending that it can solve, it also solves what follows the moves, as far as that is soon done.
 
         Returns:
             A line for every action that the search considers, the one that it would play first.
@@ -119,6 +119,7 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
+        began = perf_counter()
         plant(self._tree, self._work, game.state, 0)
         self._grow(_NOTHING, may_stop=False)  # completes the root
         solved, is_exact = NO_ACTION, False
@@ -129,8 +130,8 @@ class ChampionAgent(BatchAgent):
         if solved != NO_ACTION:
             ensure_edge(self._tree, self._work, self._mind, solved)
         if is_exact:
-            settle_root(self._tree, self._work, self._mind, self._to_solve, self._solver)
-        self._spend(self.budget, perf_counter(), may_stop=False)
+            settle_root(self._tree, self._work, self._mind, solved, self._to_solve, self._solver)
+        self._spend(self.budget, began, may_stop=False)
         return lines_of(self._tree, game, solved)
 
     def appraise(self, game: Game) -> list[Line]:

@@ -22,6 +22,8 @@ from patchwork_env.search.best_first import ROOT, Tree, back_up, is_full
 
 _MOST_SPACES = 24
 """That both players have left together, for a position that is worth trying to solve."""
+_SETTLING = 3
+"""Edges of a root that may each take the whole budget of one."""
 
 
 @kernel
@@ -73,33 +75,41 @@ def ensure_edge(tree: Tree, work: Workspace, mind: Mind, action: int) -> None:
 
 
 @kernel
-def settle_root(tree: Tree, work: Workspace, mind: Mind, budget: int, solver: Solver) -> None:
+def settle_root(tree: Tree, work: Workspace, mind: Mind, best: int, budget: int, solver: Solver) -> int:
     """Settles the edges of a root that is an ending, as far as what follows can be solved.
 
     Args:
         tree: Its root is complete and has a choice.
         work: Room.
         mind: What the search thinks with.
-        budget: For each edge, in quilts to survey.
+        best: The action whose edge comes first.
+        budget: For each edge, in quilts to survey; all together have ``_SETTLING`` times as much.
         solver: Solves the endings.
+
+    Returns:
+        How many quilts were surveyed.
     """
-    begin, count = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["count"]
-    for edge in range(begin, begin + count):
-        if is_full(tree):
-            return
-        _settle_edge(tree, work, mind, edge, budget, solver)
+    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
+    left = _SETTLING * budget
+    for is_best in (True, False):
+        for edge in range(begin, end):
+            if (tree.edges[edge]["action"] == best) == is_best and left > 0 and not is_full(tree):
+                left -= _settle_edge(tree, work, mind, edge, min(budget, left), solver)
+    return _SETTLING * budget - left
 
 
 @kernel
-def _settle_edge(tree: Tree, work: Workspace, mind: Mind, edge: int, budget: int, solver: Solver) -> None:
+def _settle_edge(tree: Tree, work: Workspace, mind: Mind, edge: int, budget: int, solver: Solver) -> int:
+    """Settles an edge if it can; returns how many quilts were surveyed."""
     game = work.expansion.successor
     game[0] = tree.states[ROOT]
     apply(game, 0, tree.edges[edge]["action"])
-    is_solved, value = False, 0
+    is_solved, value, surveys = False, 0, 0
     if not is_over(game, 0):
         is_solved, value, _ = solve(game, 0, budget, solver, False)
+        surveys = int(solver.bench.surveys[0])
         if not is_solved:
-            return
+            return surveys
     child = add_child(tree, ROOT, edge)
     if is_solved:
         player = signed(game[0]["current_player"])
@@ -110,3 +120,4 @@ def _settle_edge(tree: Tree, work: Workspace, mind: Mind, edge: int, budget: int
         settle_finished(tree, mind.payoffs, child)
     work.nodes[0], work.edges[0] = ROOT, edge
     back_up(tree, work.nodes, work.edges, 1, mind.rule)
+    return surveys
