@@ -190,7 +190,12 @@ def test_the_time_of_a_search_includes_that_of_the_ending(monkeypatch) -> None:
     monkeypatch.setattr(champion_agent, "perf_counter", lambda: now)
     monkeypatch.setattr(champion_agent, "solved_action", solve_slowly)
     lines = ChampionAgent(WEIGHTS, PAYOFFS, seconds=1.0).search(Game(seed=3))
-    assert not any(line.visits for line in lines)
+    assert sum(line.visits for line in lines) == 16
+
+
+def test_a_move_whose_time_is_over_at_once_is_searched_all_the_same() -> None:
+    game, hurried = Game(seed=3), ChampionAgent(WEIGHTS, PAYOFFS, seconds=1e-9)
+    assert hurried.act(game) == champion(nodes=17).search(game)[0].action
 
 
 def test_endings_are_played_better_than_with_one_ply() -> None:

@@ -91,6 +91,18 @@ class ChampionAgent(BatchAgent):
         """Room for searches, which holds nothing between two moves."""
         self._tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
         self._work, self._solver = new_workspace(), new_solver()
+        self._is_compiled = self.seconds is None
+
+    def _compile(self) -> None:
+        """Compiles, or loads, all that searches need, so that it takes none of their time."""
+        state, room = Game(seed=0).state, (self._tree, self._work, self._mind)
+        _known_action(state, 0, self._work, self._mind.payoffs, 1, self._solver)
+        plant(self._tree, self._work, state, 0)
+        grow(*room, _BLOCK, False)
+        action = int(self._tree.edges[best_edge(self._tree, ROOT)]["action"])
+        ensure_edge(*room, action)
+        settle_root(*room, action, 0, self._solver)
+        self._is_compiled = True
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the room for searches, which is large."""
@@ -105,6 +117,8 @@ class ChampionAgent(BatchAgent):
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
         self.check_states(states)
         states = np.ascontiguousarray(states)
+        if not self._is_compiled:
+            self._compile()
         return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
 
     def search(self, game: Game) -> list[Line]:
@@ -119,6 +133,8 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
+        if not self._is_compiled:
+            self._compile()
         began = perf_counter()
         plant(self._tree, self._work, game.state, 0)
         self._grow(_NOTHING, may_stop=False)  # completes the root
@@ -160,7 +176,7 @@ class ChampionAgent(BatchAgent):
         if self.seconds is None:
             self._grow(budget, may_stop=may_stop)
             return
-        end, added = began + self.seconds, _BLOCK.simulations
+        end, added = began + self.seconds, self._grow(_BLOCK, may_stop=False)
         while perf_counter() < end and added == _BLOCK.simulations:
             added = self._grow(_BLOCK, may_stop=False)
 
