@@ -18,6 +18,11 @@ from typing import Any
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ECHO_SECONDS = 1.0
 """Schedulers and shells often send a signal twice; what comes within this time is no second request."""
+_DELICATE = {"importlib", "llvmlite", "numba"}
+"""Packages that an exception out of nowhere breaks: finalizers find what was half made, or swallow it."""
+_AGAIN_SECONDS = 0.02
+_again = threading.Timer(_AGAIN_SECONDS, lambda: None)
+"""Sends a signal once more that came while one of them was at work."""
 
 
 class Interruption(BaseException):
@@ -36,8 +41,11 @@ class Interruption(BaseException):
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """Within the block, SIGINT and SIGTERM raise :class:`Interruption`; only the first one counts."""
-    with _signals_go_to(lambda number, _frame: _interrupt(number)):
+    """Within the block, SIGINT and SIGTERM raise :class:`Interruption`; only the first one counts.
+
+    One that comes during an import or a compilation takes effect behind it.
+    """
+    with _signals_go_to(_interrupt):
         yield
 
 
@@ -73,7 +81,7 @@ class Waiting:
         self._notice = notice
         self._first = 0.0
 
-    def note(self, number: int, _frame: FrameType | None = None) -> None:
+    def note(self, number: int, frame: FrameType | None = None) -> None:
         """Handles a signal."""
         if self.number is None:
             self.number, self._first = number, time.monotonic()
@@ -82,12 +90,33 @@ class Waiting:
                 text = f"\n{signal.Signals(number).name}: {self._notice}\n"
                 os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
         elif time.monotonic() - self._first > _ECHO_SECONDS:
-            _interrupt(number, at_once=True)
+            _interrupt(number, frame, at_once=True)
 
 
-def _interrupt(number: int, at_once: bool = False) -> None:
+def _interrupt(number: int, frame: FrameType | None = None, at_once: bool = False) -> None:
+    _again.cancel()
+    if _is_delicate(frame):
+        _send_again(number)
+        return
     _ignore_signals()
     raise Interruption(number, at_once)
+
+
+def _is_delicate(frame: FrameType | None) -> bool:
+    """Whether a delicate package is at work in a frame or in one that called it."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in _DELICATE:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _send_again(number: int) -> None:
+    """Sends a signal to the main thread a little later, to whatever handles it then."""
+    global _again
+    _again = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (threading.main_thread().ident, number))
+    _again.daemon = True
+    _again.start()
 
 
 def _ignore_signals() -> None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
+import time
+from importlib import import_module
 
 import pytest
+from numba import njit
+from numba.extending import overload
 
 from training import signals as signals_module
 from training.signals import Interruption, signals_interrupt, signals_wait
@@ -71,3 +76,35 @@ def test_other_threads_than_the_main_one_leave_signals_alone():
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def is_interrupted_behind(call):
+    """Whether a signal that comes within a call takes effect, but not before the call is done."""
+    done = False
+    with signals_interrupt():
+        try:
+            call()
+            done = True
+            time.sleep(10)
+        except Interruption:
+            return done
+    return False
+
+
+def test_a_signal_during_an_import_takes_effect_behind_it(tmp_path, monkeypatch):
+    (tmp_path / "asks.py").write_text("import os, signal\n\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert is_interrupted_behind(lambda: import_module("asks"))
+    assert sys.modules.pop("asks")
+
+
+def test_a_signal_during_a_compilation_takes_effect_behind_it():
+    def plus_one(number):
+        return number + 1
+
+    @overload(plus_one)
+    def _(number):
+        send()  # Numba calls this while it compiles
+        return plus_one
+
+    assert is_interrupted_behind(njit(lambda: plus_one(1)))
