@@ -87,7 +87,7 @@ def test_champion(tmp_path: Path) -> None:
     assert 0 < figures["times"]["instant"]["mean"] <= figures["times"]["instant"]["most"]
     assert figures["microseconds_per_position"] > 0
     assert list(figures["matches"]) == [f"{tmp_path}:level=instant - {tmp_path}"]
-    assert list(figures["self_play"]) == ["win", "margin", "score"]
+    assert list(figures["self_play"]) == ["win", "rich", "margin", "score"]
     assert all(row["winner"] >= row["loser"] for row in figures["self_play"].values())
     done = run("champion.py", "--agent", str(tmp_path / "missing"))
     assert done.returncode == 2

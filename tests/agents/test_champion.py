@@ -297,16 +297,18 @@ def test_a_checkpoint_searches_if_its_spec_gives_a_budget(checkpoint) -> None:
 
 
 def test_what_it_plays_for_is_an_option(checkpoint) -> None:
-    builder, usual = "champion:nodes=20,aim=score", "champion:nodes=20"
-    built, fought = (play_matches(spec, spec, 20, seed=1).means(0) for spec in (builder, usual))
-    assert built["score"] > fought["score"] + 10
-    assert built["empty_cells"] < fought["empty_cells"]
+    specs = [f"champion:nodes=20,aim={aim}" for aim in ("win", "rich", "score")]
+    win, rich, score = (play_matches(spec, spec, 40, seed=1).means(0) for spec in specs)
+    assert win["score"] + 5 < rich["score"] < score["score"]
+    assert win["empty_cells"] > rich["empty_cells"] > score["empty_cells"]
     assert agents.load(f"{checkpoint}:nodes=20,aim=score").name == "final:nodes=20,aim=score"
     assert agents.load(f"{checkpoint}:level=fast,aim=win").name == "final:fast"
-    assert agents.load(f"{checkpoint}:aim=margin").name == "final:aim=margin"
-    with pytest.raises(ValueError, match=r"'aim' of .* is 'peace'; it must be one of win, margin, score"):
+    assert agents.load(f"{checkpoint}:aim=rich").name == "final:aim=rich"
+    with pytest.raises(
+        ValueError, match=r"'aim' of .* is 'peace'; it must be one of win, rich, margin, score"
+    ):
         agents.load(f"{checkpoint}:aim=peace")
-    with pytest.raises(ValueError, match=r"aim is 'peace'; allowed are 'win', 'margin', 'score'"):
+    with pytest.raises(ValueError, match=r"aim is 'peace'; allowed are 'win', 'rich', 'margin', 'score'"):
         load(checkpoint, aim="peace")
 
 

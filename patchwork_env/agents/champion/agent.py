@@ -29,7 +29,7 @@ from patchwork_env.agents.champion.simulation import (
     new_workspace,
     plant,
 )
-from patchwork_env.agents.value.choice import FOR_MARGIN, FOR_SCORE, TO_WIN, Payoffs
+from patchwork_env.agents.value.choice import FOR_MARGIN, FOR_SCORE, TO_WIN, TO_WIN_RICHLY, Payoffs
 from patchwork_env.agents.value.files import read_value
 from patchwork_env.agents.value.network import Weights
 from patchwork_env.patchwork.endgame import NO_ACTION, Solver, new_solver
@@ -43,7 +43,7 @@ _NOTHING, _BLOCK = Budget(0, NO_LIMIT), Budget(16, NO_LIMIT)
 _SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
 """Quilts that the solver may survey for each of its two questions; a second is enough for three millions."""
 
-_PAYOFFS = {"win": TO_WIN, "margin": FOR_MARGIN, "score": FOR_SCORE}
+_PAYOFFS = {"win": TO_WIN, "rich": TO_WIN_RICHLY, "margin": FOR_MARGIN, "score": FOR_SCORE}
 
 
 class ChampionAgent(BatchAgent):

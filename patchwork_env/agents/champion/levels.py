@@ -12,8 +12,9 @@ DEFAULT_LEVEL = "instant"
 FEWEST_NODES, MOST_NODES = 2, 200_000
 """Of any search; the most take 150 MB."""
 
-AIMS = ("win", "margin", "score")
-"""To win is the strongest; for the score, players hardly care for the other's points and build quilts."""
+AIMS = ("win", "rich", "margin", "score")
+"""To win is the strongest. Rich games are to be won, too, but neither grudges the other its points. For the
+score, players hardly care who wins and build quilts."""
 DEFAULT_AIM = "win"
 
 

@@ -18,9 +18,9 @@ class Payoffs(NamedTuple):
 
     Attributes:
         outcome: What a win is worth, and minus a loss.
-        margin: What a point of the difference of the scores is worth.
-        denial: How much of it is for a point that the other does not get; 1 if nothing but the difference
-            counts.
+        margin: What a point of one's own is worth.
+        denial: How much of it a point is worth that the other does not get: 1 if nothing but the difference
+            of the scores counts, below 0 if it is welcome that the other gets points.
     """
 
     outcome: float
@@ -30,6 +30,8 @@ class Payoffs(NamedTuple):
 
 TO_WIN = Payoffs(1.0, 1 / 300)
 """To win; and by how much, where that is safe or lost."""
+TO_WIN_RICHLY = Payoffs(1.0, 1 / 70, -1.0)
+"""To win games with many points: a win instead of a loss is worth 140 of them, whoever gets them."""
 FOR_MARGIN = Payoffs(0.0, 1 / 40)
 """For the difference of the scores alone."""
 FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)
