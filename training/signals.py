@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ECHO_SECONDS = 1.0
@@ -21,8 +21,7 @@ _ECHO_SECONDS = 1.0
 _DELICATE = {"importlib", "llvmlite", "numba"}
 """Packages that an exception out of nowhere breaks: finalizers find what was half made, or swallow it."""
 _AGAIN_SECONDS = 0.02
-_again = threading.Timer(_AGAIN_SECONDS, lambda: None)
-"""Sends a signal once more that came while one of them was at work."""
+"""Until a signal is sent once more that came while one of them was at work."""
 
 
 class Interruption(BaseException):
@@ -45,7 +44,7 @@ def signals_interrupt() -> Iterator[None]:
 
     One that comes during an import or a compilation takes effect behind it.
     """
-    with _signals_go_to(_interrupt):
+    with _signals_go_to(_Interrupting()):
         yield
 
 
@@ -81,7 +80,7 @@ class Waiting:
         self._notice = notice
         self._first = 0.0
 
-    def note(self, number: int, frame: FrameType | None = None) -> None:
+    def note(self, number: int, _frame: FrameType | None = None) -> None:
         """Handles a signal."""
         if self.number is None:
             self.number, self._first = number, time.monotonic()
@@ -90,33 +89,39 @@ class Waiting:
                 text = f"\n{signal.Signals(number).name}: {self._notice}\n"
                 os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
         elif time.monotonic() - self._first > _ECHO_SECONDS:
-            _interrupt(number, frame, at_once=True)
+            _interrupt(number, at_once=True)
 
 
-def _interrupt(number: int, frame: FrameType | None = None, at_once: bool = False) -> None:
-    _again.cancel()
-    if _is_delicate(frame):
-        _send_again(number)
-        return
+class _Interrupting:
+    """Handles signals by an interruption, as soon as no delicate package is at work within the block."""
+
+    def __init__(self) -> None:
+        self._around = _delicate_frames(sys._getframe())  # the block itself may be run by an import
+        self._again: threading.Timer | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        if _delicate_frames(frame) == self._around:
+            _interrupt(number)
+        thread = threading.main_thread().ident
+        self._again = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (thread, number))
+        self._again.daemon = True
+        self._again.start()
+
+
+def _delicate_frames(frame: FrameType | None) -> int:
+    """How many frames of delicate packages there are among a frame and those that called it."""
+    count = 0
+    while frame is not None:
+        count += frame.f_globals.get("__name__", "").partition(".")[0] in _DELICATE
+        frame = frame.f_back
+    return count
+
+
+def _interrupt(number: int, at_once: bool = False) -> NoReturn:
     _ignore_signals()
     raise Interruption(number, at_once)
-
-
-def _is_delicate(frame: FrameType | None) -> bool:
-    """Whether a delicate package is at work in a frame or in one that called it."""
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in _DELICATE:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _send_again(number: int) -> None:
-    """Sends a signal to the main thread a little later, to whatever handles it then."""
-    global _again
-    _again = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (threading.main_thread().ident, number))
-    _again.daemon = True
-    _again.start()
 
 
 def _ignore_signals() -> None:

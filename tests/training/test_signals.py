@@ -98,6 +98,21 @@ def test_a_signal_during_an_import_takes_effect_behind_it(tmp_path, monkeypatch)
     assert sys.modules.pop("asks")
 
 
+def test_a_program_that_is_run_by_an_import_is_interrupted_at_once(tmp_path, monkeypatch):
+    program = """
+import os, signal
+from training.signals import signals_interrupt
+
+with signals_interrupt():
+    os.kill(os.getpid(), signal.SIGTERM)
+    raise AssertionError("no signal has come through")
+"""
+    (tmp_path / "program.py").write_text(program)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Interruption, match="SIGTERM"):
+        import_module("program")
+
+
 def test_a_signal_during_a_compilation_takes_effect_behind_it():
     def plus_one(number):
         return number + 1
