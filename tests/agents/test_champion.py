@@ -300,9 +300,11 @@ def test_what_it_plays_for_is_an_option(checkpoint) -> None:
     specs = [f"champion:nodes=20,aim={aim}" for aim in ("win", "rich", "score")]
     win, rich, score = (play_matches(spec, spec, 40, seed=1).means(0) for spec in specs)
     assert win["score"] + 5 < rich["score"] < score["score"]
+    assert score["score"] > win["score"] + 10
     assert win["empty_cells"] > rich["empty_cells"] > score["empty_cells"]
     assert agents.load(f"{checkpoint}:nodes=20,aim=score").name == "final:nodes=20,aim=score"
     assert agents.load(f"{checkpoint}:level=fast,aim=win").name == "final:fast"
+    assert agents.load(f"{checkpoint}:aim=margin").name == "final:aim=margin"
     assert agents.load(f"{checkpoint}:aim=rich").name == "final:aim=rich"
     with pytest.raises(
         ValueError, match=r"'aim' of .* is 'peace'; it must be one of win, rich, margin, score"
