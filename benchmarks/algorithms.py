@@ -14,11 +14,11 @@ from pathlib import Path
 from machine import describe
 
 from patchwork_env import agents
-from training.config import load_config
-from training.files import write_text
-from training.matches import Result, play_matches
-from training.run_files import CONFIG_FILE
-from training.worker_options import add_options, workers_of
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.evaluation.matches import Result, play_matches
+from patchwork_env.learning.runs.run_files import CONFIG_FILE
+from patchwork_env.learning.system.files import write_text
 
 OPPONENT = "greedy"
 

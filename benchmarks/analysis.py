@@ -15,9 +15,9 @@ from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents import ANALYST, Agent
+from patchwork_env.learning.reports.pictures import position_after
+from patchwork_env.learning.reports.review.reading import read_game
 from patchwork_env.patchwork import Game
-from training.pictures import position_after
-from training.review.reading import read_game
 
 _GAME = Path(__file__).parents[1] / "examples" / "game.txt"
 

@@ -21,12 +21,12 @@ from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.champion.agent import ChampionAgent
-from patchwork_env.agents.champion.levels import AIMS, LEVELS
-from patchwork_env.agents.value.agent import ValueAgent
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.champion.levels import AIMS, LEVELS
+from patchwork_env.agents.patchwork.value.agent import ValueAgent
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
-from training.matches import play_matches
 
 _PLAYED_LEVELS = ("instant", "fast", "strong")
 _NODES = 1000

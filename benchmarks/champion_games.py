@@ -17,13 +17,15 @@ import numpy.typing as npt
 from machine import describe
 
 from patchwork_env import agents
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value.choice import Payoffs, best_action
-from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
-from patchwork_env.agents.value.features import signed
-from patchwork_env.agents.value.files import read_value
-from patchwork_env.agents.value.network import Weights
-from patchwork_env.agents.value.placements import kind_of
+from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action
+from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.files import read_value
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value.placements import kind_of
+from patchwork_env.core.compile import kernel
+from patchwork_env.learning.reports.palette import SERIES
+from patchwork_env.learning.reports.plots import new_figure, save
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
     NUM_OFFERED,
@@ -34,8 +36,6 @@ from patchwork_env.patchwork.components import (
 from patchwork_env.patchwork.engine import apply, empty_cells, is_over, restart_games, score, winner
 from patchwork_env.patchwork.options import seed_streams
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
-from training.palette import SERIES
-from training.plots import new_figure, save
 
 AS_TRAINED = Payoffs(outcome=0.0, margin=1.0, denial=0.8)
 """What the champion was after while it learned; see ``configs/td.yaml``."""

@@ -20,18 +20,18 @@ import numpy as np
 from machine import describe
 from tqdm import tqdm
 
-from training.files import write_text
-from training.gauntlet_pool import LATEST, VERSIONS, Pool, pool_file, read_pool
-from training.machine import made_with, usable_cores
-from training.matches import check_games
-from training.pairings import Entrant, Pairing, folder_name, play_pairings
-from training.players import fingerprint, load_player
-from training.ratings import Bounds, Floats, expected_wins, rate_beside
-from training.results import AGENT, OPPONENT, Result
-from training.standings import Standings, aligned, show_interval
-from training.tournament import enter, play, write_results
-from training.worker_options import add_options, workers_of
-from training.workers import Workers
+from patchwork_env.learning.commands.tournament import enter, play, write_results
+from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.distributed.workers import Workers
+from patchwork_env.learning.evaluation.gauntlet_pool import LATEST, VERSIONS, Pool, pool_file, read_pool
+from patchwork_env.learning.evaluation.matches import check_games
+from patchwork_env.learning.evaluation.pairings import Entrant, Pairing, folder_name, play_pairings
+from patchwork_env.learning.evaluation.players import fingerprint, load_player
+from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_beside
+from patchwork_env.learning.evaluation.results import AGENT, OPPONENT, Result
+from patchwork_env.learning.evaluation.standings import Standings, aligned, show_interval
+from patchwork_env.learning.system.files import write_text
+from patchwork_env.learning.system.machine import made_with, usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale in version 1; version 2 takes the scale of version 1."""

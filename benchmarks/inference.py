@@ -19,10 +19,10 @@ import torch
 from machine import describe
 
 from patchwork_env.agents.checkpoint import load_policy
-from patchwork_env.agents.learned import LearnedAgent
-from patchwork_env.agents.network import PatchworkNetwork, encode
-from patchwork_env.agents.onnx_agent import OnnxAgent
-from patchwork_env.agents.onnx_export import policy_to_onnx
+from patchwork_env.agents.patchwork.onnx_agent import OnnxAgent
+from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
+from patchwork_env.agents.patchwork.policy import LearnedAgent
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 

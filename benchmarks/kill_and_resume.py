@@ -33,10 +33,10 @@ from machine import describe
 from safetensors.torch import load_file
 
 from patchwork_env import agents
-from training import train
-from training.config import load_config
-from training.matches import play_matches
-from training.trainer import make_trainer
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.evaluation.matches import play_matches
 
 SMALL_RUN = """
 total_steps: 2560

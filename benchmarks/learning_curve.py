@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from machine import describe
 
-from training.palette import SERIES
-from training.plots import new_figure, save
-from training.run_files import METRICS_FILE, interval_metrics
+from patchwork_env.learning.reports.palette import SERIES
+from patchwork_env.learning.reports.plots import new_figure, save
+from patchwork_env.learning.runs.run_files import METRICS_FILE, interval_metrics
 
 PREFIX = "evaluation/win_rate_against_"
 

@@ -18,13 +18,19 @@ import numpy.typing as npt
 from machine import describe
 
 from patchwork_env import agents
-from patchwork_env._options import check_seed
-from patchwork_env.agents.champion.agent import ChampionAgent
-from patchwork_env.agents.value.choice import TO_WIN, worth
-from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand, expand_likely, new_expansion
-from patchwork_env.agents.value.files import read_value
-from patchwork_env.agents.value.network import Weights
-from patchwork_env.agents.value.placements import keep_snuggest, kind_of, list_likely
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.value.choice import TO_WIN, worth
+from patchwork_env.agents.patchwork.value.expansion import (
+    LIKELY,
+    Expansion,
+    expand,
+    expand_likely,
+    new_expansion,
+)
+from patchwork_env.agents.patchwork.value.files import read_value
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value.placements import keep_snuggest, kind_of, list_likely
+from patchwork_env.core.checks import check_seed
 from patchwork_env.patchwork import Game
 
 _WIDTHS = (1, 2, 4, 8, LIKELY)

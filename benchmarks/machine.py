@@ -4,7 +4,7 @@ import importlib.metadata
 import platform
 from collections.abc import Sequence
 
-from training.machine import describe_machine, usable_cores
+from patchwork_env.learning.system.machine import describe_machine, usable_cores
 
 __all__ = ["describe", "usable_cores"]
 

@@ -24,10 +24,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
-from training.crew import Crew
-from training.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
-from training.maskable_ppo.vec_env import PatchworkVecEnv
-from training.memory import keep_freed_memory
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
+from patchwork_env.learning.system.memory import keep_freed_memory
 
 OPPONENT = "random"
 BATCH_SIZE = 512

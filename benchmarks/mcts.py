@@ -18,19 +18,19 @@ import numpy as np
 import numpy.typing as npt
 from machine import describe
 
-from patchwork_env._compile import kernel
 from patchwork_env.agents import GreedyAgent, MctsAgent
-from patchwork_env.agents.mcts.agent import EDGES_PER_NODE, MARGIN_SHARE, RULE
-from patchwork_env.agents.mcts.playout import Table, new_table, play_out
-from patchwork_env.agents.mcts.simulation import new_workspace, simulate
+from patchwork_env.agents.patchwork.endgame import new_solver, solve
+from patchwork_env.agents.patchwork.mcts.agent import EDGES_PER_NODE, MARGIN_SHARE, RULE
+from patchwork_env.agents.patchwork.mcts.playout import Table, new_table, play_out
+from patchwork_env.agents.patchwork.mcts.simulation import new_workspace, simulate
+from patchwork_env.core.compile import kernel
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
-from patchwork_env.patchwork.endgame import new_solver, solve
 from patchwork_env.patchwork.engine import NUM_MAPS, apply, is_over, legal, nth_legal, random_below
 from patchwork_env.patchwork.options import seed_streams
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.search.uct import new_tree, start_tree
-from training.matches import play_matches
 
 TURNS = (0, 10, 20, 30)
 """Stages of the game."""

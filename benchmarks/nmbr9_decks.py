@@ -20,12 +20,12 @@ from machine import describe
 
 from patchwork_env import __version__
 from patchwork_env.errors import TableEdgeError
-from training.decks import decks_text, read_decks, shuffled_decks
-from training.files import check_file_path, write_text
-from training.players import HELP, fingerprint, load_player
-from training.solo import KeptGames, SoloGame, play_decks, result_of
-from training.worker_options import add_options, workers_of
-from training.workers import WorkerError
+from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.distributed.workers import WorkerError
+from patchwork_env.learning.evaluation.decks import decks_text, read_decks, shuffled_decks
+from patchwork_env.learning.evaluation.players import HELP, fingerprint, load_player
+from patchwork_env.learning.evaluation.solo import KeptGames, SoloGame, play_decks, result_of
+from patchwork_env.learning.system.files import check_file_path, write_text
 
 FILE = Path(__file__).with_name("nmbr9_decks.txt")
 NUMBER, SEED = 1000, 9

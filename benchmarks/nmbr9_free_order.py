@@ -19,13 +19,13 @@ import numpy as np
 from machine import describe
 from nmbr9_verify import FILE, SHIPPED_VALUE, read_stack, stack_text
 
-from patchwork_env.agents.beam.improvement import improvements, random_rating
-from patchwork_env.agents.beam.planner import Plan, plan_tower
-from patchwork_env.agents.beam.stacks import alone
-from patchwork_env.agents.nmbr9.files import read_value
+from patchwork_env.agents.nmbr9.beam.improvement import improvements, random_rating
+from patchwork_env.agents.nmbr9.beam.planner import Plan, plan_tower
+from patchwork_env.agents.nmbr9.beam.stacks import alone
+from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.learning.distributed.workers import WorkerError, do_jobs
+from patchwork_env.learning.system.files import check_file_path, write_text
 from patchwork_env.nmbr9.game import Game
-from training.files import check_file_path, write_text
-from training.workers import WorkerError, do_jobs
 
 FRESH = 0.6
 """Share of the searches that begin with nothing."""

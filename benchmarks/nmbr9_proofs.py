@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 from machine import describe
 
-from patchwork_env.agents.beam.stacks import Stack, Tile, in_order
+from patchwork_env.agents.nmbr9.beam.stacks import Stack, Tile, in_order
+from patchwork_env.core.polyomino import Cell
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, cells_at
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, TILES
-from patchwork_env.polyomino import Cell
 
 INSTANCES = ("F-6-1-5", "F-6-2-5", "F-9-1-5", "F-9-2-5", "F-6-1-6", "F-9-2-6")
 PUBLISHED = {"F-6-1-5": "> 30 s"}

@@ -17,12 +17,12 @@ import numpy as np
 from machine import describe
 
 from patchwork_env import agents
-from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent
-from patchwork_env.agents.nmbr9.champion import Nmbr9Champion
-from patchwork_env.agents.nmbr9.files import read_value
-from patchwork_env.agents.nmbr9.search import PLAN
-from training.decks import read_decks
-from training.solo import SoloResult, play_decks
+from patchwork_env.agents.nmbr9.champion.agent import Nmbr9Champion
+from patchwork_env.agents.nmbr9.champion.search import PLAN
+from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.learning.evaluation.decks import read_decks
+from patchwork_env.learning.evaluation.solo import SoloResult, play_decks
 
 _DECKS = Path(__file__).with_name("nmbr9_decks.txt")
 

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from machine import describe
 
-from patchwork_env._compile import kernel
-from patchwork_env._options import seed_streams
-from patchwork_env._random import Streams, random_below
+from patchwork_env.agents.nmbr9.greedy import choose_action
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.actions import MAX_SPREAD, TABLE_SIZE
 from patchwork_env.nmbr9.engine import NUM_MAPS, apply, bounds, legal, nth_legal, num_placed, score
-from patchwork_env.nmbr9.greedy import choose_action
 from patchwork_env.nmbr9.options import STANDARD, beginning
 from patchwork_env.nmbr9.state import States
 from patchwork_env.nmbr9.turns import restart_games

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 from patchwork_env.agents import SHIPPED_FOLDER
-from patchwork_env.agents.beam.planner import Plan
-from patchwork_env.agents.beam.stacks import Tile, action_of, alone, in_order
+from patchwork_env.agents.nmbr9.beam.planner import Plan
+from patchwork_env.agents.nmbr9.beam.stacks import Tile, action_of, alone, in_order
 from patchwork_env.errors import IllegalActionError, TableEdgeError
 from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from machine import describe
 
 from patchwork_env.patchwork.components import NUM_CELLS
-from patchwork_env.placing import (
+from research.placement import (
     EVALUATIONS,
     POLICIES,
     STAGES,
@@ -153,8 +153,8 @@ def print_worst(figures: dict[str, dict[str, Any]], runs: int) -> None:
 
 def draw(rows: dict[str, Row], path: Path) -> None:
     """Draws how often each placer covers how many cells."""
-    from training.palette import SERIES
-    from training.plots import new_figure, save
+    from patchwork_env.learning.reports.palette import SERIES
+    from patchwork_env.learning.reports.plots import new_figure, save
 
     figure = new_figure(7.2, 3.6)
     axes = figure.add_subplot()

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from training.report.__main__ import main as write_report
+from patchwork_env.learning.commands.report import main as write_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH = 1240

@@ -21,16 +21,16 @@ import numpy as np
 import torch
 from machine import describe
 
-from training.cluster.connection import connected
-from training.cluster.dispatcher import Dispatcher
-from training.cluster.players import player_of
-from training.cluster.remote_play import bytes_of
-from training.cluster.sharing import SharingTrainer, playing_on_cluster
-from training.cluster.staff import RayStaff
-from training.cluster.worker import Order
-from training.config import Cluster, RunConfig, load_config
-from training.memory import keep_freed_memory
-from training.trainer import make_trainer
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.config import Cluster, RunConfig, load_config
+from patchwork_env.learning.distributed.connection import connected
+from patchwork_env.learning.distributed.dispatcher import Dispatcher
+from patchwork_env.learning.distributed.players import player_of
+from patchwork_env.learning.distributed.remote_play import bytes_of
+from patchwork_env.learning.distributed.sharing import SharingTrainer, playing_on_cluster
+from patchwork_env.learning.distributed.staff import RayStaff
+from patchwork_env.learning.distributed.worker import Order
+from patchwork_env.learning.system.memory import keep_freed_memory
 
 CONFIGS = (Path("configs/td.yaml"), Path("configs/alphazero_quick.yaml"))
 BYTES = ("cluster/bytes_out_per_step", "cluster/bytes_back_per_step")

@@ -19,9 +19,9 @@ from machine import describe
 
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.checkpoint import load_policy
-from patchwork_env.agents.evaluation import NetworkEvaluator
-from patchwork_env.agents.network import PatchworkNetwork
-from patchwork_env.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation, GumbelSearch

@@ -14,10 +14,10 @@ from pathlib import Path
 from machine import describe
 
 from patchwork_env import agents
-from patchwork_env._games import GAMES, PATCHWORK
-from training.machine import usable_cores
-from training.tournament import enter, play
-from training.worker_options import add_options, workers_of
+from patchwork_env.games import GAMES, PATCHWORK
+from patchwork_env.learning.commands.tournament import enter, play
+from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.system.machine import usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale, if greedy takes part: the same as in the gauntlet."""

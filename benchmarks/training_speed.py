@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from machine import describe, usable_cores
 
-from patchwork_env.agents.evaluation import NetworkEvaluator
-from patchwork_env.agents.network import encode
+from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
+from patchwork_env.agents.patchwork.policy_network import encode
+from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.system.memory import keep_freed_memory
 from patchwork_env.patchwork.state import States
-from training.config import load_config
-from training.memory import keep_freed_memory
-from training.ppo.trainer import PpoTrainer
 
 
 def seconds(function: Callable[[], object], rounds: int = 5) -> float:

@@ -22,8 +22,8 @@ from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents.base import Actions
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork.state import STATE, States
-from training.matches import play_matches
 
 _SERVE = "--serve"
 

@@ -27,9 +27,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
-from training.matches import play_matches
 
 NUM_STEPS, EPOCHS, MINIBATCHES = 32, 4, 8
 GAMMA, GAE_LAMBDA, CLIP, ENTROPY, MAX_GRADIENT = 1.0, 0.95, 0.2, 0.01, 0.5

@@ -43,10 +43,10 @@ from torch import Tensor, nn
 
 from patchwork_env import patchwork_v0
 from patchwork_env.agents.checkpoint import save_policy
-from patchwork_env.agents.dense import DensePolicy
-from patchwork_env.agents.network import PatchworkNetwork
+from patchwork_env.agents.patchwork.dense import DensePolicy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork.aec_env import AGENTS
-from training.matches import play_matches
 
 Floats = npt.NDArray[np.float64]
 

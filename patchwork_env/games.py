@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._game import BaseGame
+from patchwork_env.core.game import BaseGame
 
 PATCHWORK, NMBR9 = "patchwork", "nmbr9"
 GAMES = (PATCHWORK, NMBR9)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from patchwork_env.agents.value.files import write_value
-from patchwork_env.agents.value.network import new_weights
+from patchwork_env.agents.patchwork.value.files import write_value
+from patchwork_env.agents.patchwork.value.network import new_weights
 
 ROOT = Path(__file__).parents[1]
 TINY = """

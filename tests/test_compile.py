@@ -17,11 +17,14 @@ from numba import config
 from numba.core.errors import NumbaError
 
 import patchwork_env
-import training
-from patchwork_env import _compile
-from patchwork_env._compile import kernel
+from patchwork_env.core import compile
+from patchwork_env.core.compile import kernel
 
-_NEED_RAY = ("training.cluster", "training.rllib", "training.sweep")
+_NEED_RAY = (
+    "patchwork_env.learning.distributed",
+    "patchwork_env.learning.algorithms.rllib_ppo",
+    "patchwork_env.learning.sweeps",
+)
 compiled_only = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
 
 
@@ -76,15 +79,14 @@ def test_arrays_are_made_by_kernels_that_ask_for_it() -> None:
 
 
 def kernels() -> Iterator[tuple[str, Any]]:
-    """All kernels of the package and of the training, with their names."""
-    for package in (patchwork_env, training):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if found.name.startswith(_NEED_RAY) or found.name.endswith("__main__"):
-                continue
-            module = importlib.import_module(found.name)
-            for name, value in vars(module).items():
-                if getattr(value, "__module__", None) == found.name and hasattr(value, "targetoptions"):
-                    yield f"{found.name}.{name}", value
+    """All kernels of the package, with their names."""
+    for found in pkgutil.walk_packages(patchwork_env.__path__, "patchwork_env."):
+        if found.name.startswith(_NEED_RAY):
+            continue
+        module = importlib.import_module(found.name)
+        for name, value in vars(module).items():
+            if getattr(value, "__module__", None) == found.name and hasattr(value, "targetoptions"):
+                yield f"{found.name}.{name}", value
 
 
 @compiled_only
@@ -103,16 +105,16 @@ def package(tmp_path: Path) -> Path:
     """A small package with the decorator, a constant, a kernel that uses it, and a kernel that calls that."""
     folder = tmp_path / "patchwork_env"
     folder.mkdir()
-    shutil.copy(_compile.__file__, folder)
+    shutil.copy(compile.__file__, folder)
     (folder / "__init__.py").touch()
     (folder / "constants.py").write_text("STEP = 1\n")
     (folder / "near.py").write_text(
-        "from patchwork_env._compile import kernel\n"
+        "from patchwork_env.core.compile import kernel\n"
         "from patchwork_env.constants import STEP\n"
         "@kernel\ndef step(x):\n    return x + STEP\n"
     )
     (folder / "rules.py").write_text(
-        "from patchwork_env._compile import kernel\n"
+        "from patchwork_env.core.compile import kernel\n"
         "from patchwork_env import near\n"
         "step = near.step\n"
         "@kernel\ndef two_steps(x):\n    return step(step(x))\n"
@@ -147,7 +149,7 @@ def doubled(package: Path, number: float) -> str:
 @pytest.mark.parametrize("last", ["integers", "floats"])
 def test_processes_that_compile_at_the_same_time_keep_their_code_apart(package: Path, last: str) -> None:
     """The index of whoever wrote it last stays; the one process had not seen that of the other."""
-    source = "from patchwork_env._compile import kernel\n@kernel\ndef double(x):\n    return x + x\n"
+    source = "from patchwork_env.core.compile import kernel\n@kernel\ndef double(x):\n    return x + x\n"
     (package / "twice.py").write_text(source)
     indices = {}
     for kind, number in {"integers": 2, "floats": 2.5}.items():
@@ -164,7 +166,7 @@ def test_processes_that_compile_at_the_same_time_keep_their_code_apart(package: 
 def write_pairs(package: Path, name: str) -> None:
     (package / "pairs.py").write_text(
         "from typing import NamedTuple\n"
-        "from patchwork_env._compile import kernel\n"
+        "from patchwork_env.core.compile import kernel\n"
         f"class {name}(NamedTuple):\n    first: int\n    second: int\n"
         "@kernel\ndef total(pair):\n    return pair.first + pair.second\n"
         f"print(total({name}(3, 4)))\n"

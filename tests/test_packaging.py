@@ -43,6 +43,8 @@ import patchwork_env
 
 missing = {}
 for module in pkgutil.walk_packages(patchwork_env.__path__, "patchwork_env."):
+    if module.name.startswith("patchwork_env.learning"):
+        continue
     try:
         importlib.import_module(module.name)
     except ModuleNotFoundError as error:
@@ -51,11 +53,11 @@ print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
 """
 
 EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
-NEED_AN_EXTRA = {
+NEED_AN_EXTRA = {"patchwork_env.agents.checkpoint"} | {
     f"patchwork_env.agents.{name}"
     for name in (
-        *("checkpoint", "dense", "evaluation", "learned", "mlp", "network", "planning"),
-        *("nmbr9.policy", "nmbr9.policy_network", "onnx_agent", "onnx_export"),
+        *(f"patchwork.{n}" for n in ("dense", "evaluation", "policy", "mlp", "policy_network", "planning")),
+        *("nmbr9.policy", "nmbr9.policy_network", "patchwork.onnx_agent", "patchwork.onnx_export"),
     )
 }
 

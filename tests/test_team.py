@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from numba import config
 
-from patchwork_env import _team
-from patchwork_env._compile import kernel
-from patchwork_env._team import (
+from patchwork_env.core import threads
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.threads import (
     Team,
     begin,
     claim_chunk,
@@ -101,7 +101,7 @@ def test_every_chunk_is_done_once_in_every_phase(size: int, effort: int) -> None
 def test_members_help_and_are_woken_again() -> None:
     team, _, helped = team_of(3, effort=100_000)
     for _ in range(3):
-        wait_until(lambda: team._board[_team._ASLEEP] == 2)
+        wait_until(lambda: team._board[threads._ASLEEP] == 2)
         helped[0], deadline = False, time.monotonic() + 60
         while not helped[0]:
             assert time.monotonic() < deadline
@@ -114,14 +114,14 @@ def test_members_that_are_of_no_use_are_woken_rarely() -> None:
     team._alarm.release = alarms.append  # wakes nobody
     for _ in range(1000):
         team.work()
-        team._board[_team._ASLEEP] = 1
+        team._board[threads._ASLEEP] = 1
     del team._alarm.release
     assert alarms == [1] * 20  # after 1, 3, 7, 15, 31 and then always 63 calls
 
 
 def test_interrupted_work_is_finished_before_the_next(monkeypatch) -> None:
     team, visits, _ = team_of(1)
-    team._board[_team._DONE] = CHUNKS - 1  # a member still has a chunk
+    team._board[threads._DONE] = CHUNKS - 1  # a member still has a chunk
 
     def finish(seconds: float) -> None:
         assert visits.sum() == 0
@@ -139,7 +139,7 @@ def test_leader_and_members_share_the_chunks_from_both_ends() -> None:
     assert claims[:6] == [0, CHUNKS - 1, CHUNKS - 2, 1, CHUNKS - 3, CHUNKS - 4]
     assert sorted(claims[:CHUNKS]) == list(range(CHUNKS))
     assert claims[CHUNKS:] == [-1] * (60 - CHUNKS)
-    team._board[_team._DONE] = CHUNKS
+    team._board[threads._DONE] = CHUNKS
 
 
 # --- batched self-play ------------------------------------------------------------------------------------
@@ -218,6 +218,6 @@ def test_games_go_on_after_reset_and_restore() -> None:
 
 
 def test_there_are_no_more_threads_than_cores() -> None:
-    cores = _team.usable_cores()
+    cores = threads.usable_cores()
     assert SelfPlayVectorEnv(1, threads=None).threads == cores
     assert SelfPlayVectorEnv(1, threads=cores + 5).threads == cores

@@ -17,7 +17,7 @@ import yaml
 
 from patchwork_env.agents import CHECKPOINT_FILE, SHIPPED_FOLDER
 from patchwork_env.agents.folders import read_description, write_folder
-from training.machine import describe_machine
+from patchwork_env.learning.system.machine import describe_machine
 
 
 def ship(run: Path, name: str) -> Path:

@@ -1,1 +1,1 @@
-"""Self-play training and evaluation: commands, and what they share."""
+"""The commands as scripts, to be run from a clone."""

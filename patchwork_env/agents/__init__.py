@@ -20,13 +20,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchwork_env._games import GAMES, NMBR9, PATCHWORK
-from patchwork_env._options import check_one_of, check_seed
 from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
-from patchwork_env.agents.champion.levels import AIMS, FEWEST_NODES, LEVELS, MOST_NODES
 from patchwork_env.agents.greedy import GreedyAgent
-from patchwork_env.agents.mcts import MctsAgent
+from patchwork_env.agents.patchwork.champion.levels import AIMS, FEWEST_NODES, LEVELS, MOST_NODES
+from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.uniform import RandomAgent
+from patchwork_env.core.checks import check_one_of, check_seed
+from patchwork_env.games import GAMES, NMBR9, PATCHWORK
 from patchwork_env.patchwork.game import Game
 
 if TYPE_CHECKING:
@@ -153,10 +153,10 @@ def _from_checkpoint(name: str, path: str, seed: int | None, texts: Mapping[str,
 def _value(path: str, seed: int | None, **options: Any) -> Agent:
     """Searches if there are options, and if the value comes with the package."""
     if not options and Path(path).parent != SHIPPED_FOLDER:
-        from patchwork_env.agents.value import agent as value
+        from patchwork_env.agents.patchwork.value import agent as value
 
         return value.load(path)
-    from patchwork_env.agents.champion import agent as champion
+    from patchwork_env.agents.patchwork.champion import agent as champion
 
     return champion.load(path, **options)
 
@@ -164,10 +164,10 @@ def _value(path: str, seed: int | None, **options: Any) -> Agent:
 def _nmbr9_value(path: str, seed: int | None, **budget: Any) -> Agent:
     """As :func:`_value`, for NMBR 9."""
     if not budget and Path(path).parent != SHIPPED_FOLDER:
-        from patchwork_env.agents.nmbr9 import agent as value
+        from patchwork_env.agents.nmbr9.value import agent as value
 
         return value.load(path)
-    from patchwork_env.agents.nmbr9 import champion
+    from patchwork_env.agents.nmbr9.champion.agent import agent as champion
 
     return champion.load(path, seed, **budget)
 
@@ -191,7 +191,7 @@ def _learned(module: str) -> Callable[..., Agent]:
 
 def _exported(path: str, seed: int | None, **options: Any) -> Agent:
     try:
-        from patchwork_env.agents import onnx_agent  # needs onnxruntime
+        from patchwork_env.agents.patchwork import onnx_agent  # needs onnxruntime
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"agents from ONNX files need {error.name}: pip install 'patchwork-env[onnx]'", name=error.name
@@ -200,7 +200,7 @@ def _exported(path: str, seed: int | None, **options: Any) -> Agent:
 
 
 def _beam(seed: int | None, value: str = BEAM_VALUE, **budget: Any) -> Agent:
-    from patchwork_env.agents.beam import agent as beam
+    from patchwork_env.agents.nmbr9.beam import agent as beam
 
     path = _path_of(value)
     _check_path(path)
@@ -218,8 +218,8 @@ _POLICY_OPTIONS: Mapping[str, _Reader] = {**_EXPORT_OPTIONS, "simulations": _as_
 _VALUE_OPTIONS: Mapping[str, _Reader] = {"level": _as_level, "nodes": _as_nodes, "seconds": _as_seconds}
 _POLICIES: Mapping[str, Mapping[str, _Policy]] = {
     PATCHWORK: {
-        NETWORK: _Policy(_learned("learned"), _POLICY_OPTIONS),
-        MASKABLE_PPO: _Policy(_learned("mlp"), _POLICY_OPTIONS),
+        NETWORK: _Policy(_learned("patchwork.policy"), _POLICY_OPTIONS),
+        MASKABLE_PPO: _Policy(_learned("patchwork.mlp"), _POLICY_OPTIONS),
         VALUE: _Policy(_value, {**_VALUE_OPTIONS, "aim": _as_aim}),
     },
     NMBR9: {
@@ -290,9 +290,9 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
             checkpoint, ``:sample=true`` draws actions from the policy instead of taking the likeliest, and
             that of a checkpoint with ``:simulations=64`` plans every move by a search of so many simulations.
             Checkpoints of a value have none of these, but search with ``:nodes=500`` or ``:seconds=1``, or at
-            a level, one of :data:`~patchwork_env.agents.champion.levels.LEVELS`: ``:fast`` or
+            a level, one of :data:`~patchwork_env.agents.patchwork.champion.levels.LEVELS`: ``:fast`` or
             ``:level=fast``; what they play for is one of
-            :data:`~patchwork_env.agents.champion.levels.AIMS`, as in ``:level=fast,aim=score``.
+            :data:`~patchwork_env.agents.patchwork.champion.levels.AIMS`, as in ``:level=fast,aim=score``.
         seed: Of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:

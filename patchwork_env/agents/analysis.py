@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from patchwork_env._options import check_at_least_one
 from patchwork_env.agents.base import Agent
-from patchwork_env.agents.champion.agent import ChampionAgent
-from patchwork_env.agents.champion.lines import Line
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.champion.lines import Line
+from patchwork_env.core.checks import check_at_least_one
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
 

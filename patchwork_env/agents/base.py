@@ -9,9 +9,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._game import BaseGame
-from patchwork_env._games import GAMES, States, game_class, game_of, room
-from patchwork_env._options import as_integer, check_seed
+from patchwork_env.core.checks import as_integer, check_seed
+from patchwork_env.core.game import BaseGame
+from patchwork_env.games import GAMES, States, game_class, game_of, room
 
 Actions = npt.NDArray[np.int64]
 """Array of actions, shape ``(n,)``."""

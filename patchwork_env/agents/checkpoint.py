@@ -14,11 +14,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
 from patchwork_env.agents import NETWORK
 from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description, write_folder
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.games import PATCHWORK
 
 Network = TypeVar("Network", bound=nn.Module)
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from patchwork_env._games import GAMES, PATCHWORK
 from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
 from patchwork_env.agents import NETWORK, PARTIAL
+from patchwork_env.games import GAMES, PATCHWORK
 
 FORMAT = "patchwork_env checkpoint"
 VERSION = 1

@@ -1,14 +1,16 @@
 """The agent that takes what looks best now, without looking ahead.
 
-:mod:`patchwork_env.patchwork.greedy` and :mod:`patchwork_env.nmbr9.greedy` say what that is in each game.
+``greedy`` and ``greedy`` say what that is in each game.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 
-from patchwork_env._games import States, room
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.games import States
 
 
 class GreedyAgent(BatchAgent):
@@ -20,5 +22,5 @@ class GreedyAgent(BatchAgent):
         """See :meth:`Agent.act_batch`."""
         game = self.check_states(states)
         actions = np.empty(len(states), np.int64)
-        room(game, "greedy").choose_actions(states, actions)
+        import_module(f"patchwork_env.agents.{game}.greedy").choose_actions(states, actions)
         return actions

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchwork_env._games import States, room
-from patchwork_env._options import seed_streams
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.games import States, room
 
 
 class RandomAgent(BatchAgent):

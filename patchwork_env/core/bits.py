@@ -10,7 +10,7 @@ from numba import config, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 
 U0, U1, U2, U4 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
 _U56 = np.uint64(56)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env import _random
-from patchwork_env._random import Streams
+from patchwork_env.core import random
+from patchwork_env.core.random import Streams
 from patchwork_env.errors import IllegalActionError
 
 _NUM_SEEDS = 2**64
@@ -89,5 +89,5 @@ def check_seed(seed: Any) -> int:
 def seed_streams(seed: Any, n: int = 1) -> Streams:
     """``n`` random streams for the engines; stream ``i`` depends on ``seed`` and ``i`` alone."""
     streams = np.empty(n, np.uint64)
-    _random.start_streams(streams, np.uint64(check_seed(seed)))
+    random.start_streams(streams, np.uint64(check_seed(seed)))
     return streams

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env import _options, _storage
+from patchwork_env.core import checks, storage
 from patchwork_env.errors import IllegalActionError
 
 States = npt.NDArray[np.void]
@@ -92,13 +92,13 @@ class BaseGame(ABC):
         Raises:
             IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
         """
-        index = _options.check_action(action, self._num_actions)
+        index = checks.check_action(action, self._num_actions)
         if not self._engine.play(self._state, 0, index):
             raise self._why_refused(index)
         self._history.append(index)
 
     def _require_legal(self, action: SupportsIndex) -> int:
-        index = _options.check_action(action, self._num_actions)
+        index = checks.check_action(action, self._num_actions)
         if not self._engine.is_legal(self._state, 0, index):
             raise IllegalActionError(self._why_illegal(index))
         return index
@@ -175,7 +175,7 @@ class BaseGame(ABC):
         for action in self._history:
             words.append(game._word(action))
             self._engine.apply(game._state, 0, action)
-        return _storage.game_text(self._format, self._set_up(), words)
+        return storage.game_text(self._format, self._set_up(), words)
 
     @classmethod
     def from_notation(cls, text: str) -> Self:
@@ -184,7 +184,7 @@ class BaseGame(ABC):
         Raises:
             ValueError: The text is no such game; names the first word that is wrong.
         """
-        set_up, words = _storage.parse_game(cls._format, text, cls._set_ups)
+        set_up, words = storage.parse_game(cls._format, text, cls._set_ups)
         game = cls._from_set_up(set_up)
         for number, word in enumerate(words, 1):
             try:
@@ -204,7 +204,7 @@ class BaseGame(ABC):
     @classmethod
     def _from_set_up(cls, fields: dict[str, str]) -> Self:
         if "state" in fields:
-            return cls.from_bytes(_storage.parse_hexadecimal(fields["state"]))
+            return cls.from_bytes(storage.parse_hexadecimal(fields["state"]))
         return cls(**cls._read_set_up(fields))
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 
 _U = np.uint64
 _GOLDEN = _U(0x9E3779B97F4A7C15)

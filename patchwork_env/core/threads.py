@@ -25,7 +25,7 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 
 Board = npt.NDArray[np.int64]
 """What the threads of a team know of each other: counters, each in a cache line of its own."""

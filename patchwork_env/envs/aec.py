@@ -13,9 +13,9 @@ from gymnasium.spaces import Space
 from pettingzoo.utils.env import AECEnv
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from patchwork_env._game import BaseGame
-from patchwork_env._spaces import GameSpaces
-from patchwork_env._tensors import Layout, Observation
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.tensors import Layout, Observation
+from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import TableEdgeError
 
 ILLEGAL_REWARD = -1

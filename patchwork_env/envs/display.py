@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from patchwork_env._game import BaseGame
-from patchwork_env._options import check_one_of
+from patchwork_env.core.checks import check_one_of
+from patchwork_env.core.game import BaseGame
 
 if TYPE_CHECKING:
     from patchwork_env.drawing.pixel_drawing import Frame

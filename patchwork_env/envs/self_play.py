@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._options import check_seed, seed_streams
-from patchwork_env._tensors import Observation
+from patchwork_env.core.checks import check_seed, seed_streams
+from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 
 States = npt.NDArray[np.void]

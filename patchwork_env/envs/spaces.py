@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
-from patchwork_env._options import check_one_of
-from patchwork_env._tensors import Layout, Observation
+from patchwork_env.core.checks import check_one_of
+from patchwork_env.core.tensors import Layout, Observation
 
 LAYOUTS = ("flat", "dict")
 """How an observation may be laid out: one vector, or named tensors of the same content."""

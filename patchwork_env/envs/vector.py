@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._options import check_seed
-from patchwork_env._self_play import check_batch
+from patchwork_env.core.checks import check_seed
+from patchwork_env.envs.self_play import check_batch
 from patchwork_env.errors import IllegalActionError
 
 Flags = npt.NDArray[np.bool_]

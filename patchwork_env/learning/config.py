@@ -11,11 +11,11 @@ from typing import IO, Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from patchwork_env._games import PATCHWORK
-from training.algorithms import ALGORITHMS, TRAINERS
-from training.cluster.players import ON_CLUSTERS
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.algorithms.registry import ALGORITHMS, TRAINERS
+from patchwork_env.learning.distributed.players import ON_CLUSTERS
 
-CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 """The folder of the configurations that come with the project."""
 
 Positive = Annotated[int, Field(ge=1)]
@@ -40,7 +40,7 @@ class _Section(BaseModel):
 
 
 class Network(_Section):
-    """Sizes of the network; see :class:`patchwork_env.agents.network.NetworkConfig`."""
+    """Sizes of the network; see :class:`patchwork_env.agents.patchwork.policy_network.NetworkConfig`."""
 
     width: Positive = 256
     depth: Positive = 2
@@ -340,7 +340,7 @@ class RunConfig(_Section):
 
     @property
     def variant(self) -> dict[str, Any]:
-        """What is played of the game; see :func:`training.contests.check_variant`."""
+        """What is played of the game; see ``check_variant``."""
         return {"special_patches": self.special_patches} if self.game == PATCHWORK else {}
 
     @model_validator(mode="after")

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from patchwork_env.core.polyomino import Cell, Cells, extent, normalize, orient
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
-from patchwork_env.polyomino import Cell, Cells, extent, normalize, orient
 
 NUM_TURNS = 4
 """Orientations of a tile."""

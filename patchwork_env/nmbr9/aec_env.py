@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from pettingzoo.utils.env import AECEnv
 
-from patchwork_env._aec import IGNORED_RESET_OPTIONS, BaseAECEnv, MaskedObservation, wrap
-from patchwork_env._display import FRAMES_PER_SECOND, RENDER_MODES, Display
-from patchwork_env._options import check_between, check_one_of, check_seed
+from patchwork_env.core.checks import check_between, check_one_of, check_seed
+from patchwork_env.envs.aec import IGNORED_RESET_OPTIONS, BaseAECEnv, MaskedObservation, wrap
+from patchwork_env.envs.display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.nmbr9 import spaces
 from patchwork_env.nmbr9.actions import NUM_ACTIONS
 from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patchwork_env.polyomino import Cells, parse
+from patchwork_env.core.polyomino import Cells, parse
 
 NUM_DIGITS = 10
 MAX_PLAYERS = 4

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env._options import check_keys, seed_streams
+from patchwork_env.core.checks import check_keys, seed_streams
 from patchwork_env.nmbr9.options import Variant, beginning
 from patchwork_env.nmbr9.state import States
 from patchwork_env.nmbr9.turns import Games, restart_listed

@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import lowest_bit, nth_bit, popcount, unpack_bits
-from patchwork_env._compile import kernel
-from patchwork_env._random import Streams, random_below
+from patchwork_env.core.bits import lowest_bit, nth_bit, popcount, unpack_bits
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     LONGEST_SIDE,

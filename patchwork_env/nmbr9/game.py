@@ -9,9 +9,9 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env import _options, _storage
-from patchwork_env._game import BaseGame
-from patchwork_env._options import seed_streams
+from patchwork_env.core import checks, storage
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
 from patchwork_env.nmbr9 import engine, notation, serialization
 from patchwork_env.nmbr9.actions import (
@@ -284,10 +284,10 @@ class Game(BaseGame):
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
         return {
-            "deck": [_storage.parse_number(digit) for digit in fields["deck"].split(",")],
-            "players": _storage.parse_number(fields["players"]),
+            "deck": [storage.parse_number(digit) for digit in fields["deck"].split(",")],
+            "players": storage.parse_number(fields["players"]),
             "order": fields["order"],
-            "deck_size": _storage.parse_number(fields["rounds"]),
+            "deck_size": storage.parse_number(fields["rounds"]),
         }
 
 
@@ -297,4 +297,4 @@ def check_action(action: SupportsIndex) -> int:
     Raises:
         IllegalActionError: It is not an integer of ``0 ... NUM_ACTIONS - 1``.
     """
-    return _options.check_action(action, NUM_ACTIONS)
+    return checks.check_action(action, NUM_ACTIONS)

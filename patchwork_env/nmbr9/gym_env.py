@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
-from patchwork_env._display import FRAMES_PER_SECOND, RENDER_MODES, Display
-from patchwork_env._options import check_one_of, check_seed
-from patchwork_env._tensors import Observation
+from patchwork_env.core.checks import check_one_of, check_seed
+from patchwork_env.core.tensors import Observation
+from patchwork_env.envs.display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.errors import TableEdgeError
 from patchwork_env.nmbr9 import engine, spaces
 from patchwork_env.nmbr9.actions import NUM_ACTIONS

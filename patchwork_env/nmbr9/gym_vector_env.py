@@ -11,8 +11,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from patchwork_env._gym_vector import Flags, Infos, add_info, as_int64, check_seeds, refuse
-from patchwork_env._options import check_at_least_one, check_one_of
+from patchwork_env.core.checks import check_at_least_one, check_one_of
+from patchwork_env.envs.vector import Flags, Infos, add_info, as_int64, check_seeds, refuse
 from patchwork_env.nmbr9 import engine, spaces, turns
 from patchwork_env.nmbr9.actions import NUM_ACTIONS
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchwork_env._compile import kernel
-from patchwork_env._tensors import Layout
-from patchwork_env._tensors import Observation as Observation
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.tensors import Layout
+from patchwork_env.core.tensors import Observation as Observation
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.engine import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from patchwork_env._options import as_integer, check_between, check_one_of
+from patchwork_env.core.checks import as_integer, check_between, check_one_of
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.state import FREE, States, empty_states

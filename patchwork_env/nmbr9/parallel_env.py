@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import ParallelEnv
 
-from patchwork_env._aec import MaskedObservation
+from patchwork_env.envs.aec import MaskedObservation
 from patchwork_env.errors import IllegalActionError, TableEdgeError
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.aec_env import Nmbr9AECEnv

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env._storage import ByteFormat
+from patchwork_env.core.storage import ByteFormat
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE, choose_action, place_action
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS

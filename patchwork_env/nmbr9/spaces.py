@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patchwork_env._spaces import LAYOUTS, GameSpaces, check_layout
+from patchwork_env.envs.spaces import LAYOUTS, GameSpaces, check_layout
 from patchwork_env.nmbr9.actions import NUM_ACTIONS
 from patchwork_env.nmbr9.observation import LAYOUT, UPPER_BOUNDS
 

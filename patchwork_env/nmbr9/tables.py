@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.polyomino import Cells, extent
 from patchwork_env.nmbr9.actions import DISTINCT, LONGEST_SIDE, NUM_TURNS, ORIENTED, TABLE_SIZE
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
-from patchwork_env.polyomino import Cells, extent
 
 SHAPES: tuple[Cells, ...] = tuple(cells for oriented in ORIENTED for cells in oriented)
 """``SHAPES[piece]``: its cells."""

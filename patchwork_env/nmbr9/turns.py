@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._random import Streams, random_below
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.actions import TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_PLAYERS
 from patchwork_env.nmbr9.engine import (

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from patchwork_env._options import check_at_least_one
-from patchwork_env._self_play import BaseSelfPlay
+from patchwork_env.core.checks import check_at_least_one
+from patchwork_env.envs.self_play import BaseSelfPlay
 from patchwork_env.nmbr9 import turns
 from patchwork_env.nmbr9.actions import NUM_ACTIONS
 from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS

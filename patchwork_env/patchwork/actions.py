@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS, Cell, Cells, extent, orient, orientations
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
-from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell, Cells, extent, orient, orientations
 
 ADVANCE = 0
 FIRST_BUY = 1

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from pettingzoo.utils.env import AECEnv
 
-from patchwork_env._aec import IGNORED_RESET_OPTIONS, BaseAECEnv, MaskedObservation, wrap
-from patchwork_env._display import FRAMES_PER_SECOND, RENDER_MODES, Display
+from patchwork_env.envs.aec import IGNORED_RESET_OPTIONS, BaseAECEnv, MaskedObservation, wrap
+from patchwork_env.envs.display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.patchwork import spaces
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.dealer import Dealer, check_set_up

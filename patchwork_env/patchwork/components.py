@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from patchwork_env.polyomino import Cells, parse
+from patchwork_env.core.polyomino import Cells, parse
 
 QUILT_SIZE = 9
 NUM_CELLS = QUILT_SIZE * QUILT_SIZE

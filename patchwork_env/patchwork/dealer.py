@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env._random import random_below
+from patchwork_env.core.random import random_below
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
 from patchwork_env.patchwork.options import (
     check_circle,

@@ -13,10 +13,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import lowest_bit, nth_bit, popcount, unpack_bits
-from patchwork_env._compile import kernel
-from patchwork_env._random import random_below as random_below
-from patchwork_env._random import start_streams as seed_streams  # noqa: F401
+from patchwork_env.core.bits import lowest_bit, nth_bit, popcount, unpack_bits
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.core.random import random_below as random_below
+from patchwork_env.core.random import start_streams as seed_streams  # noqa: F401
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -44,7 +45,6 @@ from patchwork_env.patchwork.tables import (
     TIMES,
     WORD_ROWS,
 )
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 NUM_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
 """Maps of anchors in a legal set: one per slot and orientation, and one for special patches."""

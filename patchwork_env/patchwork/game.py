@@ -9,8 +9,8 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env import _options, _storage
-from patchwork_env._game import BaseGame
+from patchwork_env.core import checks, storage
+from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, notation, serialization
 from patchwork_env.patchwork.actions import NUM_ACTIONS, Move, decode, encode
@@ -245,8 +245,8 @@ class Game(BaseGame):
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
-        circle = [_storage.parse_number(patch) for patch in fields["circle"].split(",")]
-        first = _storage.parse_number(fields["first"])
+        circle = [storage.parse_number(patch) for patch in fields["circle"].split(",")]
+        first = storage.parse_number(fields["first"])
         return {"circle": circle, "first_player": first, "special_patches": fields["variant"]}
 
 
@@ -256,4 +256,4 @@ def check_action(action: SupportsIndex) -> int:
     Raises:
         IllegalActionError: It is not an integer of ``0 ... NUM_ACTIONS - 1``.
     """
-    return _options.check_action(action, NUM_ACTIONS)
+    return checks.check_action(action, NUM_ACTIONS)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
-from patchwork_env._display import FRAMES_PER_SECOND, RENDER_MODES, Display
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent, as_agent
+from patchwork_env.envs.display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.errors import IllegalActionError
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import engine, spaces
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.dealer import Dealer, Seats, check_set_up

@@ -11,9 +11,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from patchwork_env._games import PATCHWORK
-from patchwork_env._gym_vector import Flags, Infos, add_info, as_int64, check_seeds, refuse
 from patchwork_env.agents import Agent, as_agent
+from patchwork_env.envs.vector import Flags, Infos, add_info, as_int64, check_seeds, refuse
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import engine, spaces, turns
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS

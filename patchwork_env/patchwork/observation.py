@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchwork_env._bits import unpack_bits
-from patchwork_env._compile import kernel
-from patchwork_env._tensors import Layout
-from patchwork_env._tensors import Observation as Observation
+from patchwork_env.core.bits import unpack_bits
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.tensors import Layout
+from patchwork_env.core.tensors import Observation as Observation
 from patchwork_env.patchwork.components import (
     INCOME_SPACES,
     LAST_SPACE,

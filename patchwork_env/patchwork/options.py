@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from patchwork_env._options import (
+from patchwork_env.core.checks import (
     as_integer,
     check_at_least_one,
     check_keys,

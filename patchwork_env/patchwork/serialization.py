@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env._storage import ByteFormat
+from patchwork_env.core.storage import ByteFormat
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.components import (
     LAST_SPACE,

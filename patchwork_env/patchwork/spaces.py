@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchwork_env._spaces import LAYOUTS, GameSpaces, check_layout
-from patchwork_env._tensors import Observation
+from patchwork_env.core.tensors import Observation
+from patchwork_env.envs.spaces import LAYOUTS, GameSpaces, check_layout
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import BUTTONS_FEATURE, LAYOUT, MAX_BUTTONS
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS, Cell, extent, orient
 from patchwork_env.patchwork.actions import ADVANCE, DISTINCT, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.engine import placed_words
 from patchwork_env.patchwork.state import States
-from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell, extent, orient
 
 NUM_SYMMETRIES = NUM_ORIENTATIONS
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS, Cell
 from patchwork_env.patchwork.actions import DISTINCT, ORIENTED, fits
 from patchwork_env.patchwork.components import (
     BONUS_SQUARE,
@@ -21,7 +22,6 @@ from patchwork_env.patchwork.components import (
     QUILT_SIZE,
     SPECIAL_SPACES,
 )
-from patchwork_env.polyomino import NUM_ORIENTATIONS, Cell
 
 WORD_ROWS = 7
 """Rows in a word of a quilt."""

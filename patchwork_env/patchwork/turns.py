@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import (
     NUM_MAPS,

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import config
 
-from patchwork_env._compile import kernel
-from patchwork_env._self_play import BaseSelfPlay
-from patchwork_env._team import (
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.threads import (
     Board,
     Team,
     begin,
@@ -21,6 +20,7 @@ from patchwork_env._team import (
     usable_cores,
     wait_for_members,
 )
+from patchwork_env.envs.self_play import BaseSelfPlay
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS

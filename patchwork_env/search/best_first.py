@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 
 NOTHING = -1
 ROOT = 0

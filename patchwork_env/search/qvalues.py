@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 from patchwork_env.search.tree import NOTHING, Nodes
 
 _SMALLEST_RANGE = 1e-8

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 from patchwork_env.search.qvalues import Scale, q_value, survey, weigh_children
 from patchwork_env.search.tree import (
     NOTHING,

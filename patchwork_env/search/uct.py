@@ -9,7 +9,7 @@ hold what is known of the actions, so that a choice reads one stretch of memory.
 second visit; most nodes never have a second one. Values are kept from the view of the player to move.
 
 The game's part, playing and ordering actions, calls the kernels here; see
-:mod:`patchwork_env.agents.mcts.simulation`.
+:mod:`patchwork_env.agents.patchwork.mcts.simulation`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 
 NOTHING = -1
 ROOT = 0

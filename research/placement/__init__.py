@@ -2,7 +2,7 @@
 
 Every placer meets the same random orders of the 38 tiles:
 
->>> from patchwork_env.placing import BeamPlacer, StrategyPlacer, deal_orders, run_experiment
+>>> from research.placement import BeamPlacer, StrategyPlacer, deal_orders, run_experiment
 >>> orders = deal_orders(3, seed=1)
 >>> run_experiment(StrategyPlacer("All", "PlacementRegret"), orders).area.tolist()
 [80, 79, 78]
@@ -12,8 +12,8 @@ Every placer meets the same random orders of the 38 tiles:
 
 from __future__ import annotations
 
-from patchwork_env.placing.beam import STAGES, BeamPlacer, Stage
-from patchwork_env.placing.experiment import (
+from research.placement.beam import STAGES, BeamPlacer, Stage
+from research.placement.experiment import (
     NOT_PLACED,
     Outcomes,
     Placer,
@@ -22,8 +22,8 @@ from patchwork_env.placing.experiment import (
     outcomes,
     run_experiment,
 )
-from patchwork_env.placing.shapes import TILE_SETS, cells_at
-from patchwork_env.placing.strategies import EVALUATIONS, POLICIES
+from research.placement.shapes import TILE_SETS, cells_at
+from research.placement.strategies import EVALUATIONS, POLICIES
 
 __all__ = [
     "EVALUATIONS",

@@ -22,15 +22,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._options import check_at_least_one, check_between
+from patchwork_env.agents.patchwork.joints import count_joints
+from patchwork_env.core.checks import check_at_least_one, check_between
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_CELLS, QUILT_SIZE
-from patchwork_env.patchwork.joints import count_joints
 from patchwork_env.patchwork.symmetry import CELLS_AFTER
 from patchwork_env.patchwork.tables import FULL_WORD
-from patchwork_env.placing.experiment import NOT_PLACED, check_tiles
-from patchwork_env.placing.quilts import Integers, cells_of, count_cells, coverable, list_placements
-from patchwork_env.placing.shapes import MAX_PLACEMENTS, SINGLE_CELL, STARTS, cells_at
+from research.placement.experiment import NOT_PLACED, check_tiles
+from research.placement.quilts import Integers, cells_of, count_cells, coverable, list_placements
+from research.placement.shapes import MAX_PLACEMENTS, SINGLE_CELL, STARTS, cells_at
 
 MAX_NOISE = 500
 """The most noise of a stage."""
@@ -71,7 +71,7 @@ class BeamPlacer:
             raise ValueError("stages is empty; at least one is needed")
 
     def plan(self, tiles: Sequence[int] | Integers) -> Integers:
-        """See :meth:`~patchwork_env.placing.experiment.Placer.plan`."""
+        """See :meth:`~research.placement.experiment.Placer.plan`."""
         shapes = check_tiles(tiles)
         best, best_area = np.full(len(shapes), NOT_PLACED, np.int64), -1
         if len(shapes) == 0:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from patchwork_env._compile import kernel
-from patchwork_env._options import check_at_least_one, check_between, check_one_of, seed_streams
-from patchwork_env._random import Streams, random_below
+from patchwork_env.core.checks import check_at_least_one, check_between, check_one_of, seed_streams
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.patchwork.components import NUM_CELLS
-from patchwork_env.placing.quilts import U0, Integers, cells_of, count_cells, list_placements
-from patchwork_env.placing.shapes import MAX_PLACEMENTS, NUM_SHAPES, TILE_SETS
-from patchwork_env.placing.strategies import (
+from research.placement.quilts import U0, Integers, cells_of, count_cells, list_placements
+from research.placement.shapes import MAX_PLACEMENTS, NUM_SHAPES, TILE_SETS
+from research.placement.strategies import (
     BY_COLUMN,
     BY_COLUMN_AND_ORIENTATION,
     EVALUATIONS,
@@ -43,7 +43,7 @@ class Placer(Protocol):
             tiles: Shapes in the order in which they have to be placed.
 
         Returns:
-            int64 of the same length; for placements see :mod:`~patchwork_env.placing.shapes`.
+            int64 of the same length; for placements see :mod:`~research.placement.shapes`.
 
         Raises:
             ValueError: A tile is not a shape.
@@ -68,8 +68,8 @@ class StrategyPlacer:
     """A published strategy: a policy that proposes and an evaluation that picks, tile after tile.
 
     Args:
-        policy: A key of :data:`~patchwork_env.placing.strategies.POLICIES`.
-        evaluation: A key of :data:`~patchwork_env.placing.strategies.EVALUATIONS`.
+        policy: A key of :data:`~research.placement.strategies.POLICIES`.
+        evaluation: A key of :data:`~research.placement.strategies.EVALUATIONS`.
         seed: Of the random numbers of the evaluation ``"Random"``.
 
     Attributes:
@@ -111,7 +111,7 @@ def deal_orders(runs: int, seed: int = 0, tile_set: str = "published") -> Intege
     Args:
         runs: Number of orders, at least 1.
         seed: Order ``i`` depends on the seed and ``i`` alone.
-        tile_set: A key of :data:`~patchwork_env.placing.shapes.TILE_SETS`.
+        tile_set: A key of :data:`~research.placement.shapes.TILE_SETS`.
 
     Returns:
         int64 ``(runs, 38)``, shapes.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import popcount
-from patchwork_env._compile import kernel
+from patchwork_env.core.bits import popcount
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import QUILT_SIZE
 from patchwork_env.patchwork.engine import placed_words
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW, WORD_ROWS
-from patchwork_env.placing.shapes import STARTS, WORDS
+from research.placement.shapes import STARTS, WORDS
 
 Integers = npt.NDArray[np.int64]
 

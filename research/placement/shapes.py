@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.polyomino import Cells, orient, orientations
 from patchwork_env.patchwork.actions import DISTINCT, fits
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_PATCHES, PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW
-from patchwork_env.polyomino import Cells, orient, orientations
 
 SINGLE_CELL = NUM_PATCHES
 """The shape of the five special patches."""

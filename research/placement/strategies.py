@@ -13,19 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._random import Streams, random_below
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.patchwork.components import QUILT_SIZE
 from patchwork_env.patchwork.tables import FULL_WORD, WORD_ROWS
-from patchwork_env.placing.quilts import (
-    Integers,
-    cells_of,
-    count_cells,
-    coverable,
-    coverable_by_any,
-)
-from patchwork_env.placing.shapes import BOTTOM_LEFT, LEFT_BOTTOM, LEFTS, ORIENTATIONS, RANKS, ROW_MAJOR
-from patchwork_env.polyomino import NUM_ORIENTATIONS
+from research.placement.quilts import Integers, cells_of, count_cells, coverable, coverable_by_any
+from research.placement.shapes import BOTTOM_LEFT, LEFT_BOTTOM, LEFTS, ORIENTATIONS, RANKS, ROW_MAJOR
 
 ONE_GROUP, BY_ORIENTATION, BY_COLUMN, BY_COLUMN_AND_ORIENTATION, EACH = range(5)
 """Of which placements a policy proposes the earliest: of all, of each group, or every one."""

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.beam import agent as beam
-from patchwork_env.agents.beam.forward import search
-from patchwork_env.agents.beam.improvement import improvements
-from patchwork_env.agents.beam.planner import Budget, Plan, plan
-from patchwork_env.agents.beam.stacks import alone
-from patchwork_env.agents.nmbr9.files import read_value
+from patchwork_env.agents.nmbr9.beam import agent as beam
+from patchwork_env.agents.nmbr9.beam.forward import search
+from patchwork_env.agents.nmbr9.beam.improvement import improvements
+from patchwork_env.agents.nmbr9.beam.planner import Budget, Plan, plan
+from patchwork_env.agents.nmbr9.beam.stacks import alone
+from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import choose_action
 

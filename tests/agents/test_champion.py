@@ -12,25 +12,32 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.champion import agent as champion_agent
-from patchwork_env.agents.champion.agent import ChampionAgent, load
-from patchwork_env.agents.champion.endings import settle_root, solved_action
-from patchwork_env.agents.champion.levels import LEVELS
-from patchwork_env.agents.champion.simulation import NO_LIMIT, NODE_EFFORT, QUILT_EFFORT, Budget, grow, plant
+from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.value.agent import ValueAgent
-from patchwork_env.agents.value.choice import TO_WIN, Payoffs
-from patchwork_env.agents.value.files import write_value
-from patchwork_env.agents.value.network import SHAPES, new_weights
-from patchwork_env.agents.value.placements import kind_of
-from patchwork_env.agents.value.records import arrays_of
+from patchwork_env.agents.patchwork.champion import agent as champion_agent
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent, load
+from patchwork_env.agents.patchwork.champion.endings import settle_root, solved_action
+from patchwork_env.agents.patchwork.champion.levels import LEVELS
+from patchwork_env.agents.patchwork.champion.simulation import (
+    NO_LIMIT,
+    NODE_EFFORT,
+    QUILT_EFFORT,
+    Budget,
+    grow,
+    plant,
+)
+from patchwork_env.agents.patchwork.endgame import NO_ACTION, margin_of, new_solver, solve
+from patchwork_env.agents.patchwork.value.agent import ValueAgent
+from patchwork_env.agents.patchwork.value.choice import TO_WIN, Payoffs
+from patchwork_env.agents.patchwork.value.files import write_value
+from patchwork_env.agents.patchwork.value.network import SHAPES, new_weights
+from patchwork_env.agents.patchwork.value.placements import kind_of
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.endgame import NO_ACTION, margin_of, new_solver, solve
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from patchwork_env.search.best_first import ROOT
 from tests.agents.positions import many_states
 from tests.agents.values import simple_weights
-from training.matches import play_matches
 
 PAYOFFS, MARGIN_ALONE = TO_WIN, Payoffs(0.0, 1.0)
 WEIGHTS = simple_weights()

@@ -16,8 +16,8 @@ from patchwork_env import agents
 from patchwork_env.agents import checkpoint
 from patchwork_env.agents.checkpoint import load_policy, save_policy
 from patchwork_env.agents.folders import read_description, write_folder
-from patchwork_env.agents.learned import LearnedAgent
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy import LearnedAgent
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 

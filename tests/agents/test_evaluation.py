@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.evaluation import NetworkEvaluator
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
 from tests.agents.positions import many_states
 
 

@@ -7,11 +7,11 @@ import random
 import pytest
 
 from patchwork_env.agents import GreedyAgent, RandomAgent
+from patchwork_env.agents.patchwork.greedy import patch_value
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.greedy import patch_value
 from tests.patchwork.naive import ALL_CELLS, FIRST_SPECIAL_ACTION, INCOME_SPACES, PATCHES, Cell, NaiveGame
 from tests.patchwork.twins import both, game_at, random_circle
-from training.matches import play_matches
 
 
 def naive_value(naive: NaiveGame, patch: int, size: int) -> float:

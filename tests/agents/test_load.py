@@ -11,11 +11,11 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import CallableAgent, GreedyAgent, MctsAgent, RandomAgent
-from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.checkpoint import save_policy
 from patchwork_env.agents.folders import read_description
-from patchwork_env.agents.learned import LearnedAgent
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.policy import LearnedAgent
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
 from patchwork_env.patchwork import Game
 
 

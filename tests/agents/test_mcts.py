@@ -11,17 +11,17 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import GreedyAgent, MctsAgent
-from patchwork_env.agents.mcts import agent as module
-from patchwork_env.agents.mcts.candidates import MOST_CANDIDATES, list_candidates, new_candidates
-from patchwork_env.agents.mcts.placing import NOWHERE, loneliest_cell, new_sums, snuggest_placement
-from patchwork_env.agents.mcts.playout import new_table, play_out
-from patchwork_env.agents.mcts.simulation import value_of
+from patchwork_env.agents.patchwork.endgame import new_solver, solve
+from patchwork_env.agents.patchwork.greedy import footprint_of, joints_left
+from patchwork_env.agents.patchwork.mcts import agent as module
+from patchwork_env.agents.patchwork.mcts.candidates import MOST_CANDIDATES, list_candidates, new_candidates
+from patchwork_env.agents.patchwork.mcts.placing import NOWHERE, loneliest_cell, new_sums, snuggest_placement
+from patchwork_env.agents.patchwork.mcts.playout import new_table, play_out
+from patchwork_env.agents.patchwork.mcts.simulation import value_of
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import PATCHES, Game, engine
-from patchwork_env.patchwork.endgame import new_solver, solve
-from patchwork_env.patchwork.greedy import footprint_of, joints_left
 from patchwork_env.patchwork.options import seed_streams
 from tests.agents.positions import many_states
-from training.matches import play_matches
 
 
 def joints_after(game: Game, action: int) -> int:

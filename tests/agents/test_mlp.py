@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents import checkpoint, folders, mlp
-from patchwork_env.agents.mlp import MlpAgent, MlpConfig, MlpNetwork, load_policy, write_policy
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents import checkpoint, folders
+from patchwork_env.agents.patchwork import mlp
+from patchwork_env.agents.patchwork.mlp import MlpAgent, MlpConfig, MlpNetwork, load_policy, write_policy
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 

@@ -10,13 +10,12 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.nmbr9 import search
-from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent
-from patchwork_env.agents.nmbr9.champion import LEVELS, Nmbr9Champion
-from patchwork_env.agents.nmbr9.files import write_value
-from patchwork_env.agents.nmbr9.network import empty_weights, new_weights
+from patchwork_env.agents.nmbr9.champion.agent import LEVELS, Nmbr9Champion, search
+from patchwork_env.agents.nmbr9.greedy import choose_action
+from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.value.files import write_value
+from patchwork_env.agents.nmbr9.value.network import empty_weights, new_weights
 from patchwork_env.nmbr9 import Game, engine
-from patchwork_env.nmbr9.greedy import choose_action
 
 EFFORT = 3000
 

@@ -10,7 +10,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.network import NetworkConfig
+from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.policy import (
     Nmbr9PolicyAgent,
     encode,
@@ -19,11 +19,12 @@ from patchwork_env.agents.nmbr9.policy import (
     write_policy,
 )
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.nmbr9 import Game, greedy
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import ORIENTED, TABLE_SIZE
 from patchwork_env.nmbr9.observation import FIRST_VIEWED, VIEW_SIZE
 from patchwork_env.patchwork.state import empty_states
-from training.matches import play_matches
 
 SMALL = NetworkConfig(width=16, depth=1, channels=8)
 

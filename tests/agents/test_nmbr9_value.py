@@ -7,13 +7,16 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
+from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.nmbr9 import features, relief
-from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent
-from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.files import read_value, write_value
-from patchwork_env.agents.nmbr9.fits import MOST_COLUMNS, NUM_WORDS
-from patchwork_env.agents.nmbr9.network import (
+from patchwork_env.agents.nmbr9 import greedy
+from patchwork_env.agents.nmbr9.greedy import contact
+from patchwork_env.agents.nmbr9.value import features, relief
+from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.value.expansion import LIKELY, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.value.files import read_value, write_value
+from patchwork_env.agents.nmbr9.value.fits import MOST_COLUMNS, NUM_WORDS
+from patchwork_env.agents.nmbr9.value.network import (
     SHAPES,
     empty_weights,
     evaluate,
@@ -21,9 +24,7 @@ from patchwork_env.agents.nmbr9.network import (
     new_weights,
     read_table,
 )
-from patchwork_env.agents.value.records import arrays_of
-from patchwork_env.nmbr9 import Game, engine, greedy
-from patchwork_env.nmbr9.greedy import contact
+from patchwork_env.nmbr9 import Game, engine
 
 EVERYTHING = 10_000
 
@@ -220,7 +221,7 @@ def test_written_values_are_read_to_the_bit(weights, tmp_path):
 
 
 def test_agents_of_both_games_refuse_the_others_checkpoints(weights, tmp_path):
-    from patchwork_env.agents.value.files import read_value as read_patchwork_value
+    from patchwork_env.agents.patchwork.value.files import read_value as read_patchwork_value
 
     write_folder(tmp_path / "value", lambda folder: write_value(folder, weights))
     with pytest.raises(ValueError, match="is for the game 'nmbr9', not for 'patchwork'"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env.agents.beam import grids, pool, towers
-from patchwork_env.agents.beam.planner import run
-from patchwork_env.agents.beam.stacks import alone, from_tower, in_order, put, upper_levels, without
-from patchwork_env.agents.beam.towers import Rating
+from patchwork_env.agents.nmbr9.beam import grids, pool, towers
+from patchwork_env.agents.nmbr9.beam.planner import run
+from patchwork_env.agents.nmbr9.beam.stacks import alone, from_tower, in_order, put, upper_levels, without
+from patchwork_env.agents.nmbr9.beam.towers import Rating
 from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.tables import SHAPES
 

@@ -11,13 +11,21 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
+from patchwork_env.agents.compiled.records import LEAK, arrays_of, record_type
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.agent import ValueAgent
-from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
-from patchwork_env.agents.value.expansion import LIKELY, expand, expand_further, expand_likely, new_expansion
-from patchwork_env.agents.value.files import read_value, write_value
-from patchwork_env.agents.value.network import (
+from patchwork_env.agents.patchwork.joints import count_joints
+from patchwork_env.agents.patchwork.value import features, patterns
+from patchwork_env.agents.patchwork.value.agent import ValueAgent
+from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action, draw_action
+from patchwork_env.agents.patchwork.value.expansion import (
+    LIKELY,
+    expand,
+    expand_further,
+    expand_likely,
+    new_expansion,
+)
+from patchwork_env.agents.patchwork.value.files import read_value, write_value
+from patchwork_env.agents.patchwork.value.network import (
     OWN_EMPTY,
     SCALES,
     WIN,
@@ -26,13 +34,11 @@ from patchwork_env.agents.value.network import (
     new_memory,
     new_weights,
 )
-from patchwork_env.agents.value.placements import kind_of
-from patchwork_env.agents.value.quilts import MOST_CHOICES, forget
-from patchwork_env.agents.value.records import LEAK, arrays_of, record_type
+from patchwork_env.agents.patchwork.value.placements import kind_of
+from patchwork_env.agents.patchwork.value.quilts import MOST_CHOICES, forget
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.joints import count_joints
 from patchwork_env.patchwork.options import seed_streams
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 from tests.agents.positions import many_states
 
 PAYOFFS = Payoffs(1.0, 0.025)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from training.cluster.dispatcher import Dispatcher, LostError
-from training.cluster.worker import Worker
-from training.config import load_config
-from training.trainer import make_trainer
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.distributed.dispatcher import Dispatcher, LostError
+from patchwork_env.learning.distributed.worker import Worker
 
 
 class Employee:

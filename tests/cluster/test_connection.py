@@ -14,9 +14,9 @@ pytest.importorskip("ray", reason="runs in an environment of its own: make test-
 
 import ray
 
-from training.cluster.connection import connected
-from training.config import Cluster
-from training.signals import Interruption, signals_interrupt
+from patchwork_env.learning.config import Cluster
+from patchwork_env.learning.distributed.connection import connected
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 
 def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_connection():

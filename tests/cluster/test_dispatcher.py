@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
+from patchwork_env.learning.distributed.dispatcher import Dispatcher, NoWorkersError, StoppedError
 from tests.cluster.staffs import FakeStaff
-from training.cluster.dispatcher import Dispatcher, NoWorkersError, StoppedError
 
 JOBS = list(range(10, 30))
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.config import ConfigError, load_config
+from patchwork_env.learning.distributed.dispatcher import NoWorkersError
+from patchwork_env.learning.distributed.remote_play import split_in_jobs
+from patchwork_env.learning.runs.checkpoints import begin_run
+from patchwork_env.learning.runs.run import Run
 from tests.cluster.configs import CONFIGS, state_of
 from tests.cluster.staffs import shared
-from training.checkpoints import begin_run
-from training.cluster.dispatcher import NoWorkersError
-from training.cluster.remote_play import split_in_jobs
-from training.config import ConfigError, load_config
-from training.run import Run
-from training.trainer import make_trainer
 
 ALL = tuple(CONFIGS)
 ITERATIONS = 5

@@ -20,15 +20,15 @@ pytest.importorskip("ray", reason="runs in an environment of its own: make test-
 import ray
 from ray.cluster_utils import Cluster
 
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.distributed import sharing, staff
+from patchwork_env.learning.distributed.dispatcher import NoWorkersError
+from patchwork_env.learning.distributed.sharing import playing_on_cluster
 from tests.cluster.configs import CONFIGS, state_of
 from tests.cluster.staffs import shared
-from tests.training.same_runs import tensors_of
-from training import train
-from training.cluster import sharing, staff
-from training.cluster.dispatcher import NoWorkersError
-from training.cluster.sharing import playing_on_cluster
-from training.config import load_config
-from training.trainer import make_trainer
+from tests.learning.same_runs import tensors_of
 
 ROOT = Path(__file__).parents[2]
 DEADLINE = 120

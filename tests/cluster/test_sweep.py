@@ -16,14 +16,14 @@ import pytest
 
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.commands.sweep import main
+from patchwork_env.learning.config import Cluster, load_config
+from patchwork_env.learning.distributed.connection import connected
+from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, End, Halving, read_sweep
 from tests.cluster.test_tasks import output_after, program, wait_until
-from tests.training.same_runs import tensors_of
-from tests.training.test_sweep import TINY, tiny_sweep
-from training import train
-from training.cluster.connection import connected
-from training.config import Cluster, load_config
-from training.sweep.__main__ import main
-from training.sweep.folder import FAILED, FINISHED, STOPPED, End, Halving, read_sweep
+from tests.learning.same_runs import tensors_of
+from tests.learning.test_sweep import TINY, tiny_sweep
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -116,7 +116,7 @@ def test_a_trial_that_fails_is_told_of_and_ends_nothing(config, tmp_path, capsys
 
 def test_successive_halving_notes_what_it_stops(tmp_path):
     """Of trials that have come to a rung, those below the best half end."""
-    from training.sweep.tuning import _Halving
+    from patchwork_env.learning.sweeps.tuning import _Halving
 
     sweep = tiny_sweep(tmp_path, count=4, halving=Halving(100, 2))
     scheduler = _Halving(sweep)

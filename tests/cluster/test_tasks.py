@@ -18,11 +18,11 @@ import pytest
 
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
-from training import evaluate, tournament
-from training.cluster.connection import connected
-from training.config import Cluster
-from training.solo import play_decks
-from training.workers import OnCluster, WorkerError, do_jobs
+from patchwork_env.learning.commands import evaluate, tournament
+from patchwork_env.learning.config import Cluster
+from patchwork_env.learning.distributed.connection import connected
+from patchwork_env.learning.distributed.workers import OnCluster, WorkerError, do_jobs
+from patchwork_env.learning.evaluation.solo import play_decks
 
 ROOT = Path(__file__).parents[2]
 LOCAL = OnCluster("local", 2)
@@ -159,7 +159,7 @@ def test_a_job_whose_process_was_killed_is_done_again(tmp_path):
 
 
 def test_a_job_that_always_loses_its_process(monkeypatch):
-    monkeypatch.setattr("training.cluster.tasks.RETRIES", 0)
+    monkeypatch.setattr("patchwork_env.learning.distributed.tasks.RETRIES", 0)
     with pytest.raises(WorkerError, match="a job lost its process 1 times"):
         list(do_jobs(die, 0, [1], LOCAL))
 

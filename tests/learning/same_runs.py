@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from safetensors.torch import load_file
 
-from training import train
-from training.config import load_config
-from training.trainer import make_trainer
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import load_config
 
 
 def tensors_of(folder: Path) -> dict[tuple[str, str], bytes]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from training.advantages import Decisions, advantages
+from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
 
 
 def column(players, values, *, rewards=None, ends=(), learning=None, last=(0, 0.0)):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.config import (
+from patchwork_env.learning.config import (
     ALGORITHMS,
     CONFIGS,
     ConfigError,

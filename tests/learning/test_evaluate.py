@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from training import evaluate
-from training.files import write_text
-from training.matches import play_matches
-from training.results import AGENT
+from patchwork_env.learning.commands import evaluate
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.results import AGENT
+from patchwork_env.learning.system.files import write_text
 
 ROOT = Path(__file__).parents[2]
 

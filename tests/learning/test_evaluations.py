@@ -11,17 +11,17 @@ import pytest
 from PIL import Image
 
 from patchwork_env import agents
+from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.results import AGENT, Result
+from patchwork_env.learning.reports.pictures import milestones, picture, position_after
+from patchwork_env.learning.runs import evaluations as evaluations_module
+from patchwork_env.learning.runs.curves import Curves
+from patchwork_env.learning.runs.evaluations import Evaluations, gauntlet_rating, metrics
+from patchwork_env.learning.runs.run_files import evaluation_files, interval_metrics, read_evaluation
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import MissingExtraError, rgb_array
-from training import evaluations as evaluations_module
-from training.config import RunConfig
-from training.curves import Curves
-from training.evaluations import Evaluations, gauntlet_rating, metrics
-from training.matches import play_matches
-from training.pictures import milestones, picture, position_after
-from training.results import AGENT, Result
-from training.run_files import evaluation_files, interval_metrics, read_evaluation
-from training.trainer import Trainer
 
 OPPONENTS = ("random", "greedy")
 

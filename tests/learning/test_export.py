@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents import mlp
 from patchwork_env.agents.checkpoint import save_policy
-from patchwork_env.agents.dense import DenseMlp
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork import mlp
+from patchwork_env.agents.patchwork.dense import DenseMlp
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.commands import export
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
-from training import export
-from training.matches import play_matches
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +98,6 @@ def test_no_checkpoint_is_an_error_that_names_it(tmp_path, capsys):
 
 def test_without_onnx_an_error_says_what_to_install(checkpoints, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    monkeypatch.delitem(sys.modules, "patchwork_env.agents.onnx_export", raising=False)
+    monkeypatch.delitem(sys.modules, "patchwork_env.agents.patchwork.onnx_export", raising=False)
     assert export.main([str(checkpoints / "network"), "--out", str(tmp_path / "policy.onnx")]) == 2
     assert "exports need onnx: pip install 'patchwork-env[export]'" in capsys.readouterr().err

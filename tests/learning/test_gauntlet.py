@@ -14,12 +14,19 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from training import gauntlet as module
-from training import ratings
-from training.gauntlet import gauntlet, rating_of
-from training.gauntlet_pool import LATEST, VERSIONS, Member, Pool, pool_file, read_pool
-from training.matches import play_matches
-from training.ratings import rate_against
+from patchwork_env.learning.commands import gauntlet as module
+from patchwork_env.learning.commands.gauntlet import gauntlet, rating_of
+from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.evaluation.gauntlet_pool import (
+    LATEST,
+    VERSIONS,
+    Member,
+    Pool,
+    pool_file,
+    read_pool,
+)
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.ratings import rate_against
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = """

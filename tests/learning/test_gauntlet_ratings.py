@@ -11,10 +11,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.evaluation.gauntlet_pool import Member, Pool, pool_file, read_pool
+from patchwork_env.learning.evaluation.ratings import rate_beside
 from tests.test_benchmarks import ROOT, run
-from training import ratings
-from training.gauntlet_pool import Member, Pool, pool_file, read_pool
-from training.ratings import rate_beside
 
 RANDOM, GREEDY = Member("random", None, 150, 4), Member("greedy", None, 1000, 4)
 NEW = Member("mcts:simulations=2", None, None, 4, 2), Member("mcts:simulations=9", None, None, 4, 2)

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from training.config import League
-from training.league import Pool
+from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.config import League
 
 
 def make_pool(**settings):

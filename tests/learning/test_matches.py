@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent, BatchAgent, GreedyAgent, RandomAgent
+from patchwork_env.learning.evaluation.contests.patchwork import Games
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.results import AGENT, OPPONENT
 from patchwork_env.patchwork import PATCHES, Game, IllegalActionError
 from patchwork_env.patchwork.components import START_BUTTONS
-from training.contests.patchwork import Games
-from training.matches import play_matches
-from training.results import AGENT, OPPONENT
 
 
 class Witness(Agent):

@@ -14,13 +14,20 @@ import pytest
 
 from patchwork_env.agents import Agent, GreedyAgent
 from patchwork_env.errors import TableEdgeError
+from patchwork_env.learning.commands import evaluate, tournament
+from patchwork_env.learning.commands.gauntlet import gauntlet
+from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.evaluation.contests.nmbr9 import Games
+from patchwork_env.learning.evaluation.decks import shuffled_decks
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.results import (
+    AGENT,
+    OPPONENT,
+    Result,
+    mean_interval,
+    win_rate_interval,
+)
 from patchwork_env.nmbr9 import Game
-from training import evaluate, ratings, tournament
-from training.contests.nmbr9 import Games
-from training.decks import shuffled_decks
-from training.gauntlet import gauntlet
-from training.matches import play_matches
-from training.results import AGENT, OPPONENT, Result, mean_interval, win_rate_interval
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,8 +8,8 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import CallableAgent, GreedyAgent
+from patchwork_env.learning.evaluation.players import fingerprint, labels, load_player
 from patchwork_env.patchwork import Game
-from training.players import fingerprint, labels, load_player
 
 MODULE = """
 from patchwork_env.agents import Agent, GreedyAgent

@@ -7,8 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from training import ratings
-from training.ratings import ELO, PRIOR, Anchor, expected_wins, rate, rate_against, rate_beside
+from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.evaluation.ratings import (
+    ELO,
+    PRIOR,
+    Anchor,
+    expected_wins,
+    rate,
+    rate_against,
+    rate_beside,
+)
 
 FIRST = Anchor(player=0)
 

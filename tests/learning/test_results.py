@@ -7,8 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from training.contests.patchwork import Games
-from training.results import AGENT, OPPONENT, Result, mean_interval, win_rate_interval
+from patchwork_env.learning.evaluation.contests.patchwork import Games
+from patchwork_env.learning.evaluation.results import (
+    AGENT,
+    OPPONENT,
+    Result,
+    mean_interval,
+    win_rate_interval,
+)
 
 
 def result_of(pairs: int = 40, seed: int = 0) -> Result:

@@ -8,18 +8,18 @@ from functools import cache
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.champion.agent import ChampionAgent
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.value.choice import TO_WIN
-from patchwork_env.agents.value.files import write_value
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.value.choice import TO_WIN
+from patchwork_env.agents.patchwork.value.files import write_value
+from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
+from patchwork_env.learning.reports.pictures import position_after
+from patchwork_env.learning.reports.review.judging import POINTS, Review, review
+from patchwork_env.learning.reports.review.reading import read_game
+from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, text
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
-from tests.training.report.pages import Page, check_nothing_has_to_be_loaded
-from training.pictures import position_after
-from training.review.__main__ import FIGURES, PAGE, PICTURE, main
-from training.review.judging import POINTS, Review, review
-from training.review.reading import read_game
-from training.review.tables import MOST_MISTAKES, text
+from tests.learning.report.pages import Page, check_nothing_has_to_be_loaded
 
 WEIGHTS = simple_weights()
 NODES = 20

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from training.config import CONFIGS, ConfigError, load_config
-from training.train import main
+from patchwork_env.learning.commands.train import main
+from patchwork_env.learning.config import CONFIGS, ConfigError, load_config
 
 NAMES = ["rllib_ppo", "rllib_ppo_quick", "rllib_nmbr9"]
 
@@ -40,7 +40,9 @@ def test_settings_that_cannot_be_are_refused(name, override, message):
 
 
 def test_without_ray_a_run_says_how_to_install_it(tmp_path, monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.startswith("training.rllib")]:
+    for name in [
+        name for name in sys.modules if name.startswith("patchwork_env.learning.algorithms.rllib_ppo")
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
     arguments = ["--config", CONFIGS / "rllib_ppo_quick.yaml", "--run-dir", tmp_path / "run"]

@@ -13,8 +13,8 @@ import pytest
 from numba import njit
 from numba.extending import overload
 
-from training import signals as signals_module
-from training.signals import Interruption, signals_interrupt, signals_wait
+from patchwork_env.learning.system import signals as signals_module
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
 
 
 def send():
@@ -101,7 +101,7 @@ def test_a_signal_during_an_import_takes_effect_behind_it(tmp_path, monkeypatch)
 def test_a_program_that_is_run_by_an_import_is_interrupted_at_once(tmp_path, monkeypatch):
     program = """
 import os, signal
-from training.signals import signals_interrupt
+from patchwork_env.learning.system.signals import signals_interrupt
 
 with signals_interrupt():
     os.kill(os.getpid(), signal.SIGTERM)

@@ -14,9 +14,9 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, GreedyAgent
+from patchwork_env.learning.evaluation.decks import decks_text, read_decks, shuffled_decks
+from patchwork_env.learning.evaluation.solo import KeptGames, play_decks
 from patchwork_env.nmbr9 import Game
-from training.decks import decks_text, read_decks, shuffled_decks
-from training.solo import KeptGames, play_decks
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "benchmarks" / "nmbr9_decks.txt"

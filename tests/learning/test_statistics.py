@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env.patchwork import PATCHES, Game
-from patchwork_env.patchwork.components import LAST_SPACE
-from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
-from training.statistics import (
+from patchwork_env.learning.evaluation.statistics import (
     FROM_ADVANCING,
     FROM_INCOME,
     SPENT,
@@ -17,6 +13,10 @@ from training.statistics import (
     apply_counting,
     statistics_of_games,
 )
+from patchwork_env.patchwork import PATCHES, Game
+from patchwork_env.patchwork.components import LAST_SPACE
+from patchwork_env.patchwork.state import States, empty_states
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 GAMES, TURNS = 6, 150
 

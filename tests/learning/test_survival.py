@@ -22,15 +22,15 @@ from safetensors.torch import load_file
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint import load_policy
-from patchwork_env.agents.network import encode
-from training import checkpoints as checkpoints_module
-from training import signals as signals_module
-from training import train
-from training.checkpoints import load_checkpoint
-from training.config import load_config
-from training.files import GrowingFile
-from training.lock import sole_user
-from training.ppo.trainer import PpoTrainer
+from patchwork_env.agents.patchwork.policy_network import encode
+from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.runs import checkpoints as checkpoints_module
+from patchwork_env.learning.runs.checkpoints import load_checkpoint
+from patchwork_env.learning.system import signals as signals_module
+from patchwork_env.learning.system.files import GrowingFile
+from patchwork_env.learning.system.lock import sole_user
 
 ROOT = Path(__file__).parents[2]
 TINY = """
@@ -439,7 +439,7 @@ def loaded_as_documented(folder):
 
 def test_a_divergence_that_cannot_be_kept(config, tmp_path, capsys, monkeypatch):
     run = tmp_path / "run"
-    monkeypatch.setattr("training.divergence.write_folder", refuse)
+    monkeypatch.setattr("patchwork_env.learning.runs.divergence.write_folder", refuse)
     wild = ["--set", "ppo.learning_rate={start: 1e30, end: 1e30}", "ppo.minibatch_size=100"]
     assert train.main(["--config", str(config), "--run-dir", str(run), *wild]) == 2
     errors = last_line(capsys.readouterr().err)

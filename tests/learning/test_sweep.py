@@ -8,10 +8,10 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from training import train
-from training.config import ConfigError, load_config
-from training.sweep.__main__ import main
-from training.sweep.folder import (
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.commands.sweep import main
+from patchwork_env.learning.config import ConfigError, load_config
+from patchwork_env.learning.sweeps.folder import (
     FAILED,
     FINISHED,
     STOPPED,
@@ -22,8 +22,8 @@ from training.sweep.folder import (
     begin_sweep,
     read_sweep,
 )
-from training.sweep.parameters import check_trials, draw_trials, overrides, parse_parameter
-from training.sweep.table import rows_of, write_results
+from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, overrides, parse_parameter
+from patchwork_env.learning.sweeps.table import rows_of, write_results
 
 TINY = """
 total_steps: 640

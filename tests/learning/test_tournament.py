@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.checkpoint import save_policy
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
-from training import ratings, tournament
-from training.contests.patchwork import FIGURES
-from training.ladder import Rung, rungs
-from training.lock import sole_user
-from training.matches import play_matches
-from training.results import AGENT, OPPONENT
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.commands import tournament
+from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.evaluation.contests.patchwork import FIGURES
+from patchwork_env.learning.evaluation.ladder import Rung, rungs
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.results import AGENT, OPPONENT
+from patchwork_env.learning.system.lock import sole_user
 
 ROOT = Path(__file__).parents[2]
 MODULE = """

@@ -16,12 +16,12 @@ from safetensors.torch import load_file
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint import load_policy
-from tests.training.same_runs import tensors_of
-from training import run as run_module
-from training import train
-from training.config import load_config
-from training.matches import play_matches
-from training.run_files import evaluation_files, read_evaluation
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.runs import run as run_module
+from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluation
+from tests.learning.same_runs import tensors_of
 
 ROOT = Path(__file__).parents[2]
 TINY = """

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from training.workers import WorkerError, do_jobs
+from patchwork_env.learning.distributed.workers import WorkerError, do_jobs
 
 ROOT = Path(__file__).parents[2]
 
 SLOW = """
 import os, sys, time
 from pathlib import Path
-from training.workers import do_jobs
+from patchwork_env.learning.distributed.workers import do_jobs
 
 def work(folder, job):
     (Path(folder) / f"{os.getpid()}").touch()

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from patchwork_env.agents.value.records import arrays_of
-from training.trainer import DivergenceError
+from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError
 
 
 def check_average(learner: Any, positions: Any, weights: npt.NDArray[np.void]) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, CallableAgent
-from patchwork_env.nmbr9 import Game, greedy
+from patchwork_env.agents.nmbr9 import greedy
+from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.state import States, empty_states
 from patchwork_env.patchwork import Game as PatchworkGame
 

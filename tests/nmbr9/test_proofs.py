@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env._compile import kernel
+from patchwork_env.agents.nmbr9.greedy import choose_action as highest_placement
+from patchwork_env.core.compile import kernel
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import apply, is_over, legal, level_of, nth_legal, score, supply
-from patchwork_env.nmbr9.greedy import choose_action as highest_placement
 from tests.test_benchmarks import run
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patchwork_env.core.polyomino import normalize, orient
 from patchwork_env.nmbr9 import TILES, Game, Move
-from patchwork_env.polyomino import normalize, orient
 from tests.nmbr9.naive import neighbors
 
 SEEDS = st.integers(0, 2**32 - 1)

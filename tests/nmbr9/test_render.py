@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from patchwork_env import nmbr9_v0
+from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.nmbr9 import Game, render
-from patchwork_env.nmbr9.greedy import choose_action
 
 
 def played(turns: int, **options: object) -> Game:
@@ -87,7 +87,7 @@ def test_the_modes_of_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert env.render().dtype == np.uint8
     pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setattr("patchwork_env._display.FRAMES_PER_SECOND", 0)
+    monkeypatch.setattr("patchwork_env.envs.display.FRAMES_PER_SECOND", 0)
     env = nmbr9_v0.raw_env("human", players=2)
     env.reset(seed=1)
     env.step(int(env.observe("player_0")["action_mask"].argmax()))

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from patchwork_env._options import seed_streams
+from patchwork_env.agents.nmbr9.greedy import choose_actions
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.nmbr9 import engine
-from patchwork_env.nmbr9.greedy import choose_actions
 from patchwork_env.nmbr9.options import STANDARD, beginning
 from patchwork_env.nmbr9.state import States
 from patchwork_env.nmbr9.turns import describe_games, first_illegal, play_listed, restart_games

@@ -14,7 +14,8 @@ import pytest
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from patchwork_env import _display, patchwork_v0
+from patchwork_env import patchwork_v0
+from patchwork_env.envs import display
 from patchwork_env.patchwork import Game, IllegalActionError
 from patchwork_env.patchwork.aec_env import AGENTS
 
@@ -34,7 +35,7 @@ MASKED_DICTS = ("env_obs_dicts", "env_obs_space")
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows without a screen, and no pauses between pictures."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setattr(_display, "FRAMES_PER_SECOND", 0)
+    monkeypatch.setattr(display, "FRAMES_PER_SECOND", 0)
 
 
 def random_action(env: Env, rng: np.random.Generator) -> int | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS, orient
 from patchwork_env.patchwork import NUM_ACTIONS, PATCHES, Game, engine, tables
 from patchwork_env.patchwork import components as c
 from patchwork_env.patchwork.actions import DISTINCT, fits
-from patchwork_env.polyomino import NUM_ORIENTATIONS, orient
 from tests.patchwork import naive
 from tests.patchwork.naive import Cell
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.dynamics import PatchworkDynamics
 from tests.agents.positions import many_states
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from patchwork_env._random import start_streams
+from patchwork_env.core.random import start_streams
 from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from tests.patchwork.naive import ALL_CELLS, BONUS_SQUARES, Cell, NaiveGame

@@ -14,7 +14,8 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from patchwork_env import _display, agents
+from patchwork_env import agents
+from patchwork_env.envs import display
 from patchwork_env.patchwork import Game, IllegalActionError
 from patchwork_env.patchwork.gym_env import OpponentError, PatchworkEnv
 from patchwork_env.patchwork.observation import as_dict
@@ -35,7 +36,7 @@ Transition = tuple[Any, float, bool, bool, dict[str, Any]]
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows without a screen, and no pauses between pictures."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setattr(_display, "FRAMES_PER_SECOND", 0)
+    monkeypatch.setattr(display, "FRAMES_PER_SECOND", 0)
 
 
 def advance_or_first(game: Game) -> int:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from patchwork_env.core.polyomino import orient
 from patchwork_env.drawing.scene import Label, Polygon
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
@@ -28,7 +29,6 @@ from patchwork_env.patchwork.render import (
 )
 from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, table
 from patchwork_env.patchwork.render.text_drawing import LETTERS
-from patchwork_env.polyomino import orient
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUILT_LEFT, QUILT_TOP, CELL = (32, 808), 124, 40

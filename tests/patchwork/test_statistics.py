@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from patchwork_env._random import start_streams
+from patchwork_env.core.random import start_streams
 from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchwork_env.placing import (
+from research.placement import (
     STAGES,
     BeamPlacer,
     StrategyPlacer,
@@ -16,8 +16,8 @@ from patchwork_env.placing import (
     outcomes,
     run_experiment,
 )
-from patchwork_env.placing.beam import _ways_to_begin
-from patchwork_env.placing.shapes import SINGLE_CELL, STARTS
+from research.placement.beam import _ways_to_begin
+from research.placement.shapes import SINGLE_CELL, STARTS
 
 LINE, CROSS = 17, 30  # 1x5, and 1x5 crossed by 1x3
 

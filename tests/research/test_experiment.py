@@ -7,10 +7,10 @@ import doctest
 import numpy as np
 import pytest
 
-import patchwork_env.placing
+import research.placement
 from patchwork_env.patchwork import PATCHES
-from patchwork_env.placing import NOT_PLACED, TILE_SETS, StrategyPlacer, cells_at, deal_orders, outcomes
-from patchwork_env.placing.shapes import NUM_TILES, SINGLE_CELL, SIZES, STARTS
+from research.placement import NOT_PLACED, TILE_SETS, StrategyPlacer, cells_at, deal_orders, outcomes
+from research.placement.shapes import NUM_TILES, SINGLE_CELL, SIZES, STARTS
 
 SQUARE, LINE = 9, 17  # 2x2 and 1x5
 
@@ -99,6 +99,6 @@ def test_tiles_that_are_no_shapes() -> None:
 
 
 def test_examples_of_the_docstring_run() -> None:
-    results = doctest.testmod(patchwork_env.placing)
+    results = doctest.testmod(research.placement)
     assert results.attempted > 0
     assert results.failed == 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env.placing import EVALUATIONS, NOT_PLACED, POLICIES, StrategyPlacer, cells_at, deal_orders
-from patchwork_env.placing.shapes import SINGLE_CELL, STARTS
-from tests.placing import naive
+from research.placement import EVALUATIONS, NOT_PLACED, POLICIES, StrategyPlacer, cells_at, deal_orders
+from research.placement.shapes import SINGLE_CELL, STARTS
+from tests.research import naive
 
 CHEAP = ["None(rot)", "BottomLeft", "BottomLeft(rot)", "BL/LB", "BL/LB(rot)", "ParetoBottomLeft"]
 BIG_FIRST = [30, 20, 32, 31, 23, 28, 27, 24, 22, 26, 13, 25, 0, SINGLE_CELL, 33, 2, 1, 6, 33]

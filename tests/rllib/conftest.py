@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from patchwork_env.learning.config import Cluster
 from tests.one_thread import _one_thread as _one_thread
-from training.config import Cluster
 
 
 @pytest.fixture(scope="package")
 def connection():
     """A Ray of one processor."""
-    from training.cluster.connection import connected
+    from patchwork_env.learning.distributed.connection import connected
 
     with connected(Cluster(address="local", workers=1)) as ray:
         yield ray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.config import Evaluation, League, Network, RllibPpo, RunConfig
+from patchwork_env.learning.config import Evaluation, League, Network, RllibPpo, RunConfig
 
 
 def small_config(game: str, league: League | None = None, **settings) -> RunConfig:

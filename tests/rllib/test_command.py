@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
-from training import evaluate, train
-from training.config import CONFIGS
+from patchwork_env.learning.commands import evaluate, train
+from patchwork_env.learning.config import CONFIGS
 
 SMALL = [
     *("network.width=16", "network.depth=1", "network.channels=8", "total_steps=384", "checkpoint_every=1"),

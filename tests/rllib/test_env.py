@@ -11,11 +11,11 @@ pytest.importorskip("ray", reason="runs in an environment of its own: make test-
 
 from patchwork_env import nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError
+from patchwork_env.learning.algorithms.rllib_ppo.algorithm import env_config
+from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
+from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
+from patchwork_env.learning.config import Reward
 from tests.rllib.small import small_config
-from training.config import Reward
-from training.rllib.algorithm import env_config
-from training.rllib.env import GameEnv
-from training.rllib.rewards import final_rewards
 
 GAMES = [("patchwork", 2, 0.0), ("nmbr9", 1, 0.5), ("nmbr9", 2, 0.0), ("nmbr9", 3, 0.25), ("nmbr9", 4, 0.0)]
 REWARD = Reward(outcome=1.0, margin=0.5)

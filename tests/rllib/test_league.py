@@ -11,8 +11,15 @@ import pytest
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
 from patchwork_env import nmbr9, patchwork
-from training.rllib.league import MAIN, Finished, Seats, past_self, policy_of, seats_of
-from training.rllib.results import league_results, statistics
+from patchwork_env.learning.algorithms.rllib_ppo.league import (
+    MAIN,
+    Finished,
+    Seats,
+    past_self,
+    policy_of,
+    seats_of,
+)
+from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from ray.rllib.core.columns import Columns
 
 from patchwork_env import agents
-from patchwork_env._games import game_class
-from patchwork_env.agents.network import NetworkConfig
-from patchwork_env.agents.network import encode as encode_patchwork
 from patchwork_env.agents.nmbr9.policy import encode as encode_nmbr9
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import encode as encode_patchwork
+from patchwork_env.games import game_class
+from patchwork_env.learning.algorithms.rllib_ppo.conversion import from_rllib, load_state, state_of, to_rllib
+from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions, module_spec
+from patchwork_env.learning.algorithms.rllib_ppo.policies import IMPOSSIBLE, POLICIES, evaluate
 from patchwork_env.patchwork.actions import FIRST_BUY
-from training.rllib.conversion import from_rllib, load_state, state_of, to_rllib
-from training.rllib.module import ChosenActions, module_spec
-from training.rllib.policies import IMPOSSIBLE, POLICIES, evaluate
 
 GAMES = ["patchwork", "nmbr9"]
 SIZES = NetworkConfig(width=16, depth=1, channels=8)

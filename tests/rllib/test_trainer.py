@@ -18,16 +18,16 @@ from ray.rllib.evaluation.postprocessing import Postprocessing
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint import load_policy, save_policy
-from patchwork_env.agents.network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.learning.algorithms.common.tensors import names_of_parameters, tensors_of_optimizer
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError
+from patchwork_env.learning.algorithms.rllib_ppo.algorithm import sizes_of
+from patchwork_env.learning.algorithms.rllib_ppo.league import MAIN, past_self
+from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions
+from patchwork_env.learning.algorithms.rllib_ppo.trainer import RllibTrainer
+from patchwork_env.learning.config import Cluster, ConfigError, League, Network, Reward
+from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, save_checkpoint
 from tests.rllib.small import small_config
-from training.checkpoints import begin_run, load_checkpoint, save_checkpoint
-from training.config import Cluster, ConfigError, League, Network, Reward
-from training.rllib.algorithm import sizes_of
-from training.rllib.league import MAIN, past_self
-from training.rllib.module import ChosenActions
-from training.rllib.trainer import RllibTrainer
-from training.tensors import names_of_parameters, tensors_of_optimizer
-from training.trainer import DivergenceError
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 

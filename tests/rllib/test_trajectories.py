@@ -14,16 +14,16 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.evaluation.postprocessing import Postprocessing
 
+from patchwork_env.learning.algorithms.rllib_ppo.algorithm import GamePPO, ppo_config
+from patchwork_env.learning.algorithms.rllib_ppo.conversion import state_of
+from patchwork_env.learning.algorithms.rllib_ppo.league import MAIN, past_self, set_opponents, take_finished
+from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions
+from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
+from patchwork_env.learning.algorithms.rllib_ppo.results import league_results
+from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
+from patchwork_env.learning.config import League
 from patchwork_env.patchwork.observation import SLICES
 from tests.rllib.small import small_config
-from training.config import League
-from training.rllib.algorithm import GamePPO, ppo_config
-from training.rllib.conversion import state_of
-from training.rllib.league import MAIN, past_self, set_opponents, take_finished
-from training.rllib.module import ChosenActions
-from training.rllib.policies import POLICIES
-from training.rllib.results import league_results
-from training.rllib.rewards import final_rewards
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 

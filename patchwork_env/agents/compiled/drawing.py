@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._random import Streams, random_below
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams, random_below
 
 _STEPS = 1 << 30
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import lowest_bit, popcount
-from patchwork_env._compile import kernel
+from patchwork_env.core.bits import lowest_bit, popcount
+from patchwork_env.core.compile import kernel
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.engine import (
     CHOICE_MAP,

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from patchwork_env._compile import kernel
-from patchwork_env._games import NMBR9
 from patchwork_env.agents import NETWORK, ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.checkpoint import read_network, write_kind_of_policy
 from patchwork_env.agents.nmbr9.policy_network import Inputs, Nmbr9Network
 from patchwork_env.agents.ragged import LegalLists
+from patchwork_env.core.compile import kernel
+from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import TABLE_SIZE
 from patchwork_env.nmbr9.engine import NUM_MAPS, legal, meets_edge, write_actions
 from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, write_observations

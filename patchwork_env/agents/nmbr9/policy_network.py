@@ -7,7 +7,7 @@ is learned in one place helps in all others. Legal actions are 240 of 16,394 on 
 
 In free order the digits to choose from are scored by the trunk alone.
 
-As in :mod:`patchwork_env.agents.network`, entries are picked with ``index_select``.
+As in :mod:`patchwork_env.agents.patchwork.policy_network`, entries are picked with ``index_select``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.network import NUM_KINDS, NetworkConfig, Output, hierarchical_policy, new_trunk
+from patchwork_env.agents.patchwork.policy_network import (
+    NUM_KINDS,
+    NetworkConfig,
+    Output,
+    hierarchical_policy,
+    new_trunk,
+)
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     LONGEST_SIDE,

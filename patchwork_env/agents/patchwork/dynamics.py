@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.engine import NUM_MAPS, apply, is_over, legal, nth_legal, score, winner
 from patchwork_env.patchwork.state import States
 

@@ -14,15 +14,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork import observation
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 from patchwork_env.patchwork.state import States
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 from patchwork_env.search import Evaluation
 
 Floats = npt.NDArray[np.float32]

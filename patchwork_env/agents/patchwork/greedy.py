@@ -18,8 +18,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import lowest_bit
-from patchwork_env._compile import kernel
+from patchwork_env.agents.patchwork.joints import count_joints
+from patchwork_env.core.bits import lowest_bit
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
@@ -30,7 +32,6 @@ from patchwork_env.patchwork.components import (
     QUILT_SIZE,
 )
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, legal, placed_words
-from patchwork_env.patchwork.joints import count_joints
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import (
     FOOTPRINTS,
@@ -40,7 +41,6 @@ from patchwork_env.patchwork.tables import (
     SECOND_WORD_ROW,
     TIMES,
 )
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 _U = np.uint64
 _U1 = _U(1)

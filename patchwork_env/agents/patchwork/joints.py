@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import popcount
-from patchwork_env._compile import kernel
+from patchwork_env.core.bits import popcount
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import QUILT_SIZE
 from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW, WORD_ROWS
 

@@ -16,13 +16,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from patchwork_env._compile import kernel
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import CHECKPOINT_FILE, MASKABLE_PPO, ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.checkpoint import read_weights, write_kind_of_policy
 from patchwork_env.agents.folders import read_description
 from patchwork_env.agents.ragged import LegalLists, legal_lists
+from patchwork_env.core.compile import kernel
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, write_observations
 from patchwork_env.patchwork.state import States

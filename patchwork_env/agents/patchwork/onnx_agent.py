@@ -1,6 +1,6 @@
 """Agents that play a policy from an ONNX file. Needs onnxruntime, the extra ``onnx``, and not PyTorch.
 
-Such a file holds one model, which :mod:`~patchwork_env.agents.onnx_export` writes. For a batch of any size
+Such a file holds one model, which ``onnx_export`` writes. For a batch of any size
 ``n`` it computes:
 
 =====================  ======================  ===============================================================
@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 from patchwork_env.patchwork.state import States

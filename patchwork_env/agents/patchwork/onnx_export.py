@@ -1,6 +1,6 @@
 """Policies as ONNX files, which play without PyTorch. Needs the extra ``export``.
 
-:mod:`~patchwork_env.agents.onnx_agent` describes the model and plays it.
+:mod:`~patchwork_env.agents.patchwork.onnx_agent` describes the model and plays it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 import onnx
 import torch
 
-from patchwork_env.agents.dense import DenseMlp, DensePolicy
-from patchwork_env.agents.mlp import MlpNetwork
-from patchwork_env.agents.network import PatchworkNetwork
-from patchwork_env.agents.onnx_agent import FORMAT, GAME, INPUTS, OUTPUTS, VERSION
+from patchwork_env.agents.patchwork.dense import DenseMlp, DensePolicy
+from patchwork_env.agents.patchwork.mlp import MlpNetwork
+from patchwork_env.agents.patchwork.onnx_agent import FORMAT, GAME, INPUTS, OUTPUTS, VERSION
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import FEWEST_SIMULATIONS
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.evaluation import NetworkEvaluator
-from patchwork_env.agents.network import PatchworkNetwork
-from patchwork_env.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.state import States
 from patchwork_env.search import GumbelSearch
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import torch
 
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, BatchAgent, SamplingAgent
 from patchwork_env.agents.checkpoint import load_policy
-from patchwork_env.agents.network import NUM_KINDS, PatchworkNetwork, encode
-from patchwork_env.agents.planning import GumbelAgent, dynamics_of
+from patchwork_env.agents.patchwork.planning import GumbelAgent, dynamics_of
+from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork, encode
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.state import States
 
 
@@ -63,7 +63,7 @@ def load(
         seed: See :class:`LearnedAgent`.
         sample: See :class:`LearnedAgent`.
         simulations: To plan every move with so many, at least 2; see
-            :class:`~patchwork_env.agents.planning.GumbelAgent`.
+            :class:`~patchwork_env.agents.patchwork.planning.GumbelAgent`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.

@@ -29,12 +29,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents.ragged import LegalLists, legal_lists
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork import observation
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, ORIENTED
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, NUM_PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SLICES
 from patchwork_env.patchwork.state import States
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 NUM_KINDS = 2 + NUM_OFFERED
 """Advance, the three slots, special patch."""

@@ -17,14 +17,14 @@ from tqdm import tqdm
 
 from patchwork_env.agents import Agent
 from patchwork_env.errors import TableEdgeError
-from training.contests import common_game
-from training.contests.options import add_options, variant_of
-from training.files import check_file_path, write_text
-from training.matches import Result, play_matches
-from training.players import HELP, load_player
-from training.worker_options import add_options as add_worker_options
-from training.worker_options import workers_of
-from training.workers import WorkerError, Workers, kept_connected
+from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
+from patchwork_env.learning.distributed.worker_options import workers_of
+from patchwork_env.learning.distributed.workers import WorkerError, Workers, kept_connected
+from patchwork_env.learning.evaluation.contests import common_game
+from patchwork_env.learning.evaluation.contests.options import add_options, variant_of
+from patchwork_env.learning.evaluation.matches import Result, play_matches
+from patchwork_env.learning.evaluation.players import HELP, load_player
+from patchwork_env.learning.system.files import check_file_path, write_text
 
 FORMAT = "patchwork-env evaluation"
 VERSION = 1
@@ -55,7 +55,7 @@ def as_json(results: list[Result]) -> dict[str, Any]:
     """The contents of the JSON file.
 
     ``{"format", "version", "game", "matches"}``; every match is the ``as_dict`` of a
-    :class:`~training.results.Result`, in the order of the opponents.
+    :class:`~patchwork_env.learning.evaluation.results.Result`, in the order of the opponents.
     """
     matches = [result.as_dict() for result in results]
     return {"format": FORMAT, "version": VERSION, "game": results[0].kind.game, "matches": matches}

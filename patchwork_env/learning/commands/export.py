@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.agents import ONNX_SUFFIX
-from training.files import write_bytes
+from patchwork_env.learning.system.files import write_bytes
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
 def export_policy(spec: str, out: Path) -> int:
     """Writes an ONNX file, a complete one or none, and replaces one that exists.
 
-    :mod:`patchwork_env.agents.onnx_agent` describes the model in it.
+    :mod:`patchwork_env.agents.patchwork.onnx_agent` describes the model in it.
 
     Args:
         spec: Path of a checkpoint folder, or the name of a policy that comes with the package.
@@ -49,9 +49,9 @@ def export_policy(spec: str, out: Path) -> int:
     agent, path = agents.load(spec), agents.path_of(spec)
     try:
         from patchwork_env.agents.folders import read_description
-        from patchwork_env.agents.learned import LearnedAgent
-        from patchwork_env.agents.mlp import MlpAgent
-        from patchwork_env.agents.onnx_export import policy_to_onnx
+        from patchwork_env.agents.patchwork.mlp import MlpAgent
+        from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
+        from patchwork_env.agents.patchwork.policy import LearnedAgent
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"exports need {error.name}: pip install 'patchwork-env[export]'", name=error.name

@@ -4,7 +4,7 @@ python -m training.gauntlet runs/ppo/final --json result.json
 python -m training.gauntlet my_module:my_function
 
 In Python: ``gauntlet(my_function)``, with a function from a game to an action, an agent, or a spec. The pools
-with their settings and ratings are in :mod:`training.gauntlet_pool`; docs/evaluation.md has the protocol.
+with their settings and ratings are in ``gauntlet_pool``; docs/evaluation.md has the protocol.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import numpy as np
 from tqdm import tqdm
 
 from patchwork_env import agents
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent
-from training.files import check_file_path, write_text
-from training.gauntlet_pool import LATEST, VERSIONS, Pool, read_pool
-from training.machine import made_with, usable_cores
-from training.matches import Player, check_games
-from training.pairings import Entrant, Pairing, folder_name, play_pairings
-from training.players import HELP, fingerprint, load_player
-from training.ratings import Bounds, expected_wins, rate_against
-from training.results import AGENT, CONFIDENCE, Result
-from training.signals import Interruption, signals_interrupt
-from training.standings import aligned, show_interval
-from training.worker_options import add_options, workers_of
-from training.workers import WorkerError, Workers, check_workers
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.distributed.workers import WorkerError, Workers, check_workers
+from patchwork_env.learning.evaluation.gauntlet_pool import LATEST, VERSIONS, Pool, read_pool
+from patchwork_env.learning.evaluation.matches import Player, check_games
+from patchwork_env.learning.evaluation.pairings import Entrant, Pairing, folder_name, play_pairings
+from patchwork_env.learning.evaluation.players import HELP, fingerprint, load_player
+from patchwork_env.learning.evaluation.ratings import Bounds, expected_wins, rate_against
+from patchwork_env.learning.evaluation.results import AGENT, CONFIDENCE, Result
+from patchwork_env.learning.evaluation.standings import aligned, show_interval
+from patchwork_env.learning.system.files import check_file_path, write_text
+from patchwork_env.learning.system.machine import made_with, usable_cores
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 FORMAT = "patchwork-env gauntlet"
 
@@ -47,7 +47,7 @@ class GauntletResult:
         pool: Whom it met; without those who were left out.
         results: Its matches, in the order of the pool's members.
         rating: Elo points on the scale of the pool.
-        interval: The 95% interval of the rating; see :mod:`training.ratings`.
+        interval: The 95% interval of the rating; see :mod:`patchwork_env.learning.evaluation.ratings`.
         weights: SHA-256 of the agent's weights; None if it has none on disk.
         skipped: Members that were left out.
     """
@@ -158,7 +158,7 @@ def gauntlet(
     """Has an agent play the gauntlet.
 
     Args:
-        agent: What :func:`~training.players.load_player` takes, an agent, or a function from a game to an
+        agent: What ``load_player`` takes, an agent, or a function from a game to an
             action.
         version: Of the gauntlet.
         games: At most so many against each member, for a trial; None for the numbers of the protocol.

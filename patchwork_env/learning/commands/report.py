@@ -11,9 +11,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from training.files import write_text
-from training.report.page import render_page
-from training.report.run_data import RunData, read_run
+from patchwork_env.learning.reports.run.page import render_page
+from patchwork_env.learning.reports.run.run_data import RunData, read_run
+from patchwork_env.learning.system.files import write_text
 
 _FILE = "report.html"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from training.files import storing_in, write_bytes, write_text
-from training.players import load_player
-from training.review.judging import Review, review
-from training.review.page import render_page
-from training.review.picture import png
-from training.review.reading import read_game
-from training.review.tables import text
+from patchwork_env.learning.evaluation.players import load_player
+from patchwork_env.learning.reports.review.judging import Review, review
+from patchwork_env.learning.reports.review.page import render_page
+from patchwork_env.learning.reports.review.picture import png
+from patchwork_env.learning.reports.review.reading import read_game
+from patchwork_env.learning.reports.review.tables import text
+from patchwork_env.learning.system.files import storing_in, write_bytes, write_text
 
 _AGENT = "champion:fast"
 PAGE, PICTURE, FIGURES = "review.html", "evaluation.png", "review.json"

@@ -14,21 +14,30 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from patchwork_env._options import check_seed
-from training.checkpoints import new_run_folder
-from training.cluster.connection import LOCAL, connected
-from training.config import Cluster, ConfigError, RunConfig, load_config, parse_yaml
-from training.contests import contest_of
-from training.files import remove_partial, storing_in
-from training.lock import sole_user
-from training.machine import usable_cores
-from training.run_files import evaluation_files
-from training.signals import Interruption, signals_interrupt
-from training.sweep.folder import FINISHED, METRICS, Halving, Metric, Sweep, begin_sweep, name_of, read_sweep
-from training.sweep.parameters import FORMS, check_trials, draw_trials, parse_parameter
-from training.sweep.table import as_text, write_results
-from training.train import check_opponents
-from training.workers import OnCluster, check_workers
+from patchwork_env.core.checks import check_seed
+from patchwork_env.learning.commands.train import check_opponents
+from patchwork_env.learning.config import Cluster, ConfigError, RunConfig, load_config, parse_yaml
+from patchwork_env.learning.distributed.connection import LOCAL, connected
+from patchwork_env.learning.distributed.workers import OnCluster, check_workers
+from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.runs.checkpoints import new_run_folder
+from patchwork_env.learning.runs.run_files import evaluation_files
+from patchwork_env.learning.sweeps.folder import (
+    FINISHED,
+    METRICS,
+    Halving,
+    Metric,
+    Sweep,
+    begin_sweep,
+    name_of,
+    read_sweep,
+)
+from patchwork_env.learning.sweeps.parameters import FORMS, check_trials, draw_trials, parse_parameter
+from patchwork_env.learning.sweeps.table import as_text, write_results
+from patchwork_env.learning.system.files import remove_partial, storing_in
+from patchwork_env.learning.system.lock import sole_user
+from patchwork_env.learning.system.machine import usable_cores
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 _OF_NEW_SWEEPS = (
     "param",
@@ -223,7 +232,7 @@ def _connect(options: argparse.Namespace, config: RunConfig, stack: ExitStack) -
 
 
 def _go_on(sweep: Sweep, trials: list[int], most: int | None) -> int:
-    from training.sweep.tuning import tune_trials  # needs Ray
+    from patchwork_env.learning.sweeps.tuning import tune_trials  # needs Ray
 
     began, known = time.monotonic(), {trial for trial in trials if sweep.end(trial) is not None}
 

@@ -20,10 +20,13 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from patchwork_env._options import check_seed
 from patchwork_env.agents import Agent
+from patchwork_env.core.checks import check_seed
 from patchwork_env.errors import TableEdgeError
-from training.block_store import (
+from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
+from patchwork_env.learning.distributed.worker_options import workers_of
+from patchwork_env.learning.distributed.workers import WorkerError, Workers, check_workers
+from patchwork_env.learning.evaluation.block_store import (
     FORMAT,
     VERSION,
     BlockStore,
@@ -32,20 +35,17 @@ from training.block_store import (
     open_store,
     read_settings,
 )
-from training.contests import check_variant, common_game, contest_of
-from training.contests.options import add_options, variant_of
-from training.files import write_text
-from training.ladder import Rung, rungs
-from training.machine import made_with, usable_cores
-from training.matches import Task, check_games, join, play_tasks, split
-from training.players import HELP, fingerprint, labels, load_player
-from training.ratings import Anchor
-from training.results import Result
-from training.signals import Interruption, signals_interrupt
-from training.standings import Standings
-from training.worker_options import add_options as add_worker_options
-from training.worker_options import workers_of
-from training.workers import WorkerError, Workers, check_workers
+from patchwork_env.learning.evaluation.contests import check_variant, common_game, contest_of
+from patchwork_env.learning.evaluation.contests.options import add_options, variant_of
+from patchwork_env.learning.evaluation.ladder import Rung, rungs
+from patchwork_env.learning.evaluation.matches import Task, check_games, join, play_tasks, split
+from patchwork_env.learning.evaluation.players import HELP, fingerprint, labels, load_player
+from patchwork_env.learning.evaluation.ratings import Anchor
+from patchwork_env.learning.evaluation.results import Result
+from patchwork_env.learning.evaluation.standings import Standings
+from patchwork_env.learning.system.files import write_text
+from patchwork_env.learning.system.machine import made_with, usable_cores
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 DEFAULT_ANCHOR = "random"
 _RESULTS, _GAMES = "results.json", "games.csv"
@@ -72,10 +72,10 @@ def enter(
     """Loads everybody and checks everything, before anything is written or played.
 
     Args:
-        agents: Two or more different ones; see :func:`~training.players.load_player`.
+        agents: Two or more different ones; see ``load_player``.
         games: Of every pairing, at least 1; for Patchwork even.
         seed: Of the circles or decks, and of the agents' random numbers.
-        variant: What is played; see :func:`~training.contests.check_variant`.
+        variant: What is played; see :func:`~patchwork_env.learning.evaluation.contests.check_variant`.
         anchor: Whose rating is fixed; by default that of ``"random"``, or else the mean of all.
         anchor_rating: At what it is fixed.
         rungs: The first agents, if they are the rungs of a ladder.
@@ -165,7 +165,7 @@ def _standings(entry: Entry, tasks: list[Task], store: BlockStore) -> Standings:
 
 def write_results(folder: Path, entry: Entry, standings: Standings) -> None:
     """Writes results.json, games.csv and the plots into the folder of a tournament."""
-    from training import plots  # needs matplotlib
+    from patchwork_env.learning.reports import plots  # needs matplotlib
 
     write_text(folder / _RESULTS, json.dumps(as_json(entry, standings), indent=1) + "\n")
     write_text(folder / _GAMES, standings.csv())

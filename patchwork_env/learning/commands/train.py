@@ -17,15 +17,22 @@ from pathlib import Path
 import torch
 
 from patchwork_env import agents
-from training.checkpoints import begin_run, load_checkpoint, new_run_folder
-from training.cluster.sharing import SharingTrainer, playing_on_cluster
-from training.config import ConfigError, RunConfig, differences, dump_config, list_configs, load_config
-from training.files import remove_partial, storing_in, write_text
-from training.lock import sole_user
-from training.memory import keep_freed_memory
-from training.run import Run
-from training.run_files import CONFIG_FILE
-from training.trainer import DivergenceError, Trainer, make_trainer
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer, make_trainer
+from patchwork_env.learning.config import (
+    ConfigError,
+    RunConfig,
+    differences,
+    dump_config,
+    list_configs,
+    load_config,
+)
+from patchwork_env.learning.distributed.sharing import SharingTrainer, playing_on_cluster
+from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
+from patchwork_env.learning.runs.run import Run
+from patchwork_env.learning.runs.run_files import CONFIG_FILE
+from patchwork_env.learning.system.files import remove_partial, storing_in, write_text
+from patchwork_env.learning.system.lock import sole_user
+from patchwork_env.learning.system.memory import keep_freed_memory
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from training.config import Cluster
-from training.signals import signals_wait
+from patchwork_env.learning.config import Cluster
+from patchwork_env.learning.system.signals import signals_wait
 
 _ANSWER_SECONDS = 10.0
 LOCAL = "local"

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from training.config import RunConfig
+    from patchwork_env.learning.config import RunConfig
 
 Weights = dict[str, npt.NDArray[Any]]
 
 PLAYERS: Mapping[str, str] = {
-    "td": "training.td.player:TdPlayer",
-    "solo_td": "training.solo_td.player:SoloTdPlayer",
-    "alphazero": "training.alphazero.shared_games:AlphaZeroPlayer",
+    "td": "patchwork_env.learning.algorithms.td.player:TdPlayer",
+    "solo_td": "patchwork_env.learning.algorithms.solo_td.player:SoloTdPlayer",
+    "alphazero": "patchwork_env.learning.algorithms.alphazero.shared_games:AlphaZeroPlayer",
 }
 """By algorithm: the class of its :class:`Player`, by module and name."""
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from training.cluster.dispatcher import Dispatcher
-from training.cluster.players import SharedGames
-from training.cluster.worker import Order
-from training.config import RunConfig
-from training.td.parts import draw_seed
-from training.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.parts import draw_seed
+from patchwork_env.learning.algorithms.common.trainer import TrainerState
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.distributed.dispatcher import Dispatcher
+from patchwork_env.learning.distributed.players import SharedGames
+from patchwork_env.learning.distributed.worker import Order
 
 
 class _Task(NamedTuple):

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from training.cluster.connection import connected
-from training.cluster.dispatcher import Dispatcher
-from training.cluster.players import SharedGames
-from training.cluster.remote_play import RemotePlay
-from training.cluster.staff import RayStaff
-from training.config import RunConfig
-from training.tensors import prefixed, with_prefix
-from training.trainer import Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.tensors import prefixed, with_prefix
+from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.distributed.connection import connected
+from patchwork_env.learning.distributed.dispatcher import Dispatcher
+from patchwork_env.learning.distributed.players import SharedGames
+from patchwork_env.learning.distributed.remote_play import RemotePlay
+from patchwork_env.learning.distributed.staff import RayStaff
 
 _IN_FLIGHT = "in_flight"
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from training.cluster.dispatcher import LostError, NoWorkersError
-from training.cluster.worker import Begun, Order, Worker, versions
-from training.config import RunConfig
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.distributed.dispatcher import LostError, NoWorkersError
+from patchwork_env.learning.distributed.worker import Begun, Order, Worker, versions
 
 
 class RayStaff:
-    """See :class:`~training.cluster.dispatcher.Staff`; workers are handles of actors, tickets references.
+    """See ``Staff``; workers are handles of actors, tickets references.
 
     Args:
         ray: Connected.

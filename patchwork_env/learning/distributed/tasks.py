@@ -1,4 +1,4 @@
-"""Jobs as tasks of Ray: what :func:`training.workers.do_jobs` does, on the processors of a cluster."""
+"""Jobs as tasks of Ray: what ``do_jobs`` does, on the processors of a cluster."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from contextlib import AbstractContextManager, contextmanager
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from training.cluster.connection import connected
-from training.config import Cluster
-from training.machine import usable_cores
-from training.signals import signals_wait
-from training.workers import OnCluster, WorkerError, check_pickling, check_workers, one_thread
+from patchwork_env.learning.config import Cluster
+from patchwork_env.learning.distributed.connection import connected
+from patchwork_env.learning.distributed.workers import (
+    OnCluster,
+    WorkerError,
+    check_pickling,
+    check_workers,
+    one_thread,
+)
+from patchwork_env.learning.system.machine import usable_cores
+from patchwork_env.learning.system.signals import signals_wait
 
 _Shared = TypeVar("_Shared")
 _Job = TypeVar("_Job")
@@ -24,7 +30,7 @@ RETRIES = 4
 
 
 def connected_to(workers: OnCluster) -> AbstractContextManager[Any]:
-    """The connection to a cluster; see :func:`training.cluster.connection.connected`."""
+    """The connection to a cluster; see :func:`patchwork_env.learning.distributed.connection.connected`."""
     return connected(Cluster(address=workers.address, workers=workers.most or usable_cores()))
 
 

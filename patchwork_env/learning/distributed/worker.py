@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from training.cluster.connection import load_ray
-from training.cluster.players import Weights, player_of
-from training.config import RunConfig
-from training.machine import made_with
-from training.memory import keep_freed_memory
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.distributed.connection import load_ray
+from patchwork_env.learning.distributed.players import Weights, player_of
+from patchwork_env.learning.system.machine import made_with
+from patchwork_env.learning.system.memory import keep_freed_memory
 
 
 class Order(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from training.workers import OnCluster, Workers, check_workers
+from patchwork_env.learning.distributed.workers import OnCluster, Workers, check_workers
 
 
 def add_options(parser: argparse.ArgumentParser, default: int, flag: str = "--workers") -> None:

@@ -1,6 +1,6 @@
 """Jobs on several processes that share what they need, and that end when their parent does.
 
-The processes are of this machine, or of a cluster; see :mod:`training.cluster.tasks`.
+The processes are of this machine, or of a cluster; see :mod:`patchwork_env.learning.distributed.tasks`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from multiprocessing.connection import wait
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
-from patchwork_env._options import check_at_least_one
+from patchwork_env.core.checks import check_at_least_one
 
 _ADDRESS = re.compile(r"local|auto|\S+:\d+")
 
@@ -69,7 +69,7 @@ def kept_connected(workers: Workers) -> Iterator[None]:
     if not isinstance(workers, OnCluster):
         yield
         return
-    from training.cluster.tasks import connected_to
+    from patchwork_env.learning.distributed.tasks import connected_to
 
     with connected_to(workers):
         yield
@@ -96,7 +96,7 @@ def do_jobs(
         ConnectionError, ModuleNotFoundError: There is no such cluster, or no Ray.
     """
     if isinstance(workers, OnCluster):
-        from training.cluster.tasks import do_tasks
+        from patchwork_env.learning.distributed.tasks import do_tasks
 
         yield from do_tasks(function, shared, jobs, workers)
         return

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from patchwork_env import __version__
-from patchwork_env._games import PATCHWORK
-from training.contests import contest_of
-from training.files import remove_partial, storing_in, write_text
-from training.ladder import Rung
-from training.lock import sole_user
-from training.matches import BLOCK_SIZE, Task
-from training.paired_games import Played
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.ladder import Rung
+from patchwork_env.learning.evaluation.matches import BLOCK_SIZE, Task
+from patchwork_env.learning.evaluation.paired_games import Played
+from patchwork_env.learning.system.files import remove_partial, storing_in, write_text
+from patchwork_env.learning.system.lock import sole_user
 
 SETTINGS_FILE = "tournament.json"
 FORMAT = "patchwork-env tournament"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patchwork_env._options import check_at_least_one, seed_streams
+from patchwork_env.core.checks import check_at_least_one, seed_streams
 from patchwork_env.nmbr9.options import STANDARD, beginning, check_deck
 from patchwork_env.nmbr9.state import empty_states
 from patchwork_env.nmbr9.turns import restart_games

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from training.matches import BLOCK_SIZE
-from training.ratings import Floats
+from patchwork_env.learning.evaluation.matches import BLOCK_SIZE
+from patchwork_env.learning.evaluation.ratings import Floats
 
 FORMAT = "patchwork-env gauntlet pool"
 VERSIONS = (1, 2)

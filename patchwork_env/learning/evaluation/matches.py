@@ -1,4 +1,4 @@
-"""Matches between two agents, with the same circles or decks as all others; see :mod:`training.contests`."""
+"""Matches between two agents, with the same circles or decks as all others; see ``contests``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from patchwork_env import agents
-from patchwork_env._games import PATCHWORK
-from patchwork_env._options import as_integer, check_at_least_one, check_seed
 from patchwork_env.agents import Agent
-from training.contests import Block, check_variant, common_game, contest_of
-from training.paired_games import Played, play_block
-from training.results import Result
-from training.workers import Workers, check_workers, do_jobs
+from patchwork_env.core.checks import as_integer, check_at_least_one, check_seed
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.distributed.workers import Workers, check_workers, do_jobs
+from patchwork_env.learning.evaluation.contests import Block, check_variant, common_game, contest_of
+from patchwork_env.learning.evaluation.paired_games import Played, play_block
+from patchwork_env.learning.evaluation.results import Result
 
 __all__ = [
     "Player",

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env._game import BaseGame
-from patchwork_env._games import game_class
 from patchwork_env.agents import Agent
+from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
-from training.contests import contest_of
-from training.contests.base import Block, Contest, Integers
-from training.results import AGENT, BaseGames
+from patchwork_env.games import game_class
+from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.contests.base import Block, Contest, Integers
+from patchwork_env.learning.evaluation.results import AGENT, BaseGames
 
 Sides = tuple[Agent, Agent]
 """The agent that is measured and its opponent."""

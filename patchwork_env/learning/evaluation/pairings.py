@@ -8,13 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent
-from training.block_store import BlockStore, Settings, open_store
-from training.matches import BLOCK_SIZE, Task, join, play_tasks, split
-from training.paired_games import Played
-from training.results import Result
-from training.workers import Workers
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.distributed.workers import Workers
+from patchwork_env.learning.evaluation.block_store import BlockStore, Settings, open_store
+from patchwork_env.learning.evaluation.matches import BLOCK_SIZE, Task, join, play_tasks, split
+from patchwork_env.learning.evaluation.paired_games import Played
+from patchwork_env.learning.evaluation.results import Result
 
 
 class Entrant(NamedTuple):

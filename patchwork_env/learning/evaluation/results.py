@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._game import BaseGame
+from patchwork_env.core.game import BaseGame
 
 CONFIDENCE = 0.95
 Z = 1.959963984540054

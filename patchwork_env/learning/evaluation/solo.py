@@ -18,12 +18,12 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._games import NMBR9
 from patchwork_env.agents import Agent
+from patchwork_env.games import NMBR9
+from patchwork_env.learning.distributed.workers import Workers, check_workers, do_jobs
+from patchwork_env.learning.evaluation.decks import Deck
+from patchwork_env.learning.system.machine import made_with
 from patchwork_env.nmbr9 import Game
-from training.decks import Deck
-from training.machine import made_with
-from training.workers import Workers, check_workers, do_jobs
 
 FORMAT = "patchwork-env decks"
 VERSION = 1

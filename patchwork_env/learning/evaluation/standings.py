@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from training.ratings import MEAN_AT_ZERO, Anchor, Bounds, Ratings, rate
-from training.results import AGENT, CONFIDENCE, OPPONENT, Kind, Result
+from patchwork_env.learning.evaluation.ratings import MEAN_AT_ZERO, Anchor, Bounds, Ratings, rate
+from patchwork_env.learning.evaluation.results import AGENT, CONFIDENCE, OPPONENT, Kind, Result
 
 Pairing = tuple[int, int]
 """Indices of two agents, the lower one first."""
@@ -36,7 +36,7 @@ class Standings:
 
     @cached_property
     def ratings(self) -> Ratings:
-        """Of all agents, in the order of ``names``; see :mod:`training.ratings`."""
+        """Of all agents, in the order of ``names``; see :mod:`patchwork_env.learning.evaluation.ratings`."""
         return rate(self._wins_by_set_up(), self.anchor)
 
     @property

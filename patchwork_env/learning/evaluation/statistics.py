@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, empty_cells, is_over, score
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from patchwork_env.patchwork.tables import PRICES
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 SPENT, FROM_INCOME, FROM_ADVANCING = range(3)
 """Columns of an economy: buttons paid for patches, received at income marks, and received for advancing."""

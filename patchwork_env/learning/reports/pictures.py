@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from patchwork_env._game import BaseGame
-from patchwork_env._games import PATCHWORK, room
+from patchwork_env.core.game import BaseGame
 from patchwork_env.drawing.pixel_drawing import Frame
+from patchwork_env.games import PATCHWORK, room
 
 _Game = TypeVar("_Game", bound=BaseGame)
 

@@ -25,10 +25,10 @@ from safetensors.torch import load_file
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint import write_tensors
 from patchwork_env.agents.folders import write_folder
-from training.config import RunConfig, dump_config
-from training.files import StorageError, storing_in, write_text
-from training.run_files import CONFIG_FILE, FINAL
-from training.trainer import Trainer, TrainerState
+from patchwork_env.learning.config import RunConfig, dump_config
+from patchwork_env.learning.system.files import StorageError, storing_in, write_text
+from patchwork_env.learning.runs.run_files import CONFIG_FILE, FINAL
+from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
 
 _CHECKPOINTS = "checkpoints"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"

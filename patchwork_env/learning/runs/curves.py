@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.patchwork.render import Frame
-from training.events import EventFile, charts_with_bounds, picture, scalar, text
-from training.files import GrowingFile, storing_in, write_text
-from training.run_files import METRICS_FILE
-from training.trainer import Trainer
+from patchwork_env.learning.runs.events import EventFile, charts_with_bounds, picture, scalar, text
+from patchwork_env.learning.system.files import GrowingFile, storing_in, write_text
+from patchwork_env.learning.runs.run_files import METRICS_FILE
+from patchwork_env.learning.algorithms.common.trainer import Trainer
 
 
 class Curves:

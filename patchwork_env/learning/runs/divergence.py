@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 
 from patchwork_env.agents.folders import write_folder
-from training.files import storing_in
-from training.trainer import DivergenceError, Trainer
+from patchwork_env.learning.system.files import storing_in
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer
 
 _BATCH, _LOSSES = "batch.npz", "losses.json"
 

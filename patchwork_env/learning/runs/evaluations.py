@@ -6,25 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from patchwork_env._game import BaseGame
-from patchwork_env._games import PATCHWORK, room
+from patchwork_env.core.game import BaseGame
+from patchwork_env.games import PATCHWORK, room
 from patchwork_env.drawing.pixel_drawing import MissingExtraError
-from training.contests import contest_of
-from training.curves import Curves
-from training.files import write_text
-from training.gauntlet import rating_of
-from training.gauntlet_pool import read_pool
-from training.machine import describe_machine
-from training.pictures import picture
-from training.results import AGENT, Result
-from training.run_files import (
-    EVALUATION_FORMAT,
-    EVALUATION_VERSION,
-    evaluation_file,
-    evaluation_files,
-    interval_metrics,
-)
-from training.trainer import Trainer
+from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.runs.curves import Curves
+from patchwork_env.learning.system.files import write_text
+from patchwork_env.learning.commands.gauntlet import rating_of
+from patchwork_env.learning.evaluation.gauntlet_pool import read_pool
+from patchwork_env.learning.system.machine import describe_machine
+from patchwork_env.learning.reports.pictures import picture
+from patchwork_env.learning.evaluation.results import AGENT, Result
+from patchwork_env.learning.runs.run_files import EVALUATION_FORMAT, EVALUATION_VERSION, evaluation_file, evaluation_files, interval_metrics
+from patchwork_env.learning.algorithms.common.trainer import Trainer
 
 SAMPLE_GAMES = 2
 """Games that an evaluation keeps of every match: in Patchwork one circle from both seats."""

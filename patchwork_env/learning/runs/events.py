@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.patchwork.render import Frame
-from training.files import GrowingFile
+from patchwork_env.learning.system.files import GrowingFile
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -10,15 +10,15 @@ from typing import Any
 
 from tqdm import tqdm
 
-from training.checkpoints import newest_checkpoint, save_checkpoint, save_final
-from training.cluster.dispatcher import NoWorkersError
-from training.curves import Curves
-from training.divergence import save_divergence
-from training.evaluations import SAMPLE_GAMES, Evaluations
-from training.files import StorageError, storing_in
-from training.matches import Result, play_matches
-from training.signals import Interruption, signals_interrupt, signals_wait
-from training.trainer import DivergenceError, Trainer
+from patchwork_env.learning.runs.checkpoints import newest_checkpoint, save_checkpoint, save_final
+from patchwork_env.learning.distributed.dispatcher import NoWorkersError
+from patchwork_env.learning.runs.curves import Curves
+from patchwork_env.learning.runs.divergence import save_divergence
+from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations
+from patchwork_env.learning.system.files import StorageError, storing_in
+from patchwork_env.learning.evaluation.matches import Result, play_matches
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer
 
 _BAR_METRICS = {
     "games/score": "score",

@@ -3,7 +3,7 @@
     RUN/evaluations/step_0000655360.json
 
 Each of these files holds ``format``, ``version``, ``game``, ``algorithm``, ``steps``, ``iteration``,
-``minutes``, ``machine``, ``matches``, the ``as_dict`` of the :class:`~training.results.Result` of every
+``minutes``, ``machine``, ``matches``, the ``as_dict`` of the :class:`~patchwork_env.learning.evaluation.results.Result` of every
 opponent, and ``sample_games``: for each of them ``opponent``, ``players``, the names by seat, ``scores``,
 ``winner``, which is a seat, or null for a tie, and ``notation``; see ``notation.py`` of the game.
 """

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from training.config import ConfigError, RunConfig, load_config, parse_yaml
+from patchwork_env.learning.config import ConfigError, RunConfig, load_config, parse_yaml
 
 Values = dict[str, Any]
 """What a trial sets, by full key."""

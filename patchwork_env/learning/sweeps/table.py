@@ -8,10 +8,10 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from training.files import storing_in, write_text
-from training.standings import aligned
-from training.sweep.folder import FAILED, FINISHED, STOPPED, Sweep, name_of
-from training.sweep.parameters import Values
+from patchwork_env.learning.evaluation.standings import aligned
+from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, Sweep, name_of
+from patchwork_env.learning.sweeps.parameters import Values
+from patchwork_env.learning.system.files import storing_in, write_text
 
 _ORDER = (FINISHED, STOPPED, None, FAILED)
 
@@ -27,7 +27,7 @@ class Row:
         error: Why it failed.
         steps, minutes: Of the run at its last evaluation; None if there is none.
         metric: What trials are compared by, at that evaluation.
-        matches: Of that evaluation, see :mod:`training.run_files`.
+        matches: Of that evaluation, see :mod:`patchwork_env.learning.runs.run_files`.
     """
 
     trial: int

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from training.run_files import CONFIG_FILE, evaluation_files, read_evaluation
-from training.sweep.folder import FAILED, FINISHED, End, Sweep, read_sweep
+from patchwork_env.learning.runs.run_files import CONFIG_FILE, evaluation_files, read_evaluation
+from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, End, Sweep, read_sweep
 
 METRIC = "metric"
 """The name under which Ray Tune knows what trials are compared by."""
@@ -41,7 +41,7 @@ def run_trial(job: Mapping[str, Any]) -> None:
 
 
 def _train(sweep: Sweep, number: int, reporter: _Reporter) -> None:
-    from training.train import new_run, resumed_run  # PyTorch takes seconds
+    from patchwork_env.learning.commands.train import new_run, resumed_run  # PyTorch takes seconds
 
     folder = sweep.run_folder(number)
     with ExitStack() as stack:

@@ -11,10 +11,10 @@ from typing import Any
 from ray import tune
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, TrialScheduler
 
-from training.config import RunConfig
-from training.signals import Interruption, Waiting, signals_wait
-from training.sweep.folder import FAILED, STOPPED, End, Sweep
-from training.sweep.trial import METRIC, run_trial
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.sweeps.folder import FAILED, STOPPED, End, Sweep
+from patchwork_env.learning.sweeps.trial import METRIC, run_trial
+from patchwork_env.learning.system.signals import Interruption, Waiting, signals_wait
 
 RETRIES = 4
 """How often a trial goes on, from its newest checkpoint, whose process was lost, with its node or alone."""

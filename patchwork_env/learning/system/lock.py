@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from training.files import storing_in
+from patchwork_env.learning.system.files import storing_in
 
 LOCK_FILE = "lock"
 

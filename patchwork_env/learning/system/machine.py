@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from patchwork_env import __version__
-from patchwork_env._team import usable_cores
+from patchwork_env.core.threads import usable_cores
 
 __all__ = ["describe_machine", "made_with", "processor", "usable_cores"]
 

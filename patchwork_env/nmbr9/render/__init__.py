@@ -6,7 +6,7 @@ optional extra ``render``; they are imported when they are first needed.
 
 from __future__ import annotations
 
-from patchwork_env._options import check_between
+from patchwork_env.core.checks import check_between
 from patchwork_env.drawing.pixel_drawing import (
     Frame,
     MissingExtraError,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from patchwork_env.core.polyomino import Cell
 from patchwork_env.drawing.scene import Label, Lines, Polygon, Rectangle, Scene, Segment
 from patchwork_env.nmbr9.actions import Move
 from patchwork_env.nmbr9.components import MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
-from patchwork_env.polyomino import Cell
 
 PLAYER_NAMES = tuple(f"player {player}" for player in range(MAX_PLAYERS))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from patchwork_env.core.polyomino import Cell
 from patchwork_env.nmbr9.actions import Move
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
-from patchwork_env.polyomino import Cell
 
 _EMPTY = "·"
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
+from patchwork_env.core.polyomino import Cell, Cells
 from patchwork_env.drawing.scene import (
     Circle,
     Label,
@@ -19,7 +20,6 @@ from patchwork_env.drawing.scene import (
 )
 from patchwork_env.patchwork.render import theme
 from patchwork_env.patchwork.render.theme import Fabric, Weave
-from patchwork_env.polyomino import Cell, Cells
 
 _CORNER = 0.16
 _STITCH_INSET = 0.12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from patchwork_env.core.polyomino import Cell, Cells, extent
 from patchwork_env.drawing.scene import Label, Lines, Point, Rectangle, Scene, Segment
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -15,7 +16,6 @@ from patchwork_env.patchwork.components import (
 from patchwork_env.patchwork.game import SPECIAL_PATCH, UNKNOWN_PIECE, Game
 from patchwork_env.patchwork.render import parts, theme
 from patchwork_env.patchwork.render.view import empty_cells, pieces, status, top_player
-from patchwork_env.polyomino import Cell, Cells, extent
 
 WIDTH, HEIGHT = 1200, 760
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from string import ascii_letters
 
+from patchwork_env.core.polyomino import Cells, extent
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     INCOME_SPACES,
@@ -15,7 +16,6 @@ from patchwork_env.patchwork.components import (
 )
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
 from patchwork_env.patchwork.render.view import PLAYER_NAMES, empty_cells, status, top_player
-from patchwork_env.polyomino import Cells, extent
 
 LETTERS = {
     EMPTY: ".",

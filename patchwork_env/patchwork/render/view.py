@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from patchwork_env.core.polyomino import Cell, Cells
 from patchwork_env.patchwork.components import QUILT_SIZE
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
-from patchwork_env.polyomino import Cell, Cells
 
 PLAYER_NAMES = ("player_0", "player_1")
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.learning.algorithms.alphazero.examples import Examples
+from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError
+from patchwork_env.learning.config import AlphaZero, Schedule
 from patchwork_env.patchwork import Game
-from training.alphazero.examples import Examples
-from training.alphazero.learner import AlphaZeroLearner
-from training.config import AlphaZero, Schedule
-from training.crew import Crew
-from training.trainer import DivergenceError
 
 RATE = Schedule(start=3e-3, end=3e-3)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.examples import Examples, Window
+from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.config import AlphaZero, Reward
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
-from training.alphazero.examples import Examples, Window
-from training.alphazero.self_play import SearchedSelfPlay
-from training.config import AlphaZero, Reward
-from training.crew import Crew
 
 GAMES = 6
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
@@ -125,7 +125,7 @@ def test_values_of_turns_without_a_choice_come_from_the_end_that_they_lead_to():
 
 
 def _evaluator():
-    from patchwork_env.agents.evaluation import NetworkEvaluator
+    from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 
     return NetworkEvaluator(make_network())
 

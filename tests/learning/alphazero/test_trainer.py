@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
-from tests.training.same_runs import check_restored_trainer, check_resumed_run
-from training import train
-from training.config import load_config
-from training.trainer import make_trainer
+from tests.learning.same_runs import check_restored_trainer, check_resumed_run
 
 TINY = """
 algorithm: alphazero

@@ -8,12 +8,16 @@ import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
 
-from training.crew import Crew
-from training.maskable_ppo import policy as policies
-from training.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy, legal_softmax
-from training.maskable_ppo.threads import in_parallel
-from training.maskable_ppo.vec_env import PatchworkVecEnv
-from training.trainer import DivergenceError
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError
+from patchwork_env.learning.algorithms.maskable_ppo import policy as policies
+from patchwork_env.learning.algorithms.maskable_ppo.policy import (
+    BoolMaskBuffer,
+    LegalMlpPolicy,
+    legal_softmax,
+)
+from patchwork_env.learning.algorithms.maskable_ppo.threads import in_parallel
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
 
 ACTIONS = 2026
 

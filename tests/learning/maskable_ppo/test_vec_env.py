@@ -14,13 +14,13 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor
 
 from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
+from patchwork_env.learning.algorithms.maskable_ppo import vec_env
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
+from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game, IllegalActionError, engine
 from patchwork_env.patchwork.gym_env import OpponentError
 from patchwork_env.patchwork.options import check_variant
 from patchwork_env.patchwork.state import NOBODY, empty_states
-from training.config import Reward
-from training.maskable_ppo import vec_env
-from training.maskable_ppo.vec_env import PatchworkVecEnv
 
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
 

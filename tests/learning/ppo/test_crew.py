@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
+from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
+from patchwork_env.learning.config import Ppo, Reward
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
-from training.config import Ppo, Reward
-from training.crew import Crew
-from training.ppo.learner import PpoLearner
-from training.ppo.rollout import SelfPlay
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.learning.algorithms.common.advantages import advantages
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError
+from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
+from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
+from patchwork_env.learning.config import Ppo, Reward, Schedule
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
-from training.advantages import advantages
-from training.config import Ppo, Reward, Schedule
-from training.crew import Crew
-from training.ppo.learner import PpoLearner
-from training.ppo.rollout import SelfPlay
-from training.trainer import DivergenceError
 
 GAMES, TURNS = 12, 60
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from training.palette import SERIES
-from training.report.charts import (
+from patchwork_env.learning.reports.palette import SERIES
+from patchwork_env.learning.reports.run.charts import (
     BOTTOM,
     HEIGHT,
     LEFT,

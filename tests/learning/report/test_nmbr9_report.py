@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from patchwork_env import agents
+from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.commands.report import main
+from patchwork_env.learning.config import RunConfig, dump_config
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.reports.pictures import picture
+from patchwork_env.learning.runs.curves import Curves
+from patchwork_env.learning.runs.evaluations import Evaluations
+from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluation
 from patchwork_env.nmbr9 import Game
-from tests.training.report.pages import Page, check_nothing_has_to_be_loaded
-from training.config import RunConfig, dump_config
-from training.curves import Curves
-from training.evaluations import Evaluations
-from training.matches import play_matches
-from training.pictures import picture
-from training.report.__main__ import main
-from training.run_files import evaluation_files, read_evaluation
-from training.trainer import Trainer
+from tests.learning.report.pages import Page, check_nothing_has_to_be_loaded
 
 CONFIG = RunConfig(evaluation={"opponents": ("random", "greedy")}).model_copy(update={"game": "nmbr9"})
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.report.pages import Page, check_nothing_has_to_be_loaded
-from training.config import RunConfig, dump_config
-from training.evaluations import sample_games
-from training.matches import play_matches
-from training.report.__main__ import main
-from training.run_files import EVALUATION_FORMAT as FORMAT
-from training.run_files import EVALUATION_VERSION as VERSION
-from training.run_files import evaluation_files, read_evaluation
+from patchwork_env.learning.commands.report import main
+from patchwork_env.learning.config import RunConfig, dump_config
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.runs.evaluations import sample_games
+from patchwork_env.learning.runs.run_files import EVALUATION_FORMAT as FORMAT
+from patchwork_env.learning.runs.run_files import EVALUATION_VERSION as VERSION
+from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluation
+from tests.learning.report.pages import Page, check_nothing_has_to_be_loaded
 
 OPPONENTS = ("random", "greedy")
 

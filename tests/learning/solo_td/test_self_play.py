@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from patchwork_env.agents.nmbr9.network import evaluate, new_memory, new_weights
+from patchwork_env.agents.nmbr9.value.network import evaluate, new_memory, new_weights
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.solo_td.self_play import SelfPlay
+from patchwork_env.learning.config import Schedule, SoloTd
 from patchwork_env.nmbr9 import Game
-from training.config import Schedule, SoloTd
-from training.crew import Crew
-from training.solo_td.self_play import SelfPlay
 
 ROUNDS, GAMES = 20, 6
 

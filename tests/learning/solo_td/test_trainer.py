@@ -9,15 +9,16 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.nmbr9.network import SCALE, evaluate, new_memory, new_weights
-from patchwork_env.nmbr9 import Game, greedy
-from tests.training.same_runs import check_restored_trainer, check_resumed_run
-from tests.training.value_learning import check_average, check_divergence
-from training import train
-from training.config import load_config
-from training.solo_td.learner import SoloTdLearner
-from training.solo_td.module import ValueModule, rows_of
-from training.trainer import make_trainer
+from patchwork_env.agents.nmbr9 import greedy
+from patchwork_env.agents.nmbr9.value.network import SCALE, evaluate, new_memory, new_weights
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.algorithms.solo_td.learner import SoloTdLearner
+from patchwork_env.learning.algorithms.solo_td.module import ValueModule, rows_of
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import load_config
+from patchwork_env.nmbr9 import Game
+from tests.learning.same_runs import check_restored_trainer, check_resumed_run
+from tests.learning.value_learning import check_average, check_divergence
 
 TINY = """
 game: nmbr9

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.value.files import read_value
-from patchwork_env.agents.value.network import (
+from patchwork_env.agents.patchwork.value.files import read_value
+from patchwork_env.agents.patchwork.value.network import (
     OTHER_EMPTY,
     OTHER_SCORE,
     OUTPUTS,
@@ -20,11 +20,11 @@ from patchwork_env.agents.value.network import (
     new_memory,
     new_weights,
 )
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.td.games import Positions
+from patchwork_env.learning.algorithms.td.self_play import SelfPlay
+from patchwork_env.learning.config import Reward, Schedule, Td, TdSearch
 from patchwork_env.patchwork import Game
-from training.config import Reward, Schedule, Td, TdSearch
-from training.crew import Crew
-from training.td.games import Positions
-from training.td.self_play import SelfPlay
 
 SEARCH = TdSearch(begin=0, nodes=6, least_visits=2)
 GREEDY = TdSearch(begin=1)

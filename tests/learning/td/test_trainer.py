@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.value.network import SCALES, WIN, evaluate, new_memory, new_weights
+from patchwork_env.agents.patchwork.value.network import SCALES, WIN, evaluate, new_memory, new_weights
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.algorithms.td.learner import TdLearner
+from patchwork_env.learning.algorithms.td.module import ValueModule, rows_of
+from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
-from tests.training.same_runs import check_restored_trainer, check_resumed_run
-from tests.training.value_learning import check_average, check_divergence
-from training import train
-from training.config import load_config
-from training.td.learner import TdLearner
-from training.td.module import ValueModule, rows_of
-from training.trainer import make_trainer
+from tests.learning.same_runs import check_restored_trainer, check_resumed_run
+from tests.learning.value_learning import check_average, check_divergence
 
 TINY = """
 algorithm: td

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from pathlib import Path
 
-from patchwork_env._game import BaseGame
-from patchwork_env._games import NMBR9
-from patchwork_env._options import check_between, check_seed
 from patchwork_env.agents.base import Agent
-from patchwork_env.agents.beam.planner import MOST_WIDTH, Budget, plan
-from patchwork_env.agents.beam.stacks import Stack, action_of, alone, stack_of
-from patchwork_env.agents.nmbr9.files import read_value
-from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.agents.nmbr9.beam.planner import MOST_WIDTH, Budget, plan
+from patchwork_env.agents.nmbr9.beam.stacks import Stack, action_of, alone, stack_of
+from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.core.checks import check_between, check_seed
+from patchwork_env.core.game import BaseGame
+from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import choose_action
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
 
@@ -31,7 +31,7 @@ class BeamAgent(Agent):
     Args:
         weights: Of the value of tables; see :mod:`patchwork_env.agents.nmbr9`.
         name: What tables and messages call the agent.
-        width: Of the search of a plan, 1 to 999,999; see :mod:`~patchwork_env.agents.beam.planner`.
+        width: Of the search of a plan, 1 to 999,999; see :mod:`~patchwork_env.agents.nmbr9.beam.planner`.
         seconds: Instead, the time of a plan; the moves that follow it take none.
         seed: Of the noise of searches, ``0 ... 2**64 - 1``; None for 0.
 

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._random import _mix as mix
-from patchwork_env.agents.beam.pool import Pools, admit, new_pools
-from patchwork_env.agents.nmbr9.expansion import Expansion, expand, new_expansion
-from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.agents.nmbr9.beam.pool import Pools, admit, new_pools
+from patchwork_env.agents.nmbr9.value.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import _mix as mix
 from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import apply, level_of, score

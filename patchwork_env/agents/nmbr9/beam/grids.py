@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import popcount
-from patchwork_env._compile import kernel
+from patchwork_env.core.bits import popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import extent
 from patchwork_env.nmbr9.tables import NUM_PIECES, SHAPES
-from patchwork_env.polyomino import extent
 
 SIDE = 16
 NUM_CELLS = SIDE * SIDE

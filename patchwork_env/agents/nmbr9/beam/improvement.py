@@ -11,11 +11,11 @@ from time import perf_counter
 
 import numpy as np
 
-from patchwork_env.agents.beam import towers
-from patchwork_env.agents.beam.planner import Plan, best_completion, complete, run
-from patchwork_env.agents.beam.stacks import in_order, upper_levels, without
-from patchwork_env.agents.beam.towers import MOST_TILES, Rating
-from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.agents.nmbr9.beam import towers
+from patchwork_env.agents.nmbr9.beam.planner import Plan, best_completion, complete, run
+from patchwork_env.agents.nmbr9.beam.stacks import in_order, upper_levels, without
+from patchwork_env.agents.nmbr9.beam.towers import MOST_TILES, Rating
+from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.state import States
 

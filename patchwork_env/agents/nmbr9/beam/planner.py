@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.beam import forward, towers
-from patchwork_env.agents.beam.stacks import Stack, from_tower, put, stack_of
-from patchwork_env.agents.beam.towers import Rating
-from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.agents.nmbr9.beam import forward, towers
+from patchwork_env.agents.nmbr9.beam.stacks import Stack, from_tower, put, stack_of
+from patchwork_env.agents.nmbr9.beam.towers import Rating
+from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.state import States
@@ -55,7 +55,7 @@ def plan(root: States, is_free: bool, is_chosen: bool, budget: Budget, weights: 
     """The best way found to go on with a game.
 
     Args:
-        root: The table for one; see :func:`~patchwork_env.agents.beam.stacks.alone`.
+        root: The table for one; see :func:`~patchwork_env.agents.nmbr9.beam.stacks.alone`.
         is_free: Whether the order is free.
         is_chosen: Whether the next tile is chosen all the same.
         budget: Of the search.
@@ -97,7 +97,7 @@ def _searches(search: Callable[[int, int], Plan], end: float) -> Iterator[Plan]:
 def plan_forward(
     root: States, width: int, weights: Weights, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> Plan:
-    """One search from the next tile to the last; see :func:`~patchwork_env.agents.beam.forward.search`."""
+    """One search from the next tile to the last; see ``search``."""
     score, steps = forward.search(root, width, weights, free_from=free_from, noise=noise, seed=seed)
     final = root.copy()
     for digit, action in steps:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 
 _U = np.uint64
 _TABLE_FACTOR = 16

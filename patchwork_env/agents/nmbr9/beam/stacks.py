@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.beam.forward import draw
-from patchwork_env.agents.beam.grids import SIDE
-from patchwork_env.agents.beam.towers import Levels
+from patchwork_env.agents.nmbr9.beam.forward import draw
+from patchwork_env.agents.nmbr9.beam.grids import SIDE
+from patchwork_env.agents.nmbr9.beam.towers import Levels
+from patchwork_env.core.polyomino import Cell
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_TURNS, cells_at, place_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, States
 from patchwork_env.nmbr9.tables import middle
-from patchwork_env.polyomino import Cell
 
 
 class Tile(NamedTuple):
@@ -147,7 +147,7 @@ def without(stack: Sequence[Tile], removed: Iterable[int]) -> Stack:
 
 
 def from_tower(levels: Levels) -> Stack:
-    """The tiles of a tower; see :mod:`~patchwork_env.agents.beam.towers`."""
+    """The tiles of a tower; see :mod:`~patchwork_env.agents.nmbr9.beam.towers`."""
     return in_order(
         Tile(piece, level, *divmod(anchor, SIDE))
         for level, tiles in enumerate(levels)

@@ -21,9 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._random import _mix as mix
-from patchwork_env.agents.beam.grids import (
+from patchwork_env.agents.nmbr9.beam.grids import (
     FITS,
     NUM_CELLS,
     NUM_WORDS,
@@ -39,7 +37,9 @@ from patchwork_env.agents.beam.grids import (
     write_neighbors,
     write_union,
 )
-from patchwork_env.agents.beam.pool import Pools, admit, new_pools
+from patchwork_env.agents.nmbr9.beam.pool import Pools, admit, new_pools
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import _mix as mix
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, IS_DISTINCT, NUM_PIECES, SIZES
@@ -64,7 +64,7 @@ NODE = np.dtype(
 """A tower: its lowest level, and where to find those above."""
 
 Tile = tuple[int, int]
-"""A piece and its anchor, a cell of a grid; see :mod:`~patchwork_env.agents.beam.grids`."""
+"""A piece and its anchor, a cell of a grid; see :mod:`~patchwork_env.agents.nmbr9.beam.grids`."""
 Levels = tuple[tuple[Tile, ...], ...]
 """The tiles of each level, the lowest first."""
 

@@ -8,13 +8,20 @@ from time import perf_counter
 
 import numpy as np
 
-from patchwork_env._games import NMBR9
-from patchwork_env._options import seed_streams
 from patchwork_env.agents.base import Actions, Agent, BatchAgent
-from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent, check_tiles
-from patchwork_env.agents.nmbr9.files import read_value
-from patchwork_env.agents.nmbr9.network import Weights
-from patchwork_env.agents.nmbr9.search import PLAN, Plan, begin, keep_best, new_workspace, roll_out
+from patchwork_env.agents.nmbr9.champion.search import (
+    PLAN,
+    Plan,
+    begin,
+    keep_best,
+    new_workspace,
+    roll_out,
+)
+from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent, check_tiles
+from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.state import States
 
 INSTANT = "instant"
@@ -24,7 +31,7 @@ DEFAULT_LEVEL = "strong"
 
 
 class Nmbr9Champion(BatchAgent):
-    """Searches every move by rollouts; see :mod:`patchwork_env.agents.nmbr9.search`.
+    """Searches every move by rollouts; see :mod:`patchwork_env.agents.nmbr9.champion.search`.
 
     It uses the tile in hand and how many of each digit are left, never their order. Other players' tables do
     not matter: it is after points.

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._random import Streams, random_below
-from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.network import Weights, count_remaining, evaluate
+from patchwork_env.agents.nmbr9.value.expansion import Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.value.network import Weights, count_remaining, evaluate
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
 from patchwork_env.nmbr9.engine import apply, is_over, num_placed, score, shuffle
 from patchwork_env.nmbr9.state import UNKNOWN, States, empty_states

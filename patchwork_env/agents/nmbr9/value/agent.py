@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from patchwork_env._compile import kernel
-from patchwork_env._games import NMBR9
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.files import read_value
-from patchwork_env.agents.nmbr9.network import Weights
+from patchwork_env.agents.nmbr9.value.expansion import LIKELY, Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.core.compile import kernel
+from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
 

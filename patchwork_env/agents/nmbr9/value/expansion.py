@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import lowest_bit
-from patchwork_env._compile import kernel
-from patchwork_env.agents.nmbr9 import fits, relief
-from patchwork_env.agents.nmbr9.fits import Record
-from patchwork_env.agents.nmbr9.network import (
+from patchwork_env.agents.compiled.records import copy
+from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.nmbr9.greedy import contact
+from patchwork_env.agents.nmbr9.value import fits, relief
+from patchwork_env.agents.nmbr9.value.fits import Record
+from patchwork_env.agents.nmbr9.value.network import (
     Memory,
     Weights,
     add_windows,
@@ -25,8 +26,8 @@ from patchwork_env.agents.nmbr9.network import (
     subtract_windows,
     value_of,
 )
-from patchwork_env.agents.value.records import copy
-from patchwork_env.agents.value.vectors import Floats
+from patchwork_env.core.bits import lowest_bit
+from patchwork_env.core.compile import kernel
 from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.engine import (
     MAX_LEVELS,
@@ -37,7 +38,6 @@ from patchwork_env.nmbr9.engine import (
     level_at,
     num_placed,
 )
-from patchwork_env.nmbr9.greedy import contact
 from patchwork_env.nmbr9.state import States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES, WIDTHS
 

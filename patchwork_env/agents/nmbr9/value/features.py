@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.nmbr9.fits import Record
+from patchwork_env.agents.nmbr9.value.fits import Record
+from patchwork_env.core.compile import kernel
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
 from patchwork_env.nmbr9.engine import MAX_LEVELS
 

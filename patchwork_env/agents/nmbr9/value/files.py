@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from patchwork_env._games import NMBR9
-from patchwork_env.agents.nmbr9.network import WEIGHTS, Weights
-from patchwork_env.agents.value.arrays import read_weights, write_weights
+from patchwork_env.agents.compiled.arrays import read_weights, write_weights
+from patchwork_env.agents.nmbr9.value.network import WEIGHTS, Weights
+from patchwork_env.games import NMBR9
 
 
 def write_value(folder: Path, weights: Weights, info: dict[str, Any] | None = None) -> None:

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import popcount
-from patchwork_env._compile import kernel
+from patchwork_env.core.bits import popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import Cell, Cells
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import Levels
 from patchwork_env.nmbr9.tables import HEIGHTS, INSIDE, IS_DISTINCT, NUM_PIECES, SHAPES, SIZES, WIDTHS
-from patchwork_env.polyomino import Cell, Cells
 
 NUM_WORDS = 6
 _PADDING = 3

@@ -18,11 +18,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.nmbr9 import features, fits, relief
-from patchwork_env.agents.nmbr9.fits import Record
-from patchwork_env.agents.value.records import aligned_record, copy, random_record, record_type, rectify
-from patchwork_env.agents.value.vectors import product_adder, rows_adder
+from patchwork_env.agents.compiled.records import aligned_record, copy, random_record, record_type, rectify
+from patchwork_env.agents.compiled.vectors import product_adder, rows_adder
+from patchwork_env.agents.nmbr9.value import features, fits, relief
+from patchwork_env.agents.nmbr9.value.fits import Record
+from patchwork_env.core.compile import kernel
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import MAX_CARDS
 from patchwork_env.nmbr9.engine import MAX_LEVELS, bounds, num_placed, paint

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 from patchwork_env.nmbr9.actions import TABLE_SIZE
 from patchwork_env.nmbr9.engine import NUM_ROWS as NUM_TABLE_ROWS
 from patchwork_env.nmbr9.engine import Levels

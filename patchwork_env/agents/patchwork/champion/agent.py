@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env._compile import kernel
-from patchwork_env._games import PATCHWORK
-from patchwork_env._options import check_one_of
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.champion.endings import ensure_edge, settle_root, solved_action
-from patchwork_env.agents.champion.glance import glance
-from patchwork_env.agents.champion.levels import DEFAULT_AIM, DEFAULT_LEVEL, LEVELS, MOST_NODES, check_budget
-from patchwork_env.agents.champion.lines import Line, lines_of
-from patchwork_env.agents.champion.simulation import (
+from patchwork_env.agents.patchwork.champion.endings import ensure_edge, settle_root, solved_action
+from patchwork_env.agents.patchwork.champion.glance import glance
+from patchwork_env.agents.patchwork.champion.levels import (
+    DEFAULT_AIM,
+    DEFAULT_LEVEL,
+    LEVELS,
+    MOST_NODES,
+    check_budget,
+)
+from patchwork_env.agents.patchwork.champion.lines import Line, lines_of
+from patchwork_env.agents.patchwork.champion.simulation import (
     LIKELY_BELOW_ROOT,
     NO_LIMIT,
     NODE_EFFORT,
@@ -29,10 +32,13 @@ from patchwork_env.agents.champion.simulation import (
     new_workspace,
     plant,
 )
-from patchwork_env.agents.value.choice import FOR_MARGIN, FOR_SCORE, TO_WIN, TO_WIN_RICHLY, Payoffs
-from patchwork_env.agents.value.files import read_value
-from patchwork_env.agents.value.network import Weights
-from patchwork_env.patchwork.endgame import NO_ACTION, Solver, new_solver
+from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver
+from patchwork_env.agents.patchwork.value.choice import FOR_MARGIN, FOR_SCORE, TO_WIN, TO_WIN_RICHLY, Payoffs
+from patchwork_env.agents.patchwork.value.files import read_value
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.core.checks import check_one_of
+from patchwork_env.core.compile import kernel
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.engine import legal, nth_legal
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
@@ -47,7 +53,7 @@ _PAYOFFS = {"win": TO_WIN, "rich": TO_WIN_RICHLY, "margin": FOR_MARGIN, "score":
 
 
 class ChampionAgent(BatchAgent):
-    """Searches every move with a learned value; see :mod:`patchwork_env.agents.champion`.
+    """Searches every move with a learned value; see :mod:`patchwork_env.agents.patchwork.champion`.
 
     A search ends early when more of it would not change the move any more.
 
@@ -55,12 +61,12 @@ class ChampionAgent(BatchAgent):
         weights: Of the value; what happens to them later changes how the agent plays.
         payoffs: What the agent is after.
         name: What tables and messages call the agent.
-        level: Budget of a move, one of :data:`~patchwork_env.agents.champion.levels.LEVELS`; without any
+        level: Budget of a move, one of ``LEVELS``; without any
             budget ``"instant"``.
         nodes: Instead, the most positions of a move whose successors are evaluated.
         seconds: Instead, the most time of a move; it may take a few milliseconds more.
         rule: How the tree of a search grows.
-        likely: See :class:`~patchwork_env.agents.champion.simulation.Mind`.
+        likely: See :class:`~patchwork_env.agents.patchwork.champion.simulation.Mind`.
 
     Raises:
         ValueError: A budget is not of these, or there is more than one.
@@ -199,7 +205,7 @@ def load(
         level: See :class:`ChampionAgent`.
         nodes: Likewise.
         seconds: Likewise.
-        aim: What it plays for, one of :data:`~patchwork_env.agents.champion.levels.AIMS`.
+        aim: What it plays for, one of :data:`~patchwork_env.agents.patchwork.champion.levels.AIMS`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.champion.simulation import (
+from patchwork_env.agents.patchwork.champion.simulation import (
     Mind,
     Workspace,
     add_child,
@@ -11,11 +10,12 @@ from patchwork_env.agents.champion.simulation import (
     write_prospects,
     write_result,
 )
-from patchwork_env.agents.value.choice import Payoffs
-from patchwork_env.agents.value.expansion import expand
-from patchwork_env.agents.value.features import signed
+from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, margin_of, solve
+from patchwork_env.agents.patchwork.value.choice import Payoffs
+from patchwork_env.agents.patchwork.value.expansion import expand
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import LAST_SPACE
-from patchwork_env.patchwork.endgame import NO_ACTION, Solver, margin_of, solve
 from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import ROOT, Tree, back_up, is_full

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from patchwork_env.agents.champion.lines import Line
-from patchwork_env.agents.value.choice import Payoffs, worth
-from patchwork_env.agents.value.expansion import Expansion, expand
-from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.patchwork.champion.lines import Line
+from patchwork_env.agents.patchwork.value.choice import Payoffs, worth
+from patchwork_env.agents.patchwork.value.expansion import Expansion, expand
+from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.patchwork.game import Game
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from patchwork_env._options import check_between
+from patchwork_env.core.checks import check_between
 
 LEVELS: Mapping[str, int] = {"instant": 22_000, "fast": 140_000, "strong": 2_800_000, "analysis": 15_000_000}
 """Budgets with a name, as effort: about as many evaluations. A million of them take 0.25 to 0.6 seconds."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.champion.simulation import SCORE, WIN
+from patchwork_env.agents.patchwork.champion.simulation import SCORE, WIN
 from patchwork_env.patchwork.game import Game
 from patchwork_env.search.best_first import NOTHING, ROOT, Tree, best_edge, is_settled
 

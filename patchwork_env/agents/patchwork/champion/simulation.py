@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value.choice import Payoffs, utility, worth
-from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_further, new_expansion
-from patchwork_env.agents.value.features import signed
-from patchwork_env.agents.value.network import Weights
-from patchwork_env.agents.value.placements import NUM_KINDS, kind_of
-from patchwork_env.agents.value.quilts import OF_ONE_SEARCH, forget
-from patchwork_env.agents.value.vectors import Floats
+from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.patchwork.value.choice import Payoffs, utility, worth
+from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_further, new_expansion
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value.placements import NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.value.quilts import OF_ONE_SEARCH, forget
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States

@@ -23,8 +23,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import U1, lowest_bit
-from patchwork_env._compile import kernel
+from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, Prospects, count_cells, survey
+from patchwork_env.core.bits import U1, lowest_bit
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
@@ -32,11 +34,9 @@ from patchwork_env.patchwork.components import (
     NUM_OFFERED,
     QUILT_SIZE,
 )
-from patchwork_env.patchwork.endgame.prospects import PROSPECTS, Prospects, count_cells, survey
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, apply, legal, score
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from patchwork_env.patchwork.tables import INCOMES_UP_TO, SECOND_WORD_ROW, SQUARES
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 _U0 = np.uint64(0)
 _FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE

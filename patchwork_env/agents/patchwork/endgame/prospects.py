@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import popcount
-from patchwork_env._compile import kernel
+from patchwork_env.core.bits import popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     LAST_SPACE,
@@ -37,7 +38,6 @@ from patchwork_env.patchwork.tables import (
     TIMES,
     WORD_ROWS,
 )
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 PROSPECTS = np.dtype(
     [

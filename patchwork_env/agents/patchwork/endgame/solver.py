@@ -12,11 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.patchwork.components import NUM_PLAYERS
-from patchwork_env.patchwork.endgame.choices import Workbench, list_choices, new_workbench
-from patchwork_env.patchwork.endgame.prospects import PROSPECTS, Prospects, survey
-from patchwork_env.patchwork.endgame.table import (
+from patchwork_env.agents.patchwork.endgame.choices import Workbench, list_choices, new_workbench
+from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, Prospects, survey
+from patchwork_env.agents.patchwork.endgame.table import (
     KEY_WORDS,
     MOST_NUMBERS,
     UNBOUNDED,
@@ -27,6 +25,8 @@ from patchwork_env.patchwork.endgame.table import (
     place_of,
     write_key,
 )
+from patchwork_env.core.compile import kernel
+from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 

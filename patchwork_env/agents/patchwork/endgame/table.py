@@ -3,7 +3,7 @@
 A position is filed under what matters for the rest of the game: of a quilt, its live cells, and how many dead
 ones special patches may come to cover; of the buttons, no more than there is to spend them on. Two positions
 that agree in this gain as many points from there on, whatever their scores are: each quilt is at least as
-good as its twin and vice versa, see :mod:`~patchwork_env.patchwork.endgame.choices`. As long as a player may
+good as its twin and vice versa, see ``choices``. As long as a player may
 complete a 7x7 square, all empty cells of the quilt count.
 
 Keys are compared in full, so a hash cannot err. The order of the circle is that of the whole game: which
@@ -15,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.agents.patchwork.endgame.prospects import Prospects
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import LAST_SPACE
-from patchwork_env.patchwork.endgame.prospects import Prospects
 from patchwork_env.patchwork.state import NOBODY, States
 
 KEY_WORDS = 7

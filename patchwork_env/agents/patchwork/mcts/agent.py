@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env._compile import kernel
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.mcts.simulation import Workspace, new_workspace, simulate
+from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver, solve
+from patchwork_env.agents.patchwork.mcts.simulation import Workspace, new_workspace, simulate
+from patchwork_env.core.compile import kernel
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import LAST_SPACE
-from patchwork_env.patchwork.endgame import NO_ACTION, Solver, new_solver, solve
 from patchwork_env.patchwork.engine import NUM_MAPS, legal, nth_legal
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.options import seed_streams
@@ -45,7 +45,7 @@ _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
 
 
 class MctsAgent(BatchAgent):
-    """Searches every move with a budget of simulations or of time; see :mod:`patchwork_env.agents.mcts`.
+    """Searches every move with a budget of simulations or of time; see ``mcts``.
 
     Args:
         seed: Of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.

@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import U1, lowest_bit
-from patchwork_env._compile import kernel
+from patchwork_env.agents.patchwork.greedy import footprint_of, joints_left, patch_value
+from patchwork_env.core.bits import U1, lowest_bit
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, QUILT_SIZE
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, legal
-from patchwork_env.patchwork.greedy import footprint_of, joints_left, patch_value
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 MOST_CANDIDATES = 32
 _PRICE_OF_A_JOINT = 1.0

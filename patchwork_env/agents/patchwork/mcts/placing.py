@@ -13,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import lowest_bit, nth_bit, popcount
-from patchwork_env._compile import kernel
+from patchwork_env.core.bits import lowest_bit, nth_bit, popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import FIRST_BUY, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_CELLS, PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.engine import random_below
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import FITS, FULL_WORD, SECOND_WORD_ROW, SHIFTS, WORD_ROWS
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 NOWHERE = -1
 """Instead of an action, where there is no room."""

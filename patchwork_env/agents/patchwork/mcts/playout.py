@@ -7,12 +7,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.mcts.placing import NOWHERE, Sums, loneliest_cell, new_sums, snuggest_placement
+from patchwork_env.agents.patchwork.greedy import patch_value
+from patchwork_env.agents.patchwork.mcts.placing import (
+    NOWHERE,
+    Sums,
+    loneliest_cell,
+    new_sums,
+    snuggest_placement,
+)
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_OFFERED
 from patchwork_env.patchwork.engine import apply, is_over, random_below
-from patchwork_env.patchwork.greedy import patch_value
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import PRICES
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.mcts.candidates import Candidates, list_candidates, new_candidates
-from patchwork_env.agents.mcts.playout import Table, new_table, play_out
+from patchwork_env.agents.patchwork.mcts.candidates import Candidates, list_candidates, new_candidates
+from patchwork_env.agents.patchwork.mcts.playout import Table, new_table, play_out
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, is_over, score, winner
 from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.search.uct import (

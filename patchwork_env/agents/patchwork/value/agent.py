@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from patchwork_env._compile import kernel
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.value.choice import TO_WIN, Payoffs, best_action
-from patchwork_env.agents.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
-from patchwork_env.agents.value.files import read_value
-from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.patchwork.value.choice import TO_WIN, Payoffs, best_action
+from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
+from patchwork_env.agents.patchwork.value.files import read_value
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.core.compile import kernel
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.state import States
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value.drawing import draw_by_softmax
-from patchwork_env.agents.value.expansion import Expansion
+from patchwork_env.agents.compiled.drawing import draw_by_softmax
+from patchwork_env.agents.patchwork.value.expansion import Expansion
+from patchwork_env.core.compile import kernel
 
 
 class Payoffs(NamedTuple):

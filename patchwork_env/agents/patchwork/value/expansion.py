@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.features import signed
-from patchwork_env.agents.value.network import (
+from patchwork_env.agents.compiled.records import copy
+from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.patchwork.greedy import can_be_placed
+from patchwork_env.agents.patchwork.value import features, patterns
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import (
     HIDDEN,
     OTHER_EMPTY,
     OTHER_SCORE,
@@ -35,7 +37,7 @@ from patchwork_env.agents.value.network import (
     values_of,
     write_left,
 )
-from patchwork_env.agents.value.placements import (
+from patchwork_env.agents.patchwork.value.placements import (
     Ranking,
     first_of_kind,
     keep_snuggest,
@@ -43,7 +45,7 @@ from patchwork_env.agents.value.placements import (
     list_likely,
     new_ranking,
 )
-from patchwork_env.agents.value.quilts import (
+from patchwork_env.agents.patchwork.value.quilts import (
     MOST_CHOICES,
     OF_ONE_POSITION,
     UNKNOWN,
@@ -53,8 +55,7 @@ from patchwork_env.agents.value.quilts import (
     new_quilt_memory,
     place_of,
 )
-from patchwork_env.agents.value.records import copy
-from patchwork_env.agents.value.vectors import Floats
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PATCHES
 from patchwork_env.patchwork.engine import (
     MAX_LEGAL_ACTIONS,
@@ -69,7 +70,6 @@ from patchwork_env.patchwork.engine import (
     winner,
     write_actions,
 )
-from patchwork_env.patchwork.greedy import can_be_placed
 from patchwork_env.patchwork.state import States, empty_states
 
 LIKELY = 16

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from patchwork_env._games import PATCHWORK
-from patchwork_env.agents.value.arrays import read_weights, write_weights
-from patchwork_env.agents.value.network import WEIGHTS, Weights
+from patchwork_env.agents.compiled.arrays import read_weights, write_weights
+from patchwork_env.agents.patchwork.value.network import WEIGHTS, Weights
+from patchwork_env.games import PATCHWORK
 
 
 def write_value(folder: Path, weights: Weights, info: dict[str, Any] | None = None) -> None:

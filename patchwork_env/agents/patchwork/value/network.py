@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.records import aligned_record, copy, random_record, record_type, rectify
-from patchwork_env.agents.value.vectors import Floats, product_adder, rows_adder
+from patchwork_env.agents.compiled.records import aligned_record, copy, random_record, record_type, rectify
+from patchwork_env.agents.compiled.vectors import Floats, product_adder, rows_adder
+from patchwork_env.agents.patchwork.value import features, patterns
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 

@@ -15,17 +15,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._bits import lowest_bit, popcount
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value.features import signed
+from patchwork_env.agents.patchwork.greedy import can_be_placed, footprint_of
+from patchwork_env.agents.patchwork.joints import count_neighbors, snugness
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.core.bits import lowest_bit, popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, placed_words
-from patchwork_env.patchwork.greedy import can_be_placed, footprint_of
-from patchwork_env.patchwork.joints import count_neighbors, snugness
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SHIFTS
-from patchwork_env.polyomino import NUM_ORIENTATIONS
 
 _ACTIONS_PER_SLOT = NUM_ORIENTATIONS * NUM_CELLS
 NUM_KINDS = NUM_OFFERED + 2

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.learning.algorithms.common.parts import joined
 from patchwork_env.patchwork.state import States
-from training.td.parts import joined
 
 
 class Examples(NamedTuple):

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.agents.ragged import legal_lists
+from patchwork_env.learning.algorithms.alphazero.examples import Examples
+from patchwork_env.learning.algorithms.common.gradients import descend, means
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.config import AlphaZero
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, reorder, turn_actions, turn_quilts
-from training.alphazero.examples import Examples
-from training.config import AlphaZero
-from training.crew import Crew
-from training.gradients import descend, means
 
 
 class AlphaZeroLearner:

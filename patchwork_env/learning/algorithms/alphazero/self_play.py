@@ -7,18 +7,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.evaluation import NetworkEvaluator
-from patchwork_env.agents.network import PatchworkNetwork
-from patchwork_env.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.examples import Examples
+from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
+from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.config import AlphaZero, Reward
+from patchwork_env.learning.evaluation.statistics import Ended, Tally
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from patchwork_env.search import GumbelSearch, SearchResult
-from training.advantages import Decisions, advantages
-from training.alphazero.examples import Examples
-from training.config import AlphaZero, Reward
-from training.crew import Crew
-from training.rewards import rewards_of_players
-from training.statistics import Ended, Tally
 
 
 def new_env(num_envs: int, seed: int, special_patches: str) -> SelfPlayVectorEnv:

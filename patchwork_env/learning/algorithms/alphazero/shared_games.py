@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.examples import Examples
+from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
+from patchwork_env.learning.algorithms.common.parts import joined
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.distributed.players import Weights
+from patchwork_env.learning.distributed.remote_play import split_in_jobs
+from patchwork_env.learning.evaluation.statistics import Ended, Tally
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
-from training.alphazero.examples import Examples
-from training.alphazero.self_play import SearchedSelfPlay, new_env
-from training.cluster.players import Weights
-from training.cluster.remote_play import split_in_jobs
-from training.config import RunConfig
-from training.statistics import Ended, Tally
-from training.td.parts import joined
 
 _Arrays = dict[str, npt.NDArray[Any]]
 
@@ -53,7 +53,7 @@ class Rollout(NamedTuple):
 
 
 class AlphaZeroPlayer:
-    """Plays on some games on the CPU; see :class:`~training.cluster.players.Player`."""
+    """Plays on some games on the CPU; see :class:`~patchwork_env.learning.distributed.players.Player`."""
 
     def __init__(self, config: RunConfig) -> None:
         sizes = config.network
@@ -77,7 +77,7 @@ class AlphaZeroPlayer:
 
 
 class SharedSearchedGames:
-    """See :class:`~training.cluster.players.SharedGames`.
+    """See :class:`~patchwork_env.learning.distributed.players.SharedGames`.
 
     Args:
         network: Its weights play.

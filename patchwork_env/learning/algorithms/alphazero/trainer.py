@@ -10,19 +10,15 @@ import torch
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.checkpoint import write_policy
-from patchwork_env.agents.learned import LearnedAgent
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
-from patchwork_env.agents.planning import GumbelAgent
-from patchwork_env.patchwork.dynamics import PatchworkDynamics
-from patchwork_env.patchwork.state import empty_states
-from training.alphazero.examples import Examples, Window
-from training.alphazero.learner import AlphaZeroLearner
-from training.alphazero.self_play import SearchedSelfPlay, new_env
-from training.alphazero.shared_games import SharedSearchedGames
-from training.cluster.sharing import SharingTrainer
-from training.config import RunConfig
-from training.crew import Crew
-from training.tensors import (
+from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.agents.patchwork.planning import GumbelAgent
+from patchwork_env.agents.patchwork.policy import LearnedAgent
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.examples import Examples, Window
+from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
+from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
+from patchwork_env.learning.algorithms.alphazero.shared_games import SharedSearchedGames
+from patchwork_env.learning.algorithms.common.tensors import (
     arrays_of_tensors,
     names_of_parameters,
     prefixed,
@@ -31,7 +27,11 @@ from training.tensors import (
     tensors_of_optimizer,
     with_prefix,
 )
-from training.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.trainer import TrainerState
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.distributed.sharing import SharingTrainer
+from patchwork_env.patchwork.state import empty_states
 
 _EMPTY = Examples(empty_states(0), np.empty(0, np.int64), np.empty(0, np.float16), np.empty(0, np.float32))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
+from patchwork_env.core.compile import kernel
 
 
 class Decisions(NamedTuple):

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from training.config import TdLearning
-from training.crew import Crew
-from training.gradients import descend, means
+from patchwork_env.learning.algorithms.common.gradients import descend, means
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.config import TdLearning
 
 _Positions = TypeVar("_Positions", bound=NamedTuple)
 Losses = Callable[[_Positions, npt.NDArray[np.int64]], dict[str, Tensor]]

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor, nn
 
-from training.config import League
-from training.tensors import prefixed, with_prefix
-from training.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.tensors import prefixed, with_prefix
+from patchwork_env.learning.algorithms.common.trainer import TrainerState
+from patchwork_env.learning.config import League
 
 Policy = TypeVar("Policy", bound=nn.Module)
 Shares = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from patchwork_env._options import seed_streams
-from patchwork_env._random import Streams
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.random import Streams
 
 _Positions = TypeVar("_Positions", bound=tuple[Any, ...])
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from training.config import Reward
+from patchwork_env.learning.config import Reward
 
 
 def rewards_of_players(

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value.vectors import Floats, Rows, rows_adder
+from patchwork_env.agents.compiled.vectors import Floats, Rows, rows_adder
+from patchwork_env.core.compile import kernel
 
 Counts = npt.NDArray[np.int64]
 

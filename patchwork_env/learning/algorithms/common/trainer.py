@@ -12,8 +12,8 @@ import numpy.typing as npt
 from torch import Tensor
 
 from patchwork_env.agents import Agent
-from training.algorithms import trainer_class
-from training.config import RunConfig
+from patchwork_env.learning.algorithms.registry import trainer_class
+from patchwork_env.learning.config import RunConfig
 
 
 class DivergenceError(RuntimeError):

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from patchwork_env._options import seed_streams
-from patchwork_env._random import Streams
-from patchwork_env.agents.value.records import arrays_of
-from patchwork_env.agents.value.vectors import Floats
-from training.cluster.players import Weights
-from training.cluster.remote_play import split_in_jobs
+from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.random import Streams
+from patchwork_env.learning.distributed.players import Weights
+from patchwork_env.learning.distributed.remote_play import split_in_jobs
 
 
 class Divisible(Protocol):
@@ -26,7 +26,7 @@ class Divisible(Protocol):
 
 
 class ValuePlayer:
-    """See :class:`~training.cluster.players.Player`.
+    """See :class:`~patchwork_env.learning.distributed.players.Player`.
 
     Args:
         self_play: Plays.
@@ -47,7 +47,7 @@ class ValuePlayer:
 
 
 class SharedValueGames:
-    """See :class:`~training.cluster.players.SharedGames`: the same games as without workers.
+    """See ``SharedGames``: the same games as without workers.
 
     Args:
         self_play: Puts parts together.

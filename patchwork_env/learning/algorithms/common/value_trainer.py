@@ -10,13 +10,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from patchwork_env.agents.value.vectors import Floats
-from training.cluster.sharing import SharingTrainer
-from training.config import RunConfig, TdLearning
-from training.td.descent import Descent
-from training.td.parts import joined
-from training.td.shared_games import Divisible, SharedValueGames
-from training.tensors import (
+from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.learning.algorithms.common.descent import Descent
+from patchwork_env.learning.algorithms.common.parts import joined
+from patchwork_env.learning.algorithms.common.tensors import (
     arrays_of_tensors,
     names_of_parameters,
     prefixed,
@@ -25,7 +22,10 @@ from training.tensors import (
     tensors_of_optimizer,
     with_prefix,
 )
-from training.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.value_games import Divisible, SharedValueGames
+from patchwork_env.learning.config import RunConfig, TdLearning
+from patchwork_env.learning.distributed.sharing import SharingTrainer
 
 _Positions = TypeVar("_Positions", bound=Any)
 _Played = TypeVar("_Played", bound=Any, covariant=True)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.trainer import TrainerState
 
 
 class RandomStates:

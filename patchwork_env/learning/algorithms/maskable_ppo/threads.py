@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from training.crew import Crew
+from patchwork_env.learning.algorithms.common.threads import Crew
 
 Evaluate = Callable[..., tuple[Tensor, ...]]
 

@@ -16,16 +16,9 @@ from stable_baselines3.common.logger import Logger
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork, write_policy
-from patchwork_env.patchwork.components import NUM_PLAYERS
-from training.config import ConfigError, RunConfig
-from training.crew import Crew
-from training.league import Pool
-from training.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
-from training.maskable_ppo.random_states import RandomStates
-from training.maskable_ppo.vec_env import FinishedGames, PatchworkVecEnv
-from training.statistics import statistics_of_games
-from training.tensors import (
+from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork, write_policy
+from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.algorithms.common.tensors import (
     arrays_of_tensors,
     names_of_parameters,
     prefixed,
@@ -34,7 +27,14 @@ from training.tensors import (
     tensors_of_optimizer,
     with_prefix,
 )
-from training.trainer import DivergenceError, Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer, TrainerState
+from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
+from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import FinishedGames, PatchworkVecEnv
+from patchwork_env.learning.config import ConfigError, RunConfig
+from patchwork_env.learning.evaluation.statistics import statistics_of_games
+from patchwork_env.patchwork.components import NUM_PLAYERS
 
 MODEL_FILE = "model.zip"
 """What ``MaskablePPO.load`` reads."""

@@ -11,8 +11,10 @@ import numpy.typing as npt
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent, as_agent
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
+from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import engine, spaces, turns
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS
@@ -21,8 +23,6 @@ from patchwork_env.patchwork.gym_env import Opponent, OpponentError, opponent_se
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation
 from patchwork_env.patchwork.options import check_at_least_one, check_seed, check_variant, seed_streams
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
-from training.config import Reward
-from training.rewards import rewards_of_players
 
 Indices = None | int | Iterable[int]
 Info = dict[str, Any]
@@ -65,7 +65,7 @@ class PatchworkVecEnv(VecEnv):
     they are, so that every step is a decision of the learner.
 
     Spaces are those of the Gymnasium environment ``Patchwork-v0``, and a model can go from one to the other.
-    Rewards come at the end of a game, whoever's move ended it: see :class:`~training.config.Reward`.
+    Rewards come at the end of a game, whoever's move ended it: see ``Reward``.
 
     **Info**: nothing, but where a game ended ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
     where ``l`` counts the learner's decisions; ``is_success``, whether the learner won; ``scores``, its own

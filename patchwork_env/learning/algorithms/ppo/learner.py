@@ -12,13 +12,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.learning.algorithms.common.advantages import advantages
+from patchwork_env.learning.algorithms.common.gradients import Losses, differentiate, means
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.ppo.rollout import Rollout
+from patchwork_env.learning.config import Ppo
 from patchwork_env.patchwork.state import States
-from training.advantages import advantages
-from training.config import Ppo
-from training.crew import Crew
-from training.gradients import Losses, differentiate, means
-from training.ppo.rollout import Rollout
 
 
 class PpoLearner:

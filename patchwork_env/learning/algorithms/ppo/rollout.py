@@ -11,18 +11,18 @@ import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.evaluation import NetworkEvaluator
-from patchwork_env.agents.network import PatchworkNetwork
+from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.learning.algorithms.common.advantages import Decisions
+from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.config import Reward
+from patchwork_env.learning.evaluation.statistics import Tally
 from patchwork_env.patchwork import turns as kernels
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation
-from training.advantages import Decisions
-from training.config import Reward
-from training.crew import Crew
-from training.rewards import rewards_of_players
-from training.statistics import Tally
 
 
 class LeagueResults(NamedTuple):
@@ -47,7 +47,7 @@ class Rollout:
         log_probabilities: float32 ``(T, N)``, of the actions when they were chosen.
         decisions: What advantages need.
         league: Results against past selves.
-        statistics: See :meth:`~training.statistics.Tally.count`; and the learner's win rate against
+        statistics: See ``count``; and the learner's win rate against
             past selves.
     """
 

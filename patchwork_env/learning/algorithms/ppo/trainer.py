@@ -9,15 +9,10 @@ import numpy as np
 import torch
 
 from patchwork_env.agents.checkpoint import write_policy
-from patchwork_env.agents.learned import LearnedAgent
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
-from training.config import RunConfig
-from training.crew import Crew
-from training.league import Pool
-from training.ppo.learner import PpoLearner
-from training.ppo.rollout import SelfPlay
-from training.tensors import (
+from patchwork_env.agents.patchwork.policy import LearnedAgent
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.algorithms.common.tensors import (
     arrays_of_tensors,
     names_of_parameters,
     prefixed,
@@ -26,7 +21,12 @@ from training.tensors import (
     tensors_of_optimizer,
     with_prefix,
 )
-from training.trainer import Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
+from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
+from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 
 class PpoTrainer(Trainer):

@@ -8,11 +8,17 @@ from typing import Any
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 
-from patchwork_env.agents.network import NetworkConfig
-from training.config import RunConfig
-from training.rllib.env import GameEnv
-from training.rllib.league import LEAGUE_FRACTION, MAIN, League, past_self, policy_of
-from training.rllib.module import module_spec
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
+from patchwork_env.learning.algorithms.rllib_ppo.league import (
+    LEAGUE_FRACTION,
+    MAIN,
+    League,
+    past_self,
+    policy_of,
+)
+from patchwork_env.learning.algorithms.rllib_ppo.module import module_spec
+from patchwork_env.learning.config import RunConfig
 
 _ARGUMENTS = {
     *("minibatch_size", "num_epochs", "gamma", "lambda_", "clip_param", "vf_loss_coeff", "vf_clip_param"),
@@ -74,7 +80,7 @@ def ppo_config(config: RunConfig) -> PPOConfig:
 
 
 def env_config(config: RunConfig) -> dict[str, Any]:
-    """What :class:`~training.rllib.env.GameEnv` and the league need to know."""
+    """What :class:`~patchwork_env.learning.algorithms.rllib_ppo.env.GameEnv` and the league need to know."""
     return {
         "game": config.game,
         "special_patches": config.special_patches,

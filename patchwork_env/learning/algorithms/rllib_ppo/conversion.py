@@ -12,12 +12,12 @@ from torch import nn
 
 from patchwork_env import agents
 from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.network import NetworkConfig
-from training.config import ConfigError
-from training.rllib.policies import POLICIES
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
+from patchwork_env.learning.config import ConfigError
 
 State = dict[str, npt.NDArray[Any]]
-"""What ``get_state`` of a :class:`~training.rllib.module.PolicyModule` returns: weights by name."""
+"""What ``get_state`` of a ``PolicyModule`` returns: weights by name."""
 _PREFIX = "network."
 
 

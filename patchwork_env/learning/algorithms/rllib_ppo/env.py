@@ -9,11 +9,11 @@ import numpy as np
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from patchwork_env import nmbr9_v0, patchwork_v0
-from patchwork_env._aec import BaseAECEnv, MaskedObservation
-from patchwork_env._game import BaseGame
-from patchwork_env._games import PATCHWORK
-from training.config import Reward
-from training.rllib.rewards import final_rewards
+from patchwork_env.core.game import BaseGame
+from patchwork_env.envs.aec import BaseAECEnv, MaskedObservation
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
+from patchwork_env.learning.config import Reward
 
 ALL = "__all__"
 _Steps = tuple[
@@ -34,7 +34,7 @@ class GameEnv(MultiAgentEnv):
     **Observations and actions**: those of the PettingZoo environments: ``{"observation": float32 vector,
     "action_mask": int8}``. When the game ends all players get a last observation, with a mask of zeros.
 
-    **Rewards**: see :func:`~training.rllib.rewards.final_rewards`, at the end of the game and for every
+    **Rewards**: see ``final_rewards``, at the end of the game and for every
     player, whoever made the last move; in NMBR 9 also ``points`` for every point, at once.
 
     A game that meets the edge of the table of NMBR 9 is truncated, without further rewards.

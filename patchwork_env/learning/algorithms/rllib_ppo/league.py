@@ -1,7 +1,7 @@
 """Who plays whom in RLlib's games: a policy mapping and callbacks that make self-play with a league.
 
 The policy that learns has the name :data:`MAIN`. Past selves are frozen policies, ``past_0`` and so on:
-places whose weights the trainer exchanges, as the :class:`~training.league.Pool` draws them. As in the
+places whose weights the trainer exchanges, as the ``Pool`` draws them. As in the
 project's own algorithms the last games of the batch are league games, in which one seat is the learner's, by
 turns.
 """

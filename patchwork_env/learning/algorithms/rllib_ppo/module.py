@@ -13,9 +13,15 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import Tensor, nn
 
-from patchwork_env._games import room
-from patchwork_env.agents.network import NetworkConfig
-from training.rllib.policies import POLICIES, Evaluated, draw, evaluate, likeliest
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.games import room
+from patchwork_env.learning.algorithms.rllib_ppo.policies import (
+    POLICIES,
+    Evaluated,
+    draw,
+    evaluate,
+    likeliest,
+)
 
 Batch = dict[str, Any]
 
@@ -71,7 +77,7 @@ class ChosenActions(Distribution):
 class PolicyModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value of the player to move, of either game.
 
-    Its observations are those of :class:`~training.rllib.env.GameEnv`. It scores the legal actions alone and
+    Its observations are those of ``GameEnv``. It scores the legal actions alone and
     draws from these itself, so that no other can be drawn, and no other has a gradient. The values that it
     makes along with the policy go to the loss as what RLlib calls embeddings.
 

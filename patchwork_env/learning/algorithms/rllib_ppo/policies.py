@@ -11,11 +11,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from patchwork_env._games import NMBR9, PATCHWORK
-from patchwork_env.agents import Agent, checkpoint, learned, network, ragged
-from patchwork_env.agents.network import NetworkConfig, PatchworkNetwork
-from patchwork_env.agents.nmbr9 import policy, policy_network
+from patchwork_env.agents import Agent, checkpoint, ragged
+from patchwork_env.agents.nmbr9 import policy as nmbr9_policy
+from patchwork_env.agents.nmbr9 import policy_network as nmbr9_network
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
+from patchwork_env.agents.patchwork import policy, policy_network
+from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.patchwork.actions import FIRST_BUY
 
 IMPOSSIBLE = float(torch.finfo(torch.float32).min)
@@ -44,29 +46,29 @@ class Policies(NamedTuple):
     load: Callable[[Path], tuple[Any, dict[str, Any]]]
 
 
-def _patchwork_inputs(observations: Tensor, rows: Tensor, actions: Tensor) -> network.Inputs:
-    kinds = torch.from_numpy(network.kinds_of(actions.cpu().numpy())).to(actions.device)
-    return network.Inputs(observations, rows, kinds, (actions - FIRST_BUY).clamp(min=0))
+def _patchwork_inputs(observations: Tensor, rows: Tensor, actions: Tensor) -> policy_network.Inputs:
+    kinds = torch.from_numpy(policy_network.kinds_of(actions.cpu().numpy())).to(actions.device)
+    return policy_network.Inputs(observations, rows, kinds, (actions - FIRST_BUY).clamp(min=0))
 
 
 POLICIES: Mapping[str, Policies] = {
     PATCHWORK: Policies(
         PatchworkNetwork,
         _patchwork_inputs,
-        network.kinds_of,
-        network.NUM_KINDS,
-        learned.LearnedAgent,
+        policy_network.kinds_of,
+        policy_network.NUM_KINDS,
+        policy.LearnedAgent,
         checkpoint.write_policy,
         checkpoint.load_policy,
     ),
     NMBR9: Policies(
         Nmbr9Network,
-        policy_network.Inputs,
+        nmbr9_network.Inputs,
         np.zeros_like,
         1,
-        policy.Nmbr9PolicyAgent,
-        policy.write_policy,
-        policy.load_policy,
+        nmbr9_policy.Nmbr9PolicyAgent,
+        nmbr9_policy.write_policy,
+        nmbr9_policy.load_policy,
     ),
 }
 """By game."""
@@ -83,7 +85,7 @@ class Evaluated(NamedTuple):
 
     rows: Tensor
     actions: Tensor
-    output: network.Output
+    output: policy_network.Output
 
     def dense(self, num_actions: int) -> Tensor:
         """Log-probabilities ``(n, num_actions)``; :data:`IMPOSSIBLE` for actions that are not legal."""

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._games import PATCHWORK, room
+from patchwork_env.games import PATCHWORK, room
+from patchwork_env.learning.algorithms.rllib_ppo.league import Finished
+from patchwork_env.learning.evaluation.statistics import statistics_of_games
 from patchwork_env.nmbr9 import engine as nmbr9
 from patchwork_env.patchwork import engine as patchwork
-from training.rllib.league import Finished
-from training.statistics import statistics_of_games
 
 States = npt.NDArray[np.void]
 
@@ -20,7 +20,7 @@ States = npt.NDArray[np.void]
 def statistics(game: str, finished: Sequence[Finished]) -> dict[str, float]:
     """Mean figures of games that have ended; nothing without any.
 
-    In Patchwork those of :func:`~training.statistics.statistics_of_games`, in NMBR 9 ``score`` and
+    In Patchwork those of ``statistics_of_games``, in NMBR 9 ``score`` and
     ``levels`` of a player; in both ``turns_per_game``.
     """
     if not finished:

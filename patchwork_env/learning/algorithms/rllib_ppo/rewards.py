@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env._game import BaseGame
+from patchwork_env.core.game import BaseGame
+from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
+from patchwork_env.learning.config import Reward
 from patchwork_env.nmbr9 import turns
 from patchwork_env.patchwork import Game as PatchworkGame
-from training.config import Reward
-from training.rewards import rewards_of_players
 
 
 def final_rewards(reward: Reward, game: BaseGame) -> list[float]:

@@ -17,23 +17,29 @@ from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import nn
 
 from patchwork_env.agents import Agent
-from training.cluster.connection import connected
-from training.cluster.dispatcher import NoWorkersError
-from training.config import ConfigError, RunConfig
-from training.league import Pool
-from training.rllib.algorithm import ppo_config, sizes_of
-from training.rllib.conversion import initial_network, state_of
-from training.rllib.league import MAIN, past_self, set_opponents, set_salt, take_finished
-from training.rllib.policies import POLICIES
-from training.rllib.results import league_results, statistics
-from training.tensors import (
+from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.algorithms.common.tensors import (
     names_of_parameters,
     prefixed,
     restore_optimizer,
     tensors_of_optimizer,
     with_prefix,
 )
-from training.trainer import DivergenceError, Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer, TrainerState
+from patchwork_env.learning.algorithms.rllib_ppo.algorithm import ppo_config, sizes_of
+from patchwork_env.learning.algorithms.rllib_ppo.conversion import initial_network, state_of
+from patchwork_env.learning.algorithms.rllib_ppo.league import (
+    MAIN,
+    past_self,
+    set_opponents,
+    set_salt,
+    take_finished,
+)
+from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
+from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
+from patchwork_env.learning.config import ConfigError, RunConfig
+from patchwork_env.learning.distributed.connection import connected
+from patchwork_env.learning.distributed.dispatcher import NoWorkersError
 
 _LOSSES = {
     "total_loss": "loss",

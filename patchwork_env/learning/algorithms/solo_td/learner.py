@@ -7,13 +7,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.nmbr9.network import SCALE, TABLES, Weights
-from patchwork_env.agents.value.records import arrays_of
-from training.config import SoloTd
-from training.crew import Crew
-from training.solo_td.module import ValueModule
-from training.solo_td.self_play import Positions
-from training.td.descent import Descent
+from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.nmbr9.value.network import SCALE, TABLES, Weights
+from patchwork_env.learning.algorithms.common.descent import Descent
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.solo_td.module import ValueModule
+from patchwork_env.learning.algorithms.solo_td.self_play import Positions
+from patchwork_env.learning.config import SoloTd
 
 
 class SoloTdLearner(Descent[Positions]):

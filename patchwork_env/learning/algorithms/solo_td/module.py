@@ -7,24 +7,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.nmbr9 import features
-from patchwork_env.agents.nmbr9.network import (
-    MAX_WINDOWS,
-    Memory,
-    Weights,
-    new_memory,
-    read_table,
-)
-from patchwork_env.agents.value.records import LEAK, arrays_of
-from patchwork_env.agents.value.vectors import Floats, Rows
+from patchwork_env.agents.compiled.records import LEAK, arrays_of
+from patchwork_env.agents.compiled.vectors import Floats, Rows
+from patchwork_env.agents.nmbr9.value import features
+from patchwork_env.agents.nmbr9.value.network import MAX_WINDOWS, Memory, Weights, new_memory, read_table
+from patchwork_env.core.compile import kernel
+from patchwork_env.learning.algorithms.common.sums import Counts, SumOfRows
 from patchwork_env.nmbr9.engine import num_placed
 from patchwork_env.nmbr9.state import States
-from training.td.sums import Counts, SumOfRows
 
 
 class ValueModule(nn.Module):
-    """The forward pass of :mod:`patchwork_env.agents.nmbr9.network`, with gradients.
+    """The forward pass of :mod:`patchwork_env.agents.nmbr9.value.network`, with gradients.
 
     Args:
         weights: Changed in place by learning.

@@ -8,18 +8,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._random import Streams, random_below
-from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.network import Weights
-from patchwork_env.agents.value.drawing import draw_by_softmax
+from patchwork_env.agents.compiled.drawing import draw_by_softmax
+from patchwork_env.agents.nmbr9.value.expansion import Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams, random_below
+from patchwork_env.learning.algorithms.common.parts import deal_streams, joined, sizes_of_parts
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.config import SoloTd
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, score
 from patchwork_env.nmbr9.options import STANDARD, beginning
 from patchwork_env.nmbr9.state import States, empty_states
 from patchwork_env.nmbr9.turns import restart_games
-from training.config import SoloTd
-from training.crew import Crew
-from training.td.parts import deal_streams, joined, sizes_of_parts
 
 _STEPS = 1 << 30
 _ROUNDS = int(beginning(STANDARD)[0]["num_rounds"])

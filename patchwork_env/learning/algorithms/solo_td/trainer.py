@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.nmbr9.agent import Nmbr9ValueAgent
-from patchwork_env.agents.nmbr9.files import write_value
-from patchwork_env.agents.nmbr9.network import Weights, new_weights
-from patchwork_env.agents.value.records import arrays_of
+from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.value.files import write_value
+from patchwork_env.agents.nmbr9.value.network import Weights, new_weights
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
+from patchwork_env.learning.algorithms.solo_td.learner import SoloTdLearner
+from patchwork_env.learning.algorithms.solo_td.self_play import Positions, SelfPlay
+from patchwork_env.learning.config import RunConfig
 from patchwork_env.nmbr9.state import empty_states
-from training.config import RunConfig
-from training.crew import Crew
-from training.solo_td.learner import SoloTdLearner
-from training.solo_td.self_play import Positions, SelfPlay
-from training.td.value_trainer import ValueTrainer
 
 _EMPTY = Positions(empty_states(0), np.empty(0, np.float32))
 

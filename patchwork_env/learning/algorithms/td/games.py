@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value.features import signed
-from patchwork_env.agents.value.network import (
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import (
     OTHER_EMPTY,
     OTHER_SCORE,
     OUTPUTS,
@@ -17,6 +16,7 @@ from patchwork_env.agents.value.network import (
     OWN_SCORE,
     WIN,
 )
+from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.engine import MAX_TURNS, empty_cells, score, winner
 from patchwork_env.patchwork.state import States, empty_states
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.mcts.playout import Table, choose
-from patchwork_env.agents.value.choice import Payoffs, best_action, draw_action
-from patchwork_env.agents.value.expansion import Expansion, expand_likely
-from patchwork_env.agents.value.features import signed
-from patchwork_env.agents.value.network import Weights, evaluate
-from patchwork_env.agents.value.records import copy
+from patchwork_env.agents.compiled.records import copy
+from patchwork_env.agents.patchwork.mcts.playout import Table, choose
+from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action, draw_action
+from patchwork_env.agents.patchwork.value.expansion import Expansion, expand_likely
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import Weights, evaluate
+from patchwork_env.core.compile import kernel
+from patchwork_env.learning.algorithms.td.games import STEPS, Games, Targets, change_sides, write_result
 from patchwork_env.patchwork.engine import apply, is_over, random_below
 from patchwork_env.patchwork.state import States
-from training.td.games import STEPS, Games, Targets, change_sides, write_result
 
 
 @kernel

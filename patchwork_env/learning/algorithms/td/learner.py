@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from patchwork_env.agents.value.network import (
+from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.patchwork.value.network import (
     OTHER_EMPTY,
     OTHER_SCORE,
     OWN_EMPTY,
@@ -18,12 +19,11 @@ from patchwork_env.agents.value.network import (
     WIN,
     Weights,
 )
-from patchwork_env.agents.value.records import arrays_of
-from training.config import Td
-from training.crew import Crew
-from training.td.descent import Descent
-from training.td.games import Positions
-from training.td.module import ValueModule
+from patchwork_env.learning.algorithms.common.descent import Descent
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.td.games import Positions
+from patchwork_env.learning.algorithms.td.module import ValueModule
+from patchwork_env.learning.config import Td
 
 
 class TdLearner(Descent[Positions]):

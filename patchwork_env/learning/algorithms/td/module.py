@@ -7,20 +7,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.value import features, patterns
-from patchwork_env.agents.value.network import (
-    Weights,
-)
-from patchwork_env.agents.value.records import LEAK, arrays_of
-from patchwork_env.agents.value.vectors import Rows
+from patchwork_env.agents.compiled.records import LEAK, arrays_of
+from patchwork_env.agents.compiled.vectors import Rows
+from patchwork_env.agents.patchwork.value import features, patterns
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.core.compile import kernel
+from patchwork_env.learning.algorithms.common.sums import Counts, SumOfRows
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
-from training.td.sums import Counts, SumOfRows
 
 
 class ValueModule(nn.Module):
-    """The forward pass of :mod:`patchwork_env.agents.value.network`, with gradients.
+    """The forward pass of :mod:`patchwork_env.agents.patchwork.value.network`, with gradients.
 
     Args:
         weights: Changed in place by learning.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from patchwork_env.agents.value.network import new_weights
-from training.config import RunConfig
-from training.crew import Crew
-from training.td.self_play import SelfPlay
-from training.td.shared_games import ValuePlayer
+from patchwork_env.agents.patchwork.value.network import new_weights
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.value_games import ValuePlayer
+from patchwork_env.learning.algorithms.td.self_play import SelfPlay
+from patchwork_env.learning.config import RunConfig
 
 
 class TdPlayer(ValuePlayer):

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env.agents.champion.simulation import (
+from patchwork_env.agents.compiled.drawing import draw_by_softmax
+from patchwork_env.agents.patchwork.champion.simulation import (
     EMPTY,
     NO_LIMIT,
     SCORE,
@@ -29,13 +29,13 @@ from patchwork_env.agents.champion.simulation import (
     new_workspace,
     plant,
 )
-from patchwork_env.agents.mcts.playout import Table, choose
-from patchwork_env.agents.value import network
-from patchwork_env.agents.value.drawing import draw_by_softmax
+from patchwork_env.agents.patchwork.mcts.playout import Table, choose
+from patchwork_env.agents.patchwork.value import network
+from patchwork_env.core.compile import kernel
+from patchwork_env.learning.algorithms.td.games import STEPS, Games, Positions, Targets
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, is_over, legal, nth_legal, random_below
 from patchwork_env.patchwork.state import STATE, States, empty_states
 from patchwork_env.search.best_first import ROOT, Tree, best_edge, new_tree
-from training.td.games import STEPS, Games, Positions, Targets
 
 _SAMPLES_PER_TURN = 6
 

@@ -8,24 +8,37 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._random import Streams
-from patchwork_env.agents.champion.simulation import LIKELY_BELOW_ROOT, RULE, Mind
-from patchwork_env.agents.mcts.playout import Table, choose, new_table
-from patchwork_env.agents.value.choice import TO_WIN, Payoffs
-from patchwork_env.agents.value.expansion import Expansion, new_expansion
-from patchwork_env.agents.value.network import Weights
+from patchwork_env.agents.patchwork.champion.simulation import LIKELY_BELOW_ROOT, RULE, Mind
+from patchwork_env.agents.patchwork.mcts.playout import Table, choose, new_table
+from patchwork_env.agents.patchwork.value.choice import TO_WIN, Payoffs
+from patchwork_env.agents.patchwork.value.expansion import Expansion, new_expansion
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams
+from patchwork_env.learning.algorithms.common.parts import deal_streams, joined, sizes_of_parts
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.td.games import (
+    STEPS,
+    Games,
+    Positions,
+    flat_positions,
+    new_games,
+    write_targets,
+)
+from patchwork_env.learning.algorithms.td.greedy_play import play_greedily
+from patchwork_env.learning.algorithms.td.searched_play import (
+    Desk,
+    clear,
+    new_desk,
+    play_searched,
+    samples_of,
+)
+from patchwork_env.learning.config import Reward, Td
+from patchwork_env.learning.evaluation.statistics import statistics_of_games
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, is_over, random_below, restart_games
 from patchwork_env.patchwork.options import check_variant
 from patchwork_env.patchwork.state import NOBODY, States
-from training.config import Reward, Td
-from training.crew import Crew
-from training.statistics import statistics_of_games
-from training.td.games import STEPS, Games, Positions, flat_positions, new_games, write_targets
-from training.td.greedy_play import play_greedily
-from training.td.parts import deal_streams, joined, sizes_of_parts
-from training.td.searched_play import Desk, clear, new_desk, play_searched, samples_of
 
 _LONGEST_OPENING = 40
 

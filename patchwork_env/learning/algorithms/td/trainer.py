@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.value.agent import ValueAgent
-from patchwork_env.agents.value.choice import Payoffs
-from patchwork_env.agents.value.files import write_value
-from patchwork_env.agents.value.network import OUTPUTS, Weights, new_weights
-from patchwork_env.agents.value.records import arrays_of
+from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.patchwork.value.agent import ValueAgent
+from patchwork_env.agents.patchwork.value.choice import Payoffs
+from patchwork_env.agents.patchwork.value.files import write_value
+from patchwork_env.agents.patchwork.value.network import OUTPUTS, Weights, new_weights
+from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
+from patchwork_env.learning.algorithms.td.games import Positions
+from patchwork_env.learning.algorithms.td.learner import TdLearner
+from patchwork_env.learning.algorithms.td.self_play import SelfPlay
+from patchwork_env.learning.config import RunConfig
 from patchwork_env.patchwork.state import empty_states
-from training.config import RunConfig
-from training.crew import Crew
-from training.td.games import Positions
-from training.td.learner import TdLearner
-from training.td.self_play import SelfPlay
-from training.td.value_trainer import ValueTrainer
 
 _EMPTY = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from patchwork_env._games import GAMES, NMBR9, PATCHWORK
-from patchwork_env._options import check_one_of
 from patchwork_env.agents import Agent
-from training.contests.base import Block, Contest
+from patchwork_env.core.checks import check_one_of
+from patchwork_env.games import GAMES, NMBR9, PATCHWORK
+from patchwork_env.learning.evaluation.contests.base import Block, Contest
 
 __all__ = ["Block", "Contest", "check_variant", "common_game", "contest_of"]
 
@@ -21,10 +21,10 @@ def contest_of(game: str) -> type[Contest]:
     """
     check_one_of(game, GAMES, "game")
     if game == NMBR9:
-        from training.contests.nmbr9 import Nmbr9Contest
+        from patchwork_env.learning.evaluation.contests.nmbr9 import Nmbr9Contest
 
         return Nmbr9Contest
-    from training.contests.patchwork import PatchworkContest
+    from patchwork_env.learning.evaluation.contests.patchwork import PatchworkContest
 
     return PatchworkContest
 

@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._game import BaseGame
-from patchwork_env._games import States, game_class, room
-from training.results import BaseGames, Kind
+from patchwork_env.core.game import BaseGame
+from patchwork_env.games import States, game_class, room
+from patchwork_env.learning.evaluation.results import BaseGames, Kind
 
 Integers = npt.NDArray[np.int64]
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env._compile import kernel
-from patchwork_env._games import NMBR9
-from patchwork_env._options import seed_streams
-from patchwork_env._random import Streams
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams
+from patchwork_env.games import NMBR9
+from patchwork_env.learning.evaluation.contests.base import Block, Contest, Integers
+from patchwork_env.learning.evaluation.results import BaseGames, Kind
 from patchwork_env.nmbr9 import engine, turns
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.nmbr9.engine import shuffle
 from patchwork_env.nmbr9.options import Variant, beginning
 from patchwork_env.nmbr9.state import UNKNOWN, States, empty_states
-from training.contests.base import Block, Contest, Integers
-from training.results import BaseGames, Kind
 
 _SIDES = 2
 _HIGH = 4

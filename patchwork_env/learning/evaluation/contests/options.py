@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from patchwork_env._games import GAMES
+from patchwork_env.games import GAMES
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork.components import VARIANTS
 
@@ -24,5 +24,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def variant_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the games, as :func:`~training.contests.check_variant` takes them."""
+    """The options of the games, as ``check_variant`` takes them."""
     return {"special_patches": options.special_patches, "order": options.order}

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from patchwork_env._games import PATCHWORK
 from patchwork_env.agents import Agent, analyse
 from patchwork_env.agents.analysis import Analysis
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.reports.pictures import position_after
 from patchwork_env.patchwork import Game
-from training.pictures import position_after
 
 FORMAT = "patchwork-env review"
 VERSION = 1

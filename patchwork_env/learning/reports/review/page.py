@@ -6,13 +6,19 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from patchwork_env.learning.reports.pictures import position_after
+from patchwork_env.learning.reports.review.judging import Review, Verdict
+from patchwork_env.learning.reports.review.tables import (
+    MOST_MISTAKES,
+    headline,
+    line_text,
+    loss_texts,
+    summary,
+)
+from patchwork_env.learning.reports.run import charts
+from patchwork_env.learning.reports.run.charts import Chart, Sample, Series
+from patchwork_env.learning.reports.run.templates import render
 from patchwork_env.patchwork.render import svg
-from training.pictures import position_after
-from training.report import charts
-from training.report.charts import Chart, Sample, Series
-from training.report.templates import render
-from training.review.judging import Review, Verdict
-from training.review.tables import MOST_MISTAKES, headline, line_text, loss_texts, summary
 
 _TEMPLATE = "review/page.html.jinja"
 _LONGEST = 30

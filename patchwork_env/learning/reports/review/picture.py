@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from training import plots
-from training.palette import SERIES
-from training.players import labels
-from training.review.judging import Review, Verdict
-from training.review.tables import MOST_MISTAKES, headline
+from patchwork_env.learning.evaluation.players import labels
+from patchwork_env.learning.reports import plots
+from patchwork_env.learning.reports.palette import SERIES
+from patchwork_env.learning.reports.review.judging import Review, Verdict
+from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from training.review.judging import Review, Verdict
+from patchwork_env.learning.reports.review.judging import Review, Verdict
 
 MOST_MISTAKES = 5
 """Of a player, that tables, page and picture show."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from training.report.games import ShownGame, shown_game
-from training.report.run_data import RunData
-from training.report.sections import Figures, sections
-from training.report.templates import render
-from training.report.words import WORDS
+from patchwork_env.learning.reports.run.games import ShownGame, shown_game
+from patchwork_env.learning.reports.run.run_data import RunData
+from patchwork_env.learning.reports.run.sections import Figures, sections
+from patchwork_env.learning.reports.run.templates import render
+from patchwork_env.learning.reports.run.words import WORDS
 
-_TEMPLATE = "report/page.html.jinja"
+_TEMPLATE = "run/page.html.jinja"
 _MOST_PICTURES = 4
 """Last positions that are drawn, over all runs; each takes about 120 kB."""
 

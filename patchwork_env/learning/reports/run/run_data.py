@@ -10,8 +10,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from patchwork_env._games import GAMES, PATCHWORK
-from training.run_files import CONFIG_FILE, FINAL, METRICS_FILE, evaluation_files, read_evaluation
+from patchwork_env.games import GAMES, PATCHWORK
+from patchwork_env.learning.runs.run_files import (
+    CONFIG_FILE,
+    FINAL,
+    METRICS_FILE,
+    evaluation_files,
+    read_evaluation,
+)
 
 
 class Point(NamedTuple):
@@ -32,7 +38,7 @@ class RunData:
         config_text: The configuration as it was written.
         config: The same, read; of any version.
         metrics: Lines of the learning curves.
-        evaluations: By their steps; see :mod:`training.run_files`.
+        evaluations: By their steps; see :mod:`patchwork_env.learning.runs.run_files`.
         has_final: Whether the policy of an end of the run was written.
     """
 

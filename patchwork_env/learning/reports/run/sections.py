@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from training.report import charts
-from training.report.charts import Chart, Sample, Series
-from training.report.run_data import Point, RunData
-from training.report.words import WORDS, Words
+from patchwork_env.learning.reports.run import charts
+from patchwork_env.learning.reports.run.charts import Chart, Sample, Series
+from patchwork_env.learning.reports.run.run_data import Point, RunData
+from patchwork_env.learning.reports.run.words import WORDS, Words
 
 _SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
 _EVALUATIONS = ("evaluation", "evaluation_games")

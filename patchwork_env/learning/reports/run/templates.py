@@ -7,9 +7,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from training.palette import SERIES, SERIES_ON_DARK
-from training.report import charts
-from training.report.sections import words
+from patchwork_env.learning.reports.palette import SERIES, SERIES_ON_DARK
+from patchwork_env.learning.reports.run import charts
+from patchwork_env.learning.reports.run.sections import words
 
 _FOLDER = Path(__file__).parents[1]
 

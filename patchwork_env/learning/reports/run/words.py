@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from patchwork_env._games import NMBR9, PATCHWORK
+from patchwork_env.games import NMBR9, PATCHWORK
 
 
 class Words(NamedTuple):

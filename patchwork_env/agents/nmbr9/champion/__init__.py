@@ -1,0 +1,1 @@
+"""A search with a learned value over decks drawn at random: the strongest way to play unknown decks."""

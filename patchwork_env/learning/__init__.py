@@ -1,0 +1,1 @@
+"""Learning and measuring: algorithms, runs, evaluation, reports, sweeps, and work shared among machines."""

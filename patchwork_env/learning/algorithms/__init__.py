@@ -1,0 +1,1 @@
+"""The algorithms that agents learn by, each in a folder of its own."""

@@ -1,0 +1,1 @@
+"""How strong agents are: matches, intervals, ratings, tournaments and the gauntlet."""
