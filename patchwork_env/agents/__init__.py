@@ -167,7 +167,7 @@ def _nmbr9_value(path: str, seed: int | None, **budget: Any) -> Agent:
         from patchwork_env.agents.nmbr9.value import agent as value
 
         return value.load(path)
-    from patchwork_env.agents.nmbr9.champion.agent import agent as champion
+    from patchwork_env.agents.nmbr9.champion import agent as champion
 
     return champion.load(path, seed, **budget)
 
