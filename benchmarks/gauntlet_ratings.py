@@ -1,4 +1,4 @@
-"""Measures the ratings of the gauntlet's reference players, which stand frozen in training/gauntlet_v*.json.
+"""Measures the ratings of the gauntlet's reference players, which stand frozen in its gauntlet_v*.json.
 
     python benchmarks/gauntlet_ratings.py [--seed S] [--workers N] [--cluster ADDRESS] [--out DIR]
         [--games AGENT OPPONENT N] [--only MEMBER …] [--write]

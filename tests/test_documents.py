@@ -25,6 +25,28 @@ DOCUMENTS = [
 ]
 
 
+PAGES = sorted(
+    path.relative_to(PROJECT).as_posix()
+    for folder, pattern in ((".", "*.md"), ("docs", "**/*.md"), ("research", "**/*.md"))
+    for path in (PROJECT / folder).glob(pattern)
+)
+"""Every page that people read."""
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|docs|examples)/[\w./-]*)`")
+
+
+def prose(page: str) -> str:
+    """The text of a page without its fenced code."""
+    return FENCED.sub("", (PROJECT / page).read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub derives them from their text."""
+    headings = re.findall(r"^#+ +(.*?) *$", prose(page.relative_to(PROJECT).as_posix()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def examples() -> list[tuple[str, int, str]]:
     """Document, line and code of every Python example."""
     texts = {name: (PROJECT / name).read_text(encoding="utf-8") for name in DOCUMENTS}
@@ -50,6 +72,25 @@ def test_examples_run(
 
 def test_there_are_examples_of_every_document() -> None:
     assert {name for name, _, _ in examples()} == set(DOCUMENTS)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for link in LINK.findall(prose(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (PROJECT / page).parent / path if path else PROJECT / page
+        assert target.exists(), f"{page} links to {link}, which does not exist"
+        assert target.resolve().is_relative_to(PROJECT), f"{page} links to {link}, outside the project"
+        if anchor:
+            assert anchor in anchors(target.resolve()), f"{page} links to {link}; there is no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_lead_somewhere(page: str) -> None:
+    missing = [path for path in PATH.findall(prose(page)) if not (PROJECT / path).exists()]
+    assert not missing, f"{page} names {missing}, which do not exist"
 
 
 @pytest.mark.parametrize("module", ["game", "aec_env", "gym_env", "gym_vector_env", "vector_env"])
