@@ -1,0 +1,268 @@
+"""Imports flow one way through the package: read from the sources, never upwards and never in a circle.
+
+Imports inside functions and under ``TYPE_CHECKING`` count as well: whoever needs a name depends on it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+PACKAGE = "patchwork_env"
+OUTSIDE = {"training", "research", "benchmarks", "examples", "tests", "tools"}
+"""Folders of the clone that the wheel does not have."""
+
+TIERS = (
+    ("errors",),
+    ("core",),
+    ("drawing",),
+    ("patchwork", "nmbr9"),
+    ("games",),
+    ("envs", "search"),
+    ("patchwork_v0", "nmbr9_v0"),
+    ("agents",),
+    ("learning.system",),
+    ("learning.config",),
+    ("learning.distributed",),
+    ("learning.evaluation",),
+    ("learning.algorithms",),
+    ("learning.runs",),
+    ("learning.reports",),
+    ("learning.sweeps",),
+    ("learning.commands",),
+    ("cli",),
+)
+"""The package from the bottom to the top. A module imports from its own place and from tiers below it, but
+not from others of its tier. The longest name counts that fits."""
+
+STRANGERS = (
+    ("core", ("patchwork", "nmbr9", "games")),
+    ("drawing", ("patchwork", "nmbr9", "games")),
+    ("search", ("patchwork", "nmbr9", "games", "envs")),
+    ("agents.patchwork", ("nmbr9", "agents.nmbr9")),
+    ("agents.nmbr9", ("patchwork", "agents.patchwork")),
+)
+"""Who must not know whom, wherever they stand."""
+
+KNOWN_ARROWS: set[tuple[str, str]] = {
+    ("agents", "agents.nmbr9.beam.agent"),
+    ("agents", "agents.nmbr9.champion.agent"),
+    ("agents", "agents.nmbr9.value.agent"),
+    ("agents", "agents.patchwork.champion.agent"),
+    ("agents", "agents.patchwork.champion.levels"),
+    ("agents", "agents.patchwork.mcts"),
+    ("agents", "agents.patchwork.onnx_agent"),
+    ("agents", "agents.patchwork.value.agent"),
+    ("agents", "patchwork.game"),
+    ("agents.analysis", "agents.patchwork.champion.agent"),
+    ("agents.analysis", "agents.patchwork.champion.lines"),
+    ("agents.analysis", "patchwork.game"),
+    ("agents.analysis", "patchwork.symmetry"),
+    ("agents.checkpoint", "agents.patchwork.policy_network"),
+    ("agents.nmbr9.policy_network", "agents.patchwork.policy_network"),
+    ("agents.ragged", "patchwork.engine"),
+    ("agents.ragged", "patchwork.state"),
+    ("learning.config", "learning.algorithms.registry"),
+    ("learning.config", "learning.distributed.players"),
+    ("learning.distributed.remote_play", "learning.algorithms.common.parts"),
+    ("learning.distributed.remote_play", "learning.algorithms.common.trainer"),
+    ("learning.distributed.sharing", "learning.algorithms.common.tensors"),
+    ("learning.distributed.sharing", "learning.algorithms.common.trainer"),
+    ("learning.evaluation.ladder", "learning.runs.run_files"),
+    ("learning.runs.evaluations", "learning.commands.gauntlet"),
+    ("learning.runs.evaluations", "learning.reports.pictures"),
+    ("learning.sweeps.trial", "learning.commands.train"),
+    ("nmbr9.aec_env", "envs.aec"),
+    ("nmbr9.aec_env", "envs.display"),
+    ("nmbr9.gym_env", "envs.display"),
+    ("nmbr9.gym_vector_env", "envs.vector"),
+    ("nmbr9.parallel_env", "envs.aec"),
+    ("nmbr9.spaces", "envs.spaces"),
+    ("nmbr9.vector_env", "envs.self_play"),
+    ("patchwork.aec_env", "envs.aec"),
+    ("patchwork.aec_env", "envs.display"),
+    ("patchwork.gym_env", "agents"),
+    ("patchwork.gym_env", "envs.display"),
+    ("patchwork.gym_env", "games"),
+    ("patchwork.gym_vector_env", "agents"),
+    ("patchwork.gym_vector_env", "envs.vector"),
+    ("patchwork.gym_vector_env", "games"),
+    ("patchwork.spaces", "envs.spaces"),
+    ("patchwork.vector_env", "envs.self_play"),
+}
+"""Imports against these rules that are still there: it may only shrink."""
+KNOWN_CIRCLES: set[str] = {
+    "agents",
+    "agents.analysis",
+    "agents.compiled.arrays",
+    "agents.folders",
+    "agents.nmbr9.beam.agent",
+    "agents.nmbr9.champion.agent",
+    "agents.nmbr9.value.agent",
+    "agents.nmbr9.value.files",
+    "agents.patchwork.champion.agent",
+    "agents.patchwork.value.agent",
+    "agents.patchwork.value.files",
+    "learning.config",
+    "learning.distributed.players",
+    "learning.distributed.tasks",
+    "learning.distributed.workers",
+    "nmbr9.game",
+    "nmbr9.render",
+    "nmbr9.render.relief",
+    "nmbr9.render.text_drawing",
+    "patchwork.game",
+    "patchwork.render",
+    "patchwork.render.table",
+    "patchwork.render.text_drawing",
+    "patchwork.render.view",
+}
+"""Modules that are still part of a circle: it may only shrink."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the package by its name within it; ``""`` is the package itself."""
+    found = {}
+    for path in sorted((PROJECT / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(PROJECT / PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Full names that a file imports: modules, and what it takes from them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports give full names"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@cache
+def arrows() -> dict[str, set[str]]:
+    """What every module of the package imports from it; the version, which all may read, is no arrow."""
+    graph: dict[str, set[str]] = {name: set() for name in modules()}
+    for importer, path in modules().items():
+        for name in imported_names(path):
+            top, _, inner = name.partition(".")
+            if top != PACKAGE or inner == "__version__":
+                continue
+            found = inner if inner in graph else inner.rpartition(".")[0]
+            assert found in graph, f"{importer} imports {name}, which does not exist"
+            graph[importer].add(found)
+    return graph
+
+
+def lies_in(module: str, place: str) -> bool:
+    return module == place or module.startswith(f"{place}.")
+
+
+def tier_of(module: str) -> tuple[int, str] | None:
+    """The height of a module and the entry of ``TIERS`` that it belongs to."""
+    fitting = [
+        (number, place) for number, tier in enumerate(TIERS) for place in tier if lies_in(module, place)
+    ]
+    return max(fitting, key=lambda found: len(found[1]), default=None)
+
+
+def is_against_the_rules(importer: str, imported: str) -> bool:
+    if not importer or importer == imported:
+        return False  # the package itself stands above everything
+    above, below = tier_of(importer), tier_of(imported)
+    if not imported or (above and below and above[1] != below[1] and above[0] <= below[0]):
+        return True
+    if any(
+        lies_in(importer, place) and any(lies_in(imported, stranger) for stranger in strangers)
+        for place, strangers in STRANGERS
+    ):
+        return True
+    # What all agents share reaches those of a game, and the games, through strings.
+    shared = lies_in(importer, "agents") and not any(
+        lies_in(importer, f"agents.{game}") for game in ("patchwork", "nmbr9")
+    )
+    return shared and imported.removeprefix("agents.").partition(".")[0] in ("patchwork", "nmbr9")
+
+
+def circles() -> list[set[str]]:
+    """The groups of modules that import each other, near or far."""
+    graph = arrows()
+    reached: dict[str, set[str]] = {}
+    for start in graph:
+        seen, ahead = set(), list(graph[start])
+        while ahead:
+            module = ahead.pop()
+            if module not in seen:
+                seen.add(module)
+                ahead.extend(graph[module])
+        reached[start] = seen
+    groups: list[set[str]] = []
+    for module in graph:
+        group = {other for other in reached[module] if module in reached[other]}
+        if group - {module} and group not in groups:
+            groups.append(group)
+    return groups
+
+
+def test_every_module_has_a_tier() -> None:
+    assert [module for module in modules() if module not in ("", "learning") and not tier_of(module)] == []
+
+
+def test_no_import_runs_upwards() -> None:
+    wrong = {
+        (importer, imported)
+        for importer, found in arrows().items()
+        for imported in found
+        if is_against_the_rules(importer, imported)
+    }
+    assert sorted(wrong - KNOWN_ARROWS) == [], (
+        "imports that run upwards or know too much: (importer, imported)"
+    )
+    assert sorted(KNOWN_ARROWS - wrong) == [], "these are gone: take them out of KNOWN_ARROWS"
+
+
+def test_no_import_runs_in_a_circle() -> None:
+    inside = set().union(*circles())
+    new = [sorted(circle) for circle in circles() if circle - KNOWN_CIRCLES]
+    assert new == [], "modules that import each other"
+    assert sorted(KNOWN_CIRCLES - inside) == [], "these are in no circle: take them out of KNOWN_CIRCLES"
+
+
+def test_the_package_needs_nothing_of_the_clone() -> None:
+    for importer, path in modules().items():
+        tops = {name.partition(".")[0] for name in imported_names(path)}
+        assert not tops & OUTSIDE, f"{importer} imports {sorted(tops & OUTSIDE)}, which no wheel has"
+
+
+@pytest.mark.parametrize("folder", ["training", "examples"])
+def test_scripts_need_only_the_package(folder: str) -> None:
+    for path in (PROJECT / folder).rglob("*.py"):
+        tops = {name.partition(".")[0] for name in imported_names(path)}
+        assert not tops & (OUTSIDE - {folder}), f"{path} imports {sorted(tops & OUTSIDE)}"
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "wrong"),
+    [
+        ("core.game", "patchwork.state", True),
+        ("patchwork.game", "core.game", False),
+        ("patchwork.game", "nmbr9.game", True),
+        ("patchwork.gym_env", "agents", True),
+        ("agents.load", "agents.patchwork.greedy", True),
+        ("agents.patchwork.greedy", "agents.base", False),
+        ("agents.patchwork.greedy", "patchwork.engine", False),
+        ("agents.nmbr9.greedy", "patchwork.engine", True),
+        ("learning.config", "learning.algorithms.ppo", True),
+        ("learning.runs.run", "learning.config", False),
+        ("search.tree", "", True),
+        ("", "agents", False),
+    ],
+)
+def test_the_rules_themselves(importer: str, imported: str, wrong: bool) -> None:
+    assert is_against_the_rules(importer, imported) is wrong
