@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
-BENCHMARKS ?= startup engine nmbr9_engine environments strength mcts search champion champion_games analysis training_speed inference placement
+BENCHMARKS ?= startup engine nmbr9_engine environments strength mcts search champion analysis training_speed inference
 OLD_GYMNASIUM := 1.2.2
 
 python := $(VENV)/bin/python
@@ -82,7 +82,7 @@ $(tianshou)/ready: $(ready) requirements-tianshou.lock
 
 test-proofs: $(proofs)/ready  ## run the tests of proofs with OR-Tools
 	$(proofs)/bin/python -c "import ortools"
-	$(proofs)/bin/python -m pytest tests/nmbr9/test_proofs.py
+	$(proofs)/bin/python -m pytest tests/research/nmbr9_records/test_proofs.py
 
 $(proofs)/ready: $(ready) requirements-proofs.lock
 	$(call create_beside,$(proofs),--requirement requirements-proofs.lock)

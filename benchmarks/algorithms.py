@@ -11,14 +11,13 @@ import argparse
 import json
 from pathlib import Path
 
-from machine import describe
-
 from patchwork_env import agents
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
 from patchwork_env.learning.evaluation.matches import Result, play_matches
 from patchwork_env.learning.runs.run_files import CONFIG_FILE
 from patchwork_env.learning.system.files import write_text
+from patchwork_env.learning.system.machine import describe_setup
 
 OPPONENT = "greedy"
 
@@ -56,7 +55,7 @@ def main() -> None:
     add_options(parser, 2)
     parser.add_argument("--json", type=Path, metavar="PATH")
     options = parser.parse_args()
-    print(describe(("torch", "numba")))
+    print(describe_setup(("torch", "numba")))
     print(f"won against {OPPONENT}, with 95% intervals, {options.games} paired games each\n")
     print(f"| algorithm | minutes | steps | policy | with {options.simulations} simulations per move |")
     print("|---|---|---|---|---|")

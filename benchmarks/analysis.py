@@ -11,12 +11,11 @@ import statistics
 import time
 from pathlib import Path
 
-from machine import describe
-
 from patchwork_env import agents
 from patchwork_env.agents import ANALYST, Agent
 from patchwork_env.learning.reports.pictures import position_after
 from patchwork_env.learning.reports.review.reading import read_game
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game
 
 _GAME = Path(__file__).parents[1] / "examples" / "game.txt"
@@ -51,7 +50,7 @@ def main() -> None:
     except (ValueError, OSError) as error:
         parser.error(str(error))
     figures = {"mean": statistics.mean(times), "most": max(times)}
-    print(describe())
+    print(describe_setup())
     print(f"seconds per position, of {len(times)}: mean {figures['mean']:.2f}, most {figures['most']:.2f}")
     if options.json:
         print(json.dumps(figures))

@@ -17,7 +17,6 @@ import time
 from typing import Any
 
 import numpy as np
-from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
@@ -25,6 +24,7 @@ from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.champion.levels import AIMS, LEVELS
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 
@@ -110,7 +110,7 @@ def main() -> None:
         players = [agents.load(spec) for spec in specs]
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
-    print(f"{describe()}\n{options.agent}, one thread, {options.moves} moves with a choice\n")
+    print(f"{describe_setup()}\n{options.agent}, one thread, {options.moves} moves with a choice\n")
     print("level       effort  ms per move: mean   99th percentile      most")
     figures: dict[str, Any] = {"times": {}, "matches": {}, "self_play": {}}
     games = positions(players[0], options.moves, options.seed)

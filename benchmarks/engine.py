@@ -8,8 +8,8 @@ See stepping.py for what is measured.
 from functools import partial
 
 import stepping
-from machine import usable_cores
 
+from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from machine import describe
 from pettingzoo.classic.connect_four import connect_four
 
 from patchwork_env import patchwork_v0
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 NAME = "patchwork_env:Patchwork-v0"
@@ -164,7 +164,7 @@ def main() -> None:
     options = parser.parse_args()
     rates = measure(int(options.rounds), options.seconds)
     ratios = {RAW: ratio(rates, RAW, CONNECT_FOUR_RAW), WRAPPED: ratio(rates, WRAPPED, CONNECT_FOUR)}
-    print(describe(["numpy", "numba", "gymnasium", "pettingzoo"]))
+    print(describe_setup(["numpy", "numba", "gymnasium", "pettingzoo"]))
     print()
     width = max(map(len, rates))
     print(f"{'steps per second, choosing the action included':{width}}  {'median':>10}")

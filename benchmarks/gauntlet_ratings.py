@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import describe
 from tqdm import tqdm
 
 from patchwork_env.learning.commands.tournament import enter, play, write_results
@@ -31,7 +30,7 @@ from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_w
 from patchwork_env.learning.evaluation.results import AGENT, OPPONENT, Result
 from patchwork_env.learning.evaluation.standings import Standings, aligned, show_interval
 from patchwork_env.learning.system.files import write_text
-from patchwork_env.learning.system.machine import made_with, usable_cores
+from patchwork_env.learning.system.machine import describe_setup, made_with, usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale in version 1; version 2 takes the scale of version 1."""
@@ -223,7 +222,7 @@ def main() -> None:
         parser.error("--write needs the matches of all new members; leave out --only")
     if options.version == 1 and (options.only or options.games or options.write):
         parser.error("--only, --games and --write are for version 2; version 1 is published")
-    print(describe(("torch",)))
+    print(describe_setup(("torch",)))
     try:
         (measure_round_robin if options.version == 1 else measure_ladder)(options)
     except (ValueError, OSError, ImportError) as error:

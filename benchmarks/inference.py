@@ -16,13 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from machine import describe
 
 from patchwork_env.agents.checkpoint import load_policy
 from patchwork_env.agents.patchwork.onnx_agent import OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
 from patchwork_env.agents.patchwork.policy import LearnedAgent
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
@@ -109,7 +109,7 @@ def main() -> None:
     torch.set_num_threads(1)
     network = load_policy(options.policy)[0] if options.policy else PatchworkNetwork().eval()
     rates = measure(network, options.batches, options.rounds, options.seconds)
-    print(describe(("torch", "onnxruntime", "numba")))
+    print(describe_setup(("torch", "onnxruntime", "numba")))
     print(f"one thread, {network.config}\n")
     print_table(rates)
     if options.json:

@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from machine import describe
 from safetensors.torch import load_file
 
 from patchwork_env import agents
@@ -37,6 +36,7 @@ from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.system.machine import describe_setup
 
 SMALL_RUN = """
 total_steps: 2560
@@ -266,7 +266,7 @@ def main() -> int:
             cycles.kill_and_resume()
         cycles.finish()
     figures = cycles.figures | {"wrong": len(cycles.wrong), "seconds": round(time.monotonic() - began, 1)}
-    print(describe(("torch",)))
+    print(describe_setup(("torch",)))
     for key, value in figures.items():
         print(f"  {key.replace('_', ' '):<32} {value:>8,}")
     for problem in cycles.wrong:

@@ -11,11 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from machine import describe
-
 from patchwork_env.learning.reports.palette import SERIES
 from patchwork_env.learning.reports.plots import new_figure, save
 from patchwork_env.learning.runs.run_files import METRICS_FILE, interval_metrics
+from patchwork_env.learning.system.machine import describe_setup
 
 PREFIX = "evaluation/win_rate_against_"
 
@@ -89,7 +88,7 @@ def main() -> int:
         print("there are no runs in runs/ yet; `make train` makes one")
         return 0
     curves: dict[Path, Any] = {run: evaluations(run) for run in runs}
-    print(describe(("torch",)))
+    print(describe_setup(("torch",)))
     for run in runs:
         show(run, curves[run])
     if options.out:

@@ -18,7 +18,6 @@ from typing import Any, cast
 
 import gymnasium
 import torch
-from machine import describe
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
@@ -27,6 +26,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.learning.system.memory import keep_freed_memory
 
 OPPONENT = "random"
@@ -133,7 +133,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     keep_freed_memory()
-    print(describe(("torch", "stable-baselines3", "sb3-contrib")))
+    print(describe_setup(("torch", "stable-baselines3", "sb3-contrib")))
     print(f"rollouts of {options.decisions} decisions against {OPPONENT}, {EPOCHS} epochs of batches of")
     print(f"{BATCH_SIZE}, networks {NET_ARCH}, {options.threads} of PyTorch's threads\n")
     results = {}

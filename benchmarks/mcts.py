@@ -16,7 +16,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from machine import describe
 
 from patchwork_env.agents import GreedyAgent, MctsAgent
 from patchwork_env.agents.patchwork.endgame import new_solver, solve
@@ -25,6 +24,7 @@ from patchwork_env.agents.patchwork.mcts.playout import Table, new_table, play_o
 from patchwork_env.agents.patchwork.mcts.simulation import new_workspace, simulate
 from patchwork_env.core.compile import kernel
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.engine import NUM_MAPS, apply, is_over, legal, nth_legal, random_below
@@ -183,7 +183,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.simulations < 1 or min(options.endings, options.games, *options.seconds, 1) < 0:
         parser.error("--simulations must be positive, and --endings, --games and --seconds not negative")
-    print(describe())
+    print(describe_setup())
     figures: dict[str, object] = {"speed": (speed := measure_speed(options.simulations))}
     print_speed(speed)
     if options.endings:

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from machine import describe
-
 from patchwork_env import __version__
 from patchwork_env.errors import TableEdgeError
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
@@ -26,6 +24,7 @@ from patchwork_env.learning.evaluation.decks import decks_text, read_decks, shuf
 from patchwork_env.learning.evaluation.players import HELP, fingerprint, load_player
 from patchwork_env.learning.evaluation.solo import KeptGames, SoloGame, play_decks, result_of
 from patchwork_env.learning.system.files import check_file_path, write_text
+from patchwork_env.learning.system.machine import describe_setup
 
 FILE = Path(__file__).with_name("nmbr9_decks.txt")
 NUMBER, SEED = 1000, 9
@@ -92,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
     if left:
         play_decks(agent, left, order, options.seed, workers, done)
     result = result_of(options.agent, order, games)
-    print(describe())
+    print(describe_setup())
     print(result.table())
     if options.json:
         write_text(options.json, json.dumps(result.as_dict(), indent=1) + "\n")

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from machine import describe
 
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import Cluster, RunConfig, load_config
@@ -30,6 +29,7 @@ from patchwork_env.learning.distributed.remote_play import bytes_of
 from patchwork_env.learning.distributed.sharing import SharingTrainer, playing_on_cluster
 from patchwork_env.learning.distributed.staff import RayStaff
 from patchwork_env.learning.distributed.worker import Order
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.learning.system.memory import keep_freed_memory
 
 CONFIGS = (Path("configs/td.yaml"), Path("configs/alphazero_quick.yaml"))
@@ -209,7 +209,7 @@ def main() -> int:
     measured = {}
     try:
         with connected(Cluster(address="local", workers=sum(way.workers for way in ways))):
-            print(describe(("torch", "numba", "ray")))
+            print(describe_setup(("torch", "numba", "ray")))
             for path in options.configs:
                 parts = measure_parts(path, options.set, max(options.workers))
                 figures = measure_ways(path, options.set, ways, options.rounds, options.seconds)

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from machine import describe
 
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.checkpoint import load_policy
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation, GumbelSearch
@@ -84,7 +84,7 @@ def main() -> None:
         parser.error("--batches, --simulations and --rounds must be at least 1")
     torch.set_num_threads(1)
     network = load_policy(options.policy)[0] if options.policy else PatchworkNetwork().eval()
-    print(describe(("torch", "numba")))
+    print(describe_setup(("torch", "numba")))
     print(f"one thread, {options.simulations} simulations, {network.config}\n")
     print("games at once  us per simulation  of them the search  simulations per second")
     figures = {}

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 
-from machine import describe
+from patchwork_env.learning.system.machine import describe_setup
 
 IMPORT = "import patchwork_env"
 GAME = """
@@ -80,7 +80,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error("--repeats must be at least 1")
-    print(describe())
+    print(describe_setup())
     timings = measure(options.repeats)
     print_table(timings)
     if options.json:

@@ -15,7 +15,8 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from machine import describe, usable_cores
+
+from patchwork_env.learning.system.machine import describe_setup, usable_cores
 
 MODES = {"plain": (False, False), "mask": (True, False), "mask_observation": (True, True)}
 """Whether masks and observations are written."""
@@ -119,7 +120,7 @@ def run(make: MakeEnv, description: str, most_threads: int) -> None:
     if min(options.games, options.threads, options.repeats) < 1 or options.seconds <= 0:
         parser.error("--games, --threads, --repeats and --seconds must be positive")
     threads = sorted({1, min(options.threads, most_threads, usable_cores())})
-    print(describe())
+    print(describe_setup())
     print(f"{options.games} games, medians of {options.repeats} repeats of {options.seconds} s")
     rates = measure(make, options.games, threads, options.repeats, options.seconds)
     print_table(make, rates, threads)

@@ -11,13 +11,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from machine import describe
-
 from patchwork_env import agents
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.commands.tournament import enter, play
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
-from patchwork_env.learning.system.machine import usable_cores
+from patchwork_env.learning.system.machine import describe_setup, usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale, if greedy takes part: the same as in the gauntlet."""
@@ -33,7 +31,7 @@ def main() -> None:
     options = parser.parse_args()
     names = options.agents or list(agents.names(options.game))
     anchor, rating = (ANCHOR, ANCHOR_RATING) if ANCHOR in names else (None, 0.0)
-    print(describe())
+    print(describe_setup())
     try:
         entry = enter(
             names,

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from machine import describe, usable_cores
 
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import encode
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
+from patchwork_env.learning.system.machine import describe_setup, usable_cores
 from patchwork_env.learning.system.memory import keep_freed_memory
 from patchwork_env.patchwork.state import States
 
@@ -87,7 +87,7 @@ def main() -> None:
     keep_freed_memory()
     trainer = PpoTrainer(config)
     rate, collecting = rates(trainer, options.iterations)
-    print(describe(("torch", "numba")))
+    print(describe_setup(("torch", "numba")))
     print(f"{options.config}, {options.threads} threads: {rate:,.0f} environment steps per second overall,")
     print(f"{collecting:.0%} of the time collecting and {1 - collecting:.0%} learning\n")
     times = parts(trainer)

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents.base import Actions
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import STATE, States
 
 _SERVE = "--serve"
@@ -104,7 +104,8 @@ def main() -> None:
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
     low, high = result.interval
-    print(f"{describe()}\n{options.agent} against {other.name}, {options.games} games, seed {options.seed}")
+    print(describe_setup())
+    print(f"{options.agent} against {other.name}, {options.games} games, seed {options.seed}")
     print(f"wins {result.win_rate:.1%} (95% interval {low:.1%} to {high:.1%})")
     if options.json:
         print(json.dumps({"win_rate": result.win_rate, "interval": [low, high]}))

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-
-from PIL import Image
 
 from patchwork_env.agents.patchwork.value.files import write_value
 from patchwork_env.agents.patchwork.value.network import new_weights
+from tests.scripts import ROOT
+from tests.scripts import run_benchmark as run
 
-ROOT = Path(__file__).parents[1]
 TINY = """
 threads: 1
 network: {width: 8, depth: 1, channels: 4}
 ppo: {num_envs: 16, rollout_turns: 8, minibatch_size: 32}
 """
-
-
-def run(script: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "benchmarks" / script), *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_training_speed(tmp_path: Path) -> None:
@@ -94,35 +86,6 @@ def test_champion(tmp_path: Path) -> None:
     assert "missing" in done.stderr
 
 
-def test_likely_placements() -> None:
-    done = run("likely_placements.py", "--games", "2", "--json")
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
-    assert figures["choices"] > 50
-    by_joints, snuggest = figures["most_joints"], figures["snuggest"]
-    assert list(by_joints) == list(snuggest) == ["1", "2", "4", "8", "16"]
-    assert by_joints["16"] == snuggest["16"] < snuggest["4"] < by_joints["4"]
-    done = run("likely_placements.py", "--value", str(ROOT / "docs"))
-    assert done.returncode == 2
-    assert "docs" in done.stderr.splitlines()[-1]
-
-
-def test_champion_games(tmp_path: Path) -> None:
-    picture = tmp_path / "values.png"
-    done = run("champion_games.py", "--games", "30", "--picture", str(picture), "--json")
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)
-    assert set(figures["variants"]) == {"revised", "2014"}
-    for figure in figures["variants"].values():
-        assert figure["games"] == 30
-        assert figure["winner_score"] > figure["loser_score"]
-        assert 0 < figure["first_player_wins"][0] < 1
-    worths = {row["patch"]: row["worth"][1] for row in figures["patches"]}
-    assert len(worths) == 33
-    assert max(worths, key=lambda patch: worths[patch] or 0.0) == 20
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
 def test_learning_curve(tmp_path: Path) -> None:
     rows = [
         {"steps": 100, "minutes": 0.5, "losses/kl": 0.01},
@@ -136,38 +99,6 @@ def test_learning_curve(tmp_path: Path) -> None:
     assert "62.5%" in done.stdout
     assert "87.5%" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-STAND_IN = """#!{python}
-import sys
-from PIL import Image
-size = next(a for a in sys.argv if a.startswith("--window-size=")).partition("=")[2].split(",")
-page = open(sys.argv[-1].removeprefix("file://")).read()
-assert "<h1>" in page
-out = next(a for a in sys.argv if a.startswith("--screenshot=")).partition("=")[2]
-Image.new("RGB", (int(size[0]), int(size[1])), "teal").save(out)
-"""
-
-
-def test_report_picture(tmp_path: Path) -> None:
-    """With a stand-in for the browser, which not every machine has."""
-    run_folder, browser, picture = tmp_path / "run", tmp_path / "browser", tmp_path / "picture.png"
-    run_folder.mkdir()
-    (run_folder / "config.yaml").write_text("total_steps: 100")
-    browser.write_text(STAND_IN.replace("{python}", sys.executable))
-    browser.chmod(0o755)
-    arguments = ["--out", str(picture), "--browser", str(browser)]
-    done = run("report_picture.py", str(run_folder), *arguments, "--height", "50")
-    assert done.returncode == 0, done.stderr
-    with Image.open(picture) as image:
-        assert image.size == (1240, 50)
-    done = run("report_picture.py", str(tmp_path), *arguments)
-    assert done.returncode == 2
-    assert "is no run" in done.stderr
-    done = run("report_picture.py", str(run_folder), *arguments[:2], "--browser", str(tmp_path / "missing"))
-    assert done.returncode == 2
-    assert "missing" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_learning_curve_of_no_run(tmp_path: Path) -> None:
@@ -195,3 +126,11 @@ def test_versions() -> None:
     done = run("versions.py", str(ROOT / "docs"))
     assert done.returncode == 2
     assert "has no folder patchwork_env" in done.stderr
+
+
+def test_engine_of_nmbr9() -> None:
+    done = run("nmbr9_engine.py", "--games", "4", "--repeats", "1", "--seconds", "0.01", "--json")
+    assert done.returncode == 0, done.stderr
+    rates = json.loads(done.stdout.splitlines()[-1])["steps_per_second"]
+    assert set(rates) == {"plain", "mask", "mask_observation"}
+    assert min(rates.values()) > 0

@@ -1,6 +1,6 @@
 """Takes a picture of the beginning of a run's report, as a browser without a window shows it.
 
-python benchmarks/report_picture.py runs/ppo --out docs/images/report.png
+python tools/report_picture.py runs/ppo --out docs/images/report.png
 
 Needs Chromium or Chrome, and Pillow, which makes the file small.
 """

@@ -17,7 +17,7 @@ that moves with the tiles: they are kept in its middle, so that all their rows a
 two when they spread. All placements next to a tile or on one have a number as long as the tiles spread over
 at most 59 rows and 59 columns, ``MAX_SPREAD``. In a deck of up to 15 cards no sequence of moves leads
 further, as no tile is longer than 4. With 20 cards it takes a line of tiles on the table itself, end to end;
-what random and good play need is measured by ``benchmarks/nmbr9_table.py``. A move that would lead further is
+what random and good play need is measured by ``research/nmbr9_spread``. A move that would lead further is
 refused with a :class:`~patchwork_env.errors.TableEdgeError`.
 """
 

@@ -1,6 +1,6 @@
 """Asks games of the champion with itself: who starts, the bonus tile, the track, and what patches are worth.
 
-python benchmarks/champion_games.py [--games N] [--seed S] [--value FOLDER] [--picture FILE] [--json]
+python -m research.champion_games [--games N] [--seed S] [--value FOLDER] [--picture FILE] [--json]
 
 The champion plays at a glance: the best successor by its value, without a search, so that the games are many.
 A patch is worth the expected final margin after buying and placing it best, minus that after advancing: the
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action
@@ -26,6 +25,7 @@ from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.learning.reports.palette import SERIES
 from patchwork_env.learning.reports.plots import new_figure, save
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
     NUM_OFFERED,
@@ -188,7 +188,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     weights, _ = read_value(options.value)
-    results: dict[str, Any] = {"machine": describe(), "variants": {}}
+    results: dict[str, Any] = {"machine": describe_setup(), "variants": {}}
     gains, counts = np.zeros((PHASES, NUM_PATCHES)), np.zeros((PHASES, NUM_PATCHES), np.int64)
     for variant, name in enumerate(VARIANTS):
         played, of_variant, number = play(weights, variant, options.games, options.seed)

@@ -1,6 +1,6 @@
 """Measures how well the search chooses the placements that it evaluates: what does it miss among the others?
 
-    python benchmarks/likely_placements.py [--games N] [--seed S] [--value FOLDER] [--json]
+    python -m research.likely_placements [--games N] [--seed S] [--value FOLDER] [--json]
 
 Positions are those of games of the champion with itself, `instant`, half of them after one more action, drawn
 from the likely ones, as searches come across them. All placements of every patch that has more than 16 are
@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
@@ -31,6 +30,7 @@ from patchwork_env.agents.patchwork.value.files import read_value
 from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.agents.patchwork.value.placements import keep_snuggest, kind_of, list_likely
 from patchwork_env.core.checks import check_seed
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game
 
 _WIDTHS = (1, 2, 4, 8, LIKELY)
@@ -97,7 +97,7 @@ def main() -> None:
     games = positions(weights, options.games, seed)
     losses = [loss for game in games for loss in losses_in(game, weights, whole, part)]
     means, found = np.mean(losses, axis=0), np.mean(np.array(losses) < 1e-6, axis=0)
-    print(f"{describe()}\n{len(losses):,} choices of a placement\n")
+    print(f"{describe_setup()}\n{len(losses):,} choices of a placement\n")
     print(f"{'chosen':>6}   {'loss: most joints':>18}  snuggest   {'best is among: joints':>22}  snuggest")
     for k, width in enumerate(_WIDTHS):
         print(

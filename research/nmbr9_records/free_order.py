@@ -1,11 +1,11 @@
 """Searches for the highest score of NMBR 9 in free order, and keeps the best stack found.
 
-    python benchmarks/nmbr9_free_order.py [--minutes M] [--processes P] [--file FILE]
+    python -m research.nmbr9_records.free_order [--minutes M] [--processes P] [--file FILE]
                                           [--value FOLDER] [--seed S]
 
 Every process searches towers of its own, with ratings drawn at random, or improves on the best stack so far,
-whoever found it. The best is in FILE (default: nmbr9_best.json) at any time; the same command goes on from
-there. What is written there replays by nmbr9_verify.py. Needs numpy, numba, gymnasium and pettingzoo.
+whoever found it. The best is in FILE (default: best.json) at any time; the same command goes on from
+there. What is written there replays by verify.py. Needs numpy, numba, gymnasium and pettingzoo.
 """
 
 import argparse
@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from machine import describe
-from nmbr9_verify import FILE, SHIPPED_VALUE, read_stack, stack_text
 
-from patchwork_env.agents.nmbr9.beam.improvement import improvements, random_rating
 from patchwork_env.agents.nmbr9.beam.planner import Plan, plan_tower
 from patchwork_env.agents.nmbr9.beam.stacks import alone
 from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.learning.distributed.workers import WorkerError, do_jobs
 from patchwork_env.learning.system.files import check_file_path, write_text
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.game import Game
+from research.nmbr9_records.improvement import improvements, random_rating
+from research.nmbr9_records.verify import FILE, SHIPPED_VALUE, read_stack, stack_text
 
 FRESH = 0.6
 """Share of the searches that begin with nothing."""
@@ -67,7 +67,7 @@ def search(work: Work, number: int) -> Plan | None:
 def run(options: argparse.Namespace) -> None:
     """Shows each improvement as it is found, and a table of all scores in the end."""
     best = read_stack(options.file) if options.file.exists() else Plan(-1, ())
-    print(f"{describe()}; best so far: {best.score if best.stack else 'none'}", flush=True)
+    print(f"{describe_setup()}; best so far: {best.score if best.stack else 'none'}", flush=True)
     began, end = time.time(), time.time() + 60 * options.minutes
     work = Work(options.value, options.file, options.seed, end)
     jobs, scores = range(math.ceil(60 * options.minutes / QUICKEST + 1) * options.processes), []
@@ -97,7 +97,7 @@ def main() -> int:
         check_file_path(options.file, "--file")
         run(options)
     except (ValueError, OSError, WorkerError) as error:
-        print(f"nmbr9_free_order.py: {error}", file=sys.stderr)
+        print(f"free_order: {error}", file=sys.stderr)
         return 2
     return 0
 

@@ -1,7 +1,7 @@
 """Proves the highest score of small games of NMBR 9 in free order, with the solver CP-SAT of OR-tools.
 
-    python benchmarks/nmbr9_proofs.py [INSTANCE …] [--size N] [--workers N]
-    python benchmarks/nmbr9_proofs.py --liquid
+    python -m research.nmbr9_records.proofs [INSTANCE …] [--size N] [--workers N]
+    python -m research.nmbr9_records.proofs --liquid
 
 An instance is named as in arXiv 2001.04238: F-6-1-5 is the game in free order with the digits up to 6, one
 tile of each, of which 5 are placed. Tables are N by N cells (default: 8, as published for F-6-1-5).
@@ -21,10 +21,9 @@ from collections.abc import Iterable
 from itertools import combinations_with_replacement, pairwise
 from typing import Any, NamedTuple
 
-from machine import describe
-
 from patchwork_env.agents.nmbr9.beam.stacks import Stack, Tile, in_order
 from patchwork_env.core.polyomino import Cell
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, cells_at
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, TILES
 
@@ -298,9 +297,8 @@ def run(options: argparse.Namespace) -> None:
         return
     names = options.instances or INSTANCES
     instances = [parse(name) for name in names]
-    print(
-        f"{describe(('ortools',))}; {options.workers} workers, tables of {options.size}x{options.size} cells"
-    )
+    print(describe_setup(["ortools"]))
+    print(f"{options.workers} workers, tables of {options.size}x{options.size} cells")
     print("instance   score  seconds  published  refuted  models  stack, from the top")
     for name, instance in zip(names, instances, strict=True):
         result = solve(instance, options.size, options.workers)

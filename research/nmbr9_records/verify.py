@@ -1,8 +1,8 @@
 """Replays a stack of NMBR 9 by the rules, and shows its score and its levels.
 
-    python benchmarks/nmbr9_verify.py [FILE] [--picture FILE]
+    python -m research.nmbr9_records.verify [FILE] [--picture FILE]
 
-FILE (default: nmbr9_best.json) lists the tiles in an order in which they can be placed. Each is an object
+FILE (default: best.json) lists the tiles in an order in which they can be placed. Each is an object
 with its digit, its orientation (clockwise quarter turns), its level, and the row and column of the top-left
 corner of its bounding box, counted from that of the first tile. Every placement is played with the engine in
 a game in free order, which refuses what the rules do not allow; level by level and the score are compared.
@@ -22,7 +22,7 @@ from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.render import MissingExtraError, rgb_array, save_png
 
-FILE = Path(__file__).with_name("nmbr9_best.json")
+FILE = Path(__file__).with_name("best.json")
 SHIPPED_VALUE = SHIPPED_FOLDER / "nmbr9_champion"
 _KEYS = ("digit", "orientation", "level", "row", "column")
 
@@ -115,7 +115,7 @@ def main() -> int:
         if options.picture:
             save_png(rgb_array(game, 640, ("free order",)), options.picture)
     except (ValueError, OSError, MissingExtraError) as error:
-        print(f"nmbr9_verify.py: {error}", file=sys.stderr)
+        print(f"verify: {error}", file=sys.stderr)
         return 1
     return 0
 

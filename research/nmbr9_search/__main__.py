@@ -1,6 +1,6 @@
 """Measures what an NMBR 9 search with a learned value makes of its effort, for several ways to plan rollouts.
 
-    python benchmarks/nmbr9_search.py [--checkpoint FOLDER] [--efforts N …] [--depths N …] [--candidates N …]
+    python -m research.nmbr9_search [--checkpoint FOLDER] [--efforts N …] [--depths N …] [--candidates N …]
                                       [--widths N …] [--decks N] [--first K] [--processes P] [--seed S]
 
 All combinations play the same decks of nmbr9_decks.txt, unknown to the agent, and are compared with the value
@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from machine import describe
 
 from patchwork_env import agents
 from patchwork_env.agents.nmbr9.champion.agent import Nmbr9Champion
@@ -23,8 +22,9 @@ from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
 from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.learning.evaluation.decks import read_decks
 from patchwork_env.learning.evaluation.solo import SoloResult, play_decks
+from patchwork_env.learning.system.machine import describe_setup
 
-_DECKS = Path(__file__).with_name("nmbr9_decks.txt")
+_DECKS = Path(__file__).parents[2] / "benchmarks" / "nmbr9_decks.txt"
 
 
 def main() -> int:
@@ -32,11 +32,13 @@ def main() -> int:
     every = read_decks(_DECKS)
     end = options.first + options.decks
     if not 0 <= options.first < end <= len(every):
-        print(f"nmbr9_search.py: there are decks 0 to {len(every) - 1}", file=sys.stderr)
+        print(f"nmbr9_search: there are decks 0 to {len(every) - 1}", file=sys.stderr)
         return 2
     decks = dict(enumerate(every[options.first : end], options.first))
     weights, _ = read_value(options.checkpoint)
-    print(f"{describe()}, {options.processes} processes; {options.checkpoint.name}, {len(decks)} decks\n")
+    print(
+        f"{describe_setup()}, {options.processes} processes; {options.checkpoint.name}, {len(decks)} decks\n"
+    )
     print("effort    depth  candidates  width    mean score      more than without    s per move  longest")
     base = play_decks(Nmbr9ValueAgent(weights), decks, seed=options.seed, workers=options.processes)
     show("no search", base, base)

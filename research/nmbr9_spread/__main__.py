@@ -1,6 +1,6 @@
 """Measures how far the tiles of NMBR 9 spread, and what simple players score.
 
-    python benchmarks/nmbr9_table.py [--random N] [--greedy N] [--json]
+    python -m research.nmbr9_spread [--random N] [--greedy N] [--json]
 
 The numbering of actions reaches as far as the tiles spread over at most 59 rows and columns before the last
 one is placed. Random play chooses each legal placement with the same probability; greedy play takes the
@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from machine import describe
 
 from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.actions import MAX_SPREAD, TABLE_SIZE
 from patchwork_env.nmbr9.engine import NUM_MAPS, apply, bounds, legal, nth_legal, num_placed, score
 from patchwork_env.nmbr9.options import STANDARD, beginning
@@ -77,7 +77,7 @@ def main() -> None:
     options = parser.parse_args()
     if min(options.random, options.greedy) < 1:
         parser.error("--random and --greedy must be positive")
-    print(describe())
+    print(describe_setup())
     print(f"the numbering of actions allows for a spread of {MAX_SPREAD}\n")
     print(f"{'play':<8}{'games':>8}{'score':>8}{'+-':>7}{'spread: mean':>14}{'99.9%':>7}{'most':>6}")
     figures = {}

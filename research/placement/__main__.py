@@ -1,6 +1,6 @@
 """Repeats the placement experiment of arXiv 2001.04233 and measures our placer by the same protocol.
 
-    python benchmarks/placement.py [--runs N] [--rows ROW …] [--seed N] [--tiles SET] [--picture F] [--json]
+    python -m research.placement [--runs N] [--rows ROW …] [--seed N] [--tiles SET] [--picture F] [--json]
 
 38 tiles come in random order; each must be placed on one 9x9 quilt if it fits anywhere. A row is a placer: a
 published strategy, such as All-PlacementRegret, or a beam search: Beam-W is a single one of width W, and Beam
@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from machine import describe
 
+from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.components import NUM_CELLS
 from research.placement import (
     EVALUATIONS,
@@ -38,7 +38,7 @@ from research.placement import (
     outcomes,
 )
 
-PUBLISHED_FILE = Path(__file__).with_name("placement_published.csv")
+PUBLISHED_FILE = Path(__file__).with_name("published.csv")
 FIGURES = {
     "first_fail": "avgFirstFail",
     "area_first_fail": "avgAreaFirstFail",
@@ -207,7 +207,7 @@ def main() -> int:
     known = [f"{policy}-{evaluation}" for policy in POLICIES for evaluation in EVALUATIONS]
     options = parse([*(row for row in known if row in published), *SINGLE_BEAMS, BEAM])
     orders = deal_orders(options.runs, options.seed, options.tiles)
-    print(describe())
+    print(describe_setup())
     print(f"{options.runs} runs, one thread, seed {options.seed}, tiles {options.tiles!r}\n")
     print(
         f"{'row':43} first fail     area then     final area    tiles placed   "

@@ -8,7 +8,6 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents.nmbr9.beam import agent as beam
 from patchwork_env.agents.nmbr9.beam.forward import search
-from patchwork_env.agents.nmbr9.beam.improvement import improvements
 from patchwork_env.agents.nmbr9.beam.planner import Budget, Plan, plan
 from patchwork_env.agents.nmbr9.beam.stacks import alone
 from patchwork_env.agents.nmbr9.value.files import read_value
@@ -97,14 +96,6 @@ def test_time_is_kept(settings, weights) -> None:
     found = plan(root, is_free, False, Budget(seconds=0.5), weights, 0)
     assert found.score > narrow.score / 2
     assert len(found.stack) == root[0]["num_rounds"]
-
-
-def test_improvements_are_better_each_time(weights) -> None:
-    root, rng = alone(Game(**SMALL_FREE).state, 0), np.random.default_rng(3)
-    first = plan(root, True, False, Budget(width=2), weights, 0)
-    scores = [found.score for found in improvements(root, first, 20, weights, rng, rounds=6)]
-    assert scores == sorted(set(scores))
-    assert scores[0] == first.score
 
 
 def test_unknown_decks_are_refused_with_the_name_of_who_plays_them() -> None:

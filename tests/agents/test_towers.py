@@ -93,7 +93,7 @@ def test_what_obeys_no_rule_is_not_put_on_a_table(search: towers.Search) -> None
 
 @pytest.mark.parametrize(("max_digit", "copies", "tiles", "best"), [(6, 1, 4, 7), (9, 2, 3, 9)])
 def test_nothing_is_missed_when_all_is_kept(max_digit: int, copies: int, tiles: int, best: int) -> None:
-    """The scores are those that benchmarks/nmbr9_proofs.py proves to be the highest."""
+    """The scores are those that research/nmbr9_records/proofs.py proves to be the highest."""
     supply = np.array([copies] * (max_digit + 1) + [0] * (9 - max_digit), np.int64)
     search = towers.start(supply, tiles, 20_000, Rating(waste=30, noise=0.0), 0)
     run(search)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from patchwork_env import __version__
 from patchwork_env.core.threads import usable_cores
 
-__all__ = ["describe_machine", "made_with", "processor", "usable_cores"]
+__all__ = ["describe_machine", "describe_setup", "made_with", "processor", "usable_cores"]
 
 _PACKAGES = ("numpy", "numba", "torch")
 
@@ -34,6 +35,12 @@ def describe_machine(device: str = "cpu") -> str:
 
         text += f", {torch.cuda.get_device_name(device)}"
     return text
+
+
+def describe_setup(packages: Iterable[str] = ("numpy", "numba")) -> str:
+    """One line: the machine, its system, and the versions of Python and of ``packages``."""
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
+    return f"{describe_machine()}, {platform.system()} {platform.machine()}, {', '.join(versions)}"
 
 
 def made_with() -> dict[str, str]:

@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
 
 PLAN = Plan(candidates=12, root_width=32, width=4, depth=3)
-"""What is measured to be good; see ``benchmarks/nmbr9_search.py``."""
+"""What is measured to be good; see ``research/nmbr9_search``."""
 
 
 class Workspace(NamedTuple):

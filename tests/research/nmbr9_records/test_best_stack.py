@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_benchmarks import ROOT, run
+from tests.scripts import ROOT, run_study
 
-BEST = ROOT / "benchmarks" / "nmbr9_best.json"
+BEST = ROOT / "research" / "nmbr9_records" / "best.json"
 
 
 def verify(tmp_path: Path, contents: object) -> str:
     """What the verifier says to a file that it refuses."""
     path = tmp_path / "stack.json"
     path.write_text(json.dumps(contents))
-    done = run("nmbr9_verify.py", str(path))
+    done = run_study("nmbr9_records.verify", str(path))
     assert done.returncode == 1
     return done.stderr
 
 
 def test_the_best_stack_replays() -> None:
     best = json.loads(BEST.read_text())
-    done = run("nmbr9_verify.py")
+    done = run_study("nmbr9_records.verify")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{best['score']} points with 20 tiles")
     assert best["score"] >= 180
@@ -51,6 +51,6 @@ def test_a_stack_that_breaks_a_rule_is_refused(tmp_path: Path, change, message: 
 def test_the_search_goes_on_from_the_best(tmp_path: Path) -> None:
     path = tmp_path / "best.json"
     path.write_text(BEST.read_text())
-    done = run("nmbr9_free_order.py", "--minutes", "0.05", "--file", str(path))
+    done = run_study("nmbr9_records.free_order", "--minutes", "0.05", "--file", str(path))
     assert done.returncode == 0, done.stderr
     assert json.loads(path.read_text())["score"] >= json.loads(BEST.read_text())["score"]

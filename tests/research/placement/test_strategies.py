@@ -7,7 +7,7 @@ import pytest
 
 from research.placement import EVALUATIONS, NOT_PLACED, POLICIES, StrategyPlacer, cells_at, deal_orders
 from research.placement.shapes import SINGLE_CELL, STARTS
-from tests.research import naive
+from tests.research.placement import naive
 
 CHEAP = ["None(rot)", "BottomLeft", "BottomLeft(rot)", "BL/LB", "BL/LB(rot)", "ParetoBottomLeft"]
 BIG_FIRST = [30, 20, 32, 31, 23, 28, 27, 24, 22, 26, 13, 25, 0, SINGLE_CELL, 33, 2, 1, 6, 33]

@@ -1,24 +1,17 @@
-"""The benchmark of placers runs as documented, on few runs."""
+"""The experiment runs as documented, on few runs."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "benchmarks/placement.py"), *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+from tests.scripts import run_study
 
 
 def test_rows_figures_and_picture(tmp_path: Path) -> None:
     picture = tmp_path / "areas.png"
     rows = ["All-First", "All-PlacementRegret", "Beam-32", "Beam"]
-    done = run("--runs", "40", "--rows", *rows, "--picture", str(picture), "--json")
+    done = run_study("placement", "--runs", "40", "--rows", *rows, "--picture", str(picture), "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
     assert list(figures) == rows
@@ -38,7 +31,7 @@ def test_what_it_refuses() -> None:
         (["--runs", "0"], "--runs is 0"),
         (["--rows", "Beam", "--picture", "areas.png"], "needs the rows All-First, All-PlacementRegret, Beam"),
     ):
-        done = run(*arguments)
+        done = run_study("placement", *arguments)
         assert done.returncode == 2
         assert message in done.stderr
         assert "Traceback" not in done.stderr

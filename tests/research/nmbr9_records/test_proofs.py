@@ -11,7 +11,7 @@ from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import apply, is_over, legal, level_of, nth_legal, score, supply
-from tests.test_benchmarks import run
+from tests.scripts import run_study
 
 
 @kernel(allocates=True)
@@ -49,7 +49,7 @@ def test_proofs_against_an_exhaustive_search(max_digit: int, copies: int, tiles:
     states = np.repeat(game.state, tiles + 1)
     expected = best_score(states, np.zeros((tiles + 1, 5, 64), np.uint64), 0)
     name = f"F-{max_digit}-{copies}-{tiles}"
-    done = run("nmbr9_proofs.py", name)
+    done = run_study("nmbr9_records.proofs", name)
     assert done.returncode == 0, done.stderr
     found = done.stdout.splitlines()[-1].split()
     assert (found[0], int(found[1])) == (name, expected)
@@ -58,14 +58,14 @@ def test_proofs_against_an_exhaustive_search(max_digit: int, copies: int, tiles:
 
 @pytest.mark.parametrize("name", ["F-6-1", "K-6-1-5", "F-2-1-4"])
 def test_what_is_no_instance_is_refused(name: str) -> None:
-    done = run("nmbr9_proofs.py", name)
+    done = run_study("nmbr9_records.proofs", name)
     assert done.returncode == 2
     assert name in done.stderr
 
 
 def test_scores_if_tiles_were_liquid() -> None:
     pytest.importorskip("ortools")
-    done = run("nmbr9_proofs.py", "--liquid")
+    done = run_study("nmbr9_records.proofs", "--liquid")
     scores = [int(line.split()[2]) for line in done.stdout.splitlines()]
     assert scores == sorted(scores)
     assert scores[0] == 0

@@ -1,0 +1,1 @@
+"""What the champion's search misses among the placements that it does not evaluate."""
