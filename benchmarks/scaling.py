@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.config import Cluster, RunConfig, load_config
+from patchwork_env.learning.config import Cluster, ClusterRun, RunConfig, load_config
 from patchwork_env.learning.distributed.connection import connected
 from patchwork_env.learning.distributed.dispatcher import Dispatcher
 from patchwork_env.learning.distributed.players import player_of
@@ -139,6 +139,7 @@ def medians(turns: Sequence[Figures]) -> Figures:
 def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
     """What it takes to play, and what the learner's process has to do for jobs, weights and results."""
     config = load_config(path, [*settings, f"cluster.workers={workers}"])
+    assert isinstance(config, ClusterRun)
     trainer = shared_trainer(path, [*settings, *Way(0, 1).settings()])
     with connected(config.cluster) as ray:
         games, staff = trainer.shared_games(), RayStaff(ray, config)

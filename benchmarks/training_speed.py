@@ -18,6 +18,7 @@ import torch
 
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import encode
+from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.system.machine import describe_setup, usable_cores
@@ -48,7 +49,7 @@ def rates(trainer: PpoTrainer, iterations: int) -> tuple[float, float]:
 def parts(trainer: PpoTrainer) -> dict[str, float]:
     """Seconds per iteration by what they are spent on."""
     ppo = trainer.config.ppo
-    rollout = trainer.self_play.collect(trainer.network, [], ppo.rollout_turns, trainer.random)
+    rollout = trainer.self_play.collect(trainer.network, [], ppo.rollout_steps, trainer.random)
     decisions = rollout.states[rollout.decisions.learning]
     acting = decisions[: ppo.num_envs]
     learning = decisions[: ppo.minibatch_size]
@@ -61,7 +62,7 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
         (output.values.sum() + output.entropies.sum() + output.log_probabilities.sum()).backward()
 
     return {
-        "playing the games": ppo.rollout_turns
+        "playing the games": ppo.rollout_steps
         * seconds(lambda: trainer.env.step(trainer.env.random_actions)),
         "acting": per_rollout * seconds(lambda: evaluator(acting)),
         "inputs for learning": per_update * seconds(lambda: encode(_shuffled(learning))),
@@ -83,6 +84,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
     config = load_config(options.config, [f"threads={options.threads}"])
+    if not isinstance(config, PpoConfig):
+        parser.error(f"{options.config} is a run of {config.algorithm}; this measures ppo")
     torch.set_num_threads(1)
     keep_freed_memory()
     trainer = PpoTrainer(config)

@@ -8,7 +8,8 @@ threads: 1
 seed: 5
 reward: {outcome: 0.5, margin: 1.0}
 td:
-  {games: 8, width: 4, window: 3, updates: 4, minibatch_size: 64, search: {begin: 0.5, nodes: 5, updates: 6}}
+  {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64,
+   search: {begin: 0.5, nodes: 5, gradient_steps: 6}}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 cluster: {games_per_job: 3}
 """
@@ -19,7 +20,7 @@ total_steps: 640
 checkpoint_every: 2
 threads: 1
 seed: 5
-solo_td: {games: 8, width: 4, window: 3, updates: 4, minibatch_size: 64}
+solo_td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 cluster: {games_per_job: 3}
 """
@@ -31,7 +32,7 @@ threads: 1
 seed: 5
 network: {width: 16, depth: 1, channels: 4}
 alphazero:
-  {num_envs: 16, rollout_turns: 8, simulations: 4, max_considered: 4, window: 3, updates: 2,
+  {num_envs: 16, rollout_steps: 8, simulations: 4, max_considered: 4, window: 3, gradient_steps: 2,
    minibatch_size: 32, evaluation_simulations: 4}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 cluster: {games_per_job: 7}

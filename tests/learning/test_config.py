@@ -8,16 +8,18 @@ from pathlib import Path
 import pytest
 import yaml
 
+from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.config import (
-    ALGORITHMS,
     CONFIGS,
     ConfigError,
     RunConfig,
     Schedule,
+    algorithms,
     differences,
     dump_config,
     list_configs,
     load_config,
+    load_stored_config,
 )
 
 
@@ -49,14 +51,14 @@ def message(load):
 
 
 def test_empty_file_is_the_default(load):
-    assert load("") == load("# nothing\n") == load("{}") == RunConfig()
+    assert load("") == load("# nothing\n") == load("{}") == PpoConfig()
 
 
 def test_values_of_the_file(load):
     config = load("seed: 7\nppo: {epochs: 3, clip_range: 0.1}\nevaluation: {opponents: [random]}")
     assert (config.seed, config.ppo.epochs, config.ppo.clip_range) == (7, 3, 0.1)
     assert config.evaluation.opponents == ("random",)
-    assert config.ppo.num_envs == RunConfig().ppo.num_envs
+    assert config.ppo.num_envs == PpoConfig().ppo.num_envs
 
 
 def test_overrides_win_and_the_last_one_most(load):
@@ -73,7 +75,7 @@ def test_overrides_are_yaml(load):
 
 
 def test_a_section_given_in_part_keeps_the_other_defaults(load):
-    default = RunConfig().ppo.learning_rate
+    default = PpoConfig().ppo.learning_rate
     assert load("ppo: {learning_rate: {start: 0.5}}").ppo.learning_rate == Schedule(
         start=0.5, end=default.end
     )
@@ -111,8 +113,7 @@ def test_dump_gives_the_same_configuration(load):
         "seed=18446744073709551615",
     )
     assert load(dump_config(config)) == config
-    others = set(ALGORITHMS) - {"ppo"}
-    assert set(yaml.safe_load(dump_config(config))) == set(RunConfig.model_fields) - others
+    assert set(yaml.safe_load(dump_config(config))) == set(PpoConfig.model_fields)
 
 
 def test_differences(load):
@@ -188,7 +189,8 @@ def test_all_mistakes_with_their_sources(message):
         ("ppo: []", "ppo is (): it must be a section"),
         ("description: 3", "description is 3: Input should be a valid string"),
         ("game: chess", "game is 'chess': Input should be 'patchwork'"),
-        ("algorithm: dqn", "algorithm is 'dqn': Input should be 'ppo'"),
+        ("algorithm: dqn", "algorithm is 'dqn'; known are alphazero, maskable_ppo, ppo,"),
+        ("algorithm: ppi", "algorithm is 'ppi'; did you mean 'ppo'?"),
         ("special_patches: 2015", "special_patches is 2015: Input should be 'revised' or '2014'"),
         ("evaluation: {games: 3}", "evaluation.games is 3: Input should be a multiple of 2"),
         ("evaluation: {opponents: random}", "evaluation.opponents is 'random': it must be a list"),
@@ -214,7 +216,7 @@ def test_nothing_to_learn(message, load):
 
 def test_algorithms_and_prints_are_those_of_the_game(message):
     assert "algorithm is 'ppo'; algorithms for the game nmbr9: " in message("game: nmbr9\nalgorithm: ppo")
-    assert "special_patches is '2014'; nmbr9 has none" in message("game: nmbr9\nspecial_patches: 2014")
+    assert "special_patches is '2014'; nmbr9 has none" in message("algorithm: solo_td\nspecial_patches: 2014")
 
 
 @pytest.mark.parametrize(
@@ -256,24 +258,105 @@ def test_file_that_is_no_text(tmp_path):
         load_config(path)
 
 
-def test_missing_file_names_what_is_there(tmp_path):
-    with pytest.raises(ConfigError, match=r"there is no file .*quik\.yaml; .*configs/quick\.yaml"):
+def test_shipped_configurations_are_found_by_name():
+    assert load_config("quick") == load_config(CONFIGS / "quick.yaml")
+    assert load_config("configs/quick.yaml") == load_config("quick")
+
+
+def test_missing_file_names_the_nearest(tmp_path):
+    with pytest.raises(ConfigError, match=r"there is no configuration quik; did you mean quick\?"):
+        load_config("quik")
+    with pytest.raises(ConfigError, match=r"there is no configuration .*quik\.yaml; did you mean quick\?"):
         load_config(tmp_path / "quik.yaml")
     (tmp_path / "mine.yaml").write_text("")
-    with pytest.raises(ConfigError, match=r"there is no file .*quik\.yaml; .*mine\.yaml"):
-        load_config(tmp_path / "quik.yaml")
-    with pytest.raises(ConfigError, match="there is no file"):
+    with pytest.raises(ConfigError, match=r"did you mean .*mine\.yaml\?"):
+        load_config(tmp_path / "mina.yaml")
+    with pytest.raises(ConfigError, match=r"there is no configuration .*; there are alphazero, "):
+        load_config(tmp_path / "zzz")
+    with pytest.raises(ConfigError, match="there is no configuration"):
         load_config(tmp_path)
 
 
+# --- sections and names -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "override", "readers"),
+    [
+        ("td", "league.size=3", "maskable_ppo, ppo, rllib_ppo"),
+        ("td", "network.width=3", "alphazero, ppo, rllib_ppo"),
+        ("maskable_ppo", "network.width=3", "alphazero, ppo, rllib_ppo"),
+        ("alphazero", "league.size=3", "maskable_ppo, ppo, rllib_ppo"),
+        ("ppo", "cluster.workers=2", "alphazero, rllib_ppo, solo_td, td"),
+        ("solo_td", "reward.margin=1", "alphazero, maskable_ppo, ppo, rllib_ppo, td"),
+        ("ppo", "td.games=3", "td"),
+    ],
+)
+def test_sections_that_the_algorithm_does_not_read_are_errors(message, algorithm, override, readers):
+    section = override.partition(".")[0]
+    assert message(f"algorithm: {algorithm}", override) == (
+        f"--set {override}: the section {section!r} is of no use to the algorithm {algorithm!r}; "
+        f"it is read by {readers}"
+    )
+
+
+def test_hints_name_keys_of_the_own_algorithm_alone(message):
+    assert message("", "ppo.gama=1").endswith("unknown key 'ppo.gama'; did you mean 'ppo.gamma'?")
+    assert "did you mean" not in message("", "candidate_placement=1")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "old", "new"),
+    [
+        ("ppo", "ppo.discount", "ppo.gamma"),
+        ("ppo", "ppo.rollout_turns", "ppo.rollout_steps"),
+        ("maskable_ppo", "maskable_ppo.batch_size", "maskable_ppo.minibatch_size"),
+        ("maskable_ppo", "maskable_ppo.n_steps", "maskable_ppo.rollout_steps"),
+        ("rllib_ppo", "rllib_ppo.lr", "rllib_ppo.learning_rate"),
+        ("rllib_ppo", "rllib_ppo.train_batch_size", "rllib_ppo.batch_size"),
+        ("td", "td.trace", "td.td_lambda"),
+        ("td", "td.width", "td.candidate_placements"),
+        ("solo_td", "solo_td.averaging", "solo_td.ema_decay"),
+        ("alphazero", "alphazero.updates", "alphazero.gradient_steps"),
+    ],
+)
+def test_other_names_of_a_key_give_its_name_here(message, algorithm, old, new):
+    expected = f"{old!r} is called {new!r} here"
+    assert message(f"algorithm: {algorithm}", f"{old}=1") == f"--set {old}=1: {expected}"
+
+
+def test_configurations_of_earlier_runs_are_brought_over(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "algorithm: td\nseed: 3\ntd: {trace: 0.5, width: 3, updates: 7}\n"
+        "network: {width: 9}\nleague: {size: 2}\nreward: {margin: 1.0}\n"
+    )
+    config = load_stored_config(path, ["td.window=2"])
+    assert (config.td.td_lambda, config.td.candidate_placements, config.td.gradient_steps) == (0.5, 3, 7)
+    assert (config.seed, config.td.window, config.reward.margin) == (3, 2, 1.0)
+    with pytest.raises(ConfigError, match=r"'td\.trace' is called 'td\.td_lambda' here"):
+        load_stored_config(path, ["td.trace=0.1"])
+
+
+@pytest.mark.parametrize("algorithm", ["td", "solo_td", "rllib_ppo"])
+def test_algorithms_of_the_processor_refuse_other_devices(message, algorithm):
+    assert "device is 'cuda': Input should be 'cpu'" in message(f"algorithm: {algorithm}", "device=cuda")
+
+
+def test_a_game_needs_an_algorithm_that_learns_it(load, message):
+    assert load("algorithm: solo_td").game == "nmbr9"
+    assert "algorithms for the game patchwork: " in message("algorithm: solo_td\ngame: patchwork")
+
+
 def test_configurations_do_not_change():
-    config = RunConfig()
+    config = PpoConfig()
     with pytest.raises(ValueError, match="frozen"):
         config.ppo.epochs = 7
     assert config.ppo.epochs != 7
 
 
-def test_defaults_are_finite_numbers():
+@pytest.mark.parametrize("algorithm", algorithms())
+def test_defaults_are_finite_numbers(algorithm):
     def numbers(tree):
         for value in tree.values():
             if isinstance(value, dict):
@@ -281,7 +364,7 @@ def test_defaults_are_finite_numbers():
             elif isinstance(value, int | float):
                 yield value
 
-    assert all(map(math.isfinite, numbers(RunConfig().model_dump())))
+    assert all(map(math.isfinite, numbers(algorithms()[algorithm]().model_dump())))
 
 
 def test_lists_only_yaml_files(tmp_path):

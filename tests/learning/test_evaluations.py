@@ -12,7 +12,7 @@ from PIL import Image
 
 from patchwork_env import agents
 from patchwork_env.learning.algorithms.common.trainer import Trainer
-from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import AGENT, Result
 from patchwork_env.learning.reports.pictures import milestones, picture, position_after
@@ -42,7 +42,7 @@ class Unlearning(Trainer):
 
 @pytest.fixture
 def trainer() -> Trainer:
-    trainer = Unlearning(RunConfig(evaluation={"opponents": OPPONENTS}))
+    trainer = Unlearning(PpoConfig(evaluation={"opponents": OPPONENTS}))
     trainer.iterate()
     trainer.seconds = 90.0
     return trainer

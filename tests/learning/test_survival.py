@@ -38,7 +38,7 @@ total_steps: 640
 checkpoint_every: 2
 threads: 1
 network: {width: 8, depth: 1, channels: 4}
-ppo: {num_envs: 8, rollout_turns: 8, minibatch_size: 32, epochs: 1}
+ppo: {num_envs: 8, rollout_steps: 8, minibatch_size: 32, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 2, size: 3, opponents: 2}
 evaluation: {every: 4, games: 2, final_games: 2, opponents: [random]}
 """

@@ -29,7 +29,7 @@ TINY = """
 total_steps: 640
 checkpoint_every: 5
 network: {width: 8, depth: 1, channels: 4}
-ppo: {num_envs: 8, rollout_turns: 8, minibatch_size: 32, epochs: 1}
+ppo: {num_envs: 8, rollout_steps: 8, minibatch_size: 32, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 2, size: 3, opponents: 2}
 evaluation: {every: 5, games: 2, final_games: 4, opponents: [random, greedy]}
 """
@@ -198,7 +198,7 @@ def test_keys_that_begin_alike_are_different():
             "ppo.gae_lambda=uniform(0.9, 1.1)",
             "ppo.gae_lambda is 1.[0-9]+: Input should be less than or equal",
         ),
-        ("td.width=grid(8, 16)", "the section 'td' is of no use to the algorithm 'ppo'"),
+        ("td.games=grid(8, 16)", "the section 'td' is of no use to the algorithm 'ppo'"),
         ("reward.outcome=grid(0)", r"there would be nothing to learn \(in the trial with reward.outcome=0\)"),
     ],
 )

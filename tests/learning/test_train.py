@@ -31,7 +31,7 @@ checkpoint_every: 3
 threads: 1
 seed: 5
 network: {width: 16, depth: 1, channels: 4}
-ppo: {num_envs: 16, rollout_turns: 8, minibatch_size: 64, epochs: 1}
+ppo: {num_envs: 16, rollout_steps: 8, minibatch_size: 64, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 2, size: 2}
 evaluation: {every: 4, games: 2, final_games: 4, opponents: [random, greedy]}
 """
@@ -219,7 +219,7 @@ def test_learns_to_beat_random(config, tmp_path):
     settings = [
         "seed=0",
         "network={width: 48, depth: 1, channels: 16}",
-        "ppo={num_envs: 64, rollout_turns: 32, minibatch_size: 256, epochs: 2}",
+        "ppo={num_envs: 64, rollout_steps: 32, minibatch_size: 256, epochs: 2}",
         "ppo.entropy_coefficient={start: 3e-3, end: 3e-3}",
         "reward={outcome: 0, margin: 1}",
         "evaluation.opponents=[]",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from patchwork_env.learning.config import Evaluation, League, Network, RllibPpo, RunConfig
+from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpo, RllibPpoConfig
+from patchwork_env.learning.config import Evaluation, League, Network
 
 
-def small_config(game: str, league: League | None = None, **settings) -> RunConfig:
+def small_config(game: str, league: League | None = None, **settings) -> RllibPpoConfig:
     """A configuration with little of everything.
 
     Args:
@@ -13,10 +14,9 @@ def small_config(game: str, league: League | None = None, **settings) -> RunConf
         league: For more than one game in four against past selves.
         settings: Of ``rllib_ppo``.
     """
-    sizes = {"num_envs_per_env_runner": 4, "train_batch_size": 64, "minibatch_size": 32, "num_epochs": 1}
-    return RunConfig(
+    sizes = {"num_envs": 4, "batch_size": 64, "minibatch_size": 32, "epochs": 1}
+    return RllibPpoConfig(
         game=game,
-        algorithm="rllib_ppo",
         seed=5,
         total_steps=10_000,
         network=Network(width=16, depth=1, channels=8),

@@ -15,7 +15,7 @@ from patchwork_env.learning.config import CONFIGS
 
 SMALL = [
     *("network.width=16", "network.depth=1", "network.channels=8", "total_steps=384", "checkpoint_every=1"),
-    *("rllib_ppo.num_envs_per_env_runner=8", "rllib_ppo.train_batch_size=128"),
+    *("rllib_ppo.num_envs=8", "rllib_ppo.batch_size=128"),
     *("rllib_ppo.minibatch_size=64", "league.snapshot_every=1", "league.fraction=0.5"),
     *("evaluation.opponents=[random]", "evaluation.games=2", "evaluation.final_games=2"),
 ]

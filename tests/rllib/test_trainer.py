@@ -56,10 +56,10 @@ def snapshots_every_iteration(game, **settings):
 
 def test_an_iteration_makes_actions_likelier_that_did_better_than_expected(trainer_of):
     settings = {
-        "train_batch_size": 512,
+        "batch_size": 512,
         "minibatch_size": 128,
         "num_epochs": 2,
-        "num_envs_per_env_runner": 16,
+        "num_envs": 16,
     }
     trainer = trainer_of(small_config("patchwork", **settings))
     learner, kept = trainer._algorithm.learner_group._learner, {}
@@ -84,7 +84,7 @@ def test_an_iteration_makes_actions_likelier_that_did_better_than_expected(train
 
 
 def test_the_league_grows_is_played_and_stays_as_it_is(trainer_of):
-    trainer = trainer_of(snapshots_every_iteration("patchwork", train_batch_size=512))
+    trainer = trainer_of(snapshots_every_iteration("patchwork", batch_size=512))
     first = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
     runner = trainer._algorithm.env_runner
     metrics = [trainer.iterate() for _ in range(3)]

@@ -56,7 +56,7 @@ def sampled(algorithm: GamePPO, calls: int):
 def test_the_chunks_of_a_game_hold_all_decisions_and_rewards_of_every_player(
     algorithm_of, game, players, points
 ):
-    chunks = {"train_batch_size": 28, "minibatch_size": 28}  # of 7 turns
+    chunks = {"batch_size": 28, "minibatch_size": 28}  # of 7 turns
     config = small_config(game, players=players, points=points, **chunks)
     algorithm = algorithm_of(config)
     runner = algorithm.env_runner
@@ -118,7 +118,7 @@ def test_probabilities_of_the_learner_are_those_with_which_was_played(algorithm_
 
 def test_the_loser_learns_that_he_has_lost_and_values_go_on_from_the_own_view(algorithm_of):
     """Values are the own positions on the track: those are the targets of trajectories that were cut off."""
-    config = small_config("patchwork", lambda_=1.0, train_batch_size=256)
+    config = small_config("patchwork", gae_lambda=1.0, batch_size=256)
     algorithm = algorithm_of(config)
     network = algorithm.learner_group._learner.module[MAIN].network
     own_position = SLICES["players"].start + 2
@@ -147,7 +147,7 @@ def test_the_loser_learns_that_he_has_lost_and_values_go_on_from_the_own_view(al
 
 
 def test_past_selves_play_their_share_and_nothing_is_learned_from_them(algorithm_of):
-    config = small_config("patchwork", League(fraction=0.5, opponents=2), num_envs_per_env_runner=8)
+    config = small_config("patchwork", League(fraction=0.5, opponents=2), num_envs=8)
     algorithm = algorithm_of(config)
     runner = algorithm.env_runner
     torch.manual_seed(3)

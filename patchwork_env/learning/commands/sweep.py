@@ -16,7 +16,7 @@ from pathlib import Path
 
 from patchwork_env.core.checks import check_seed
 from patchwork_env.learning.commands.train import check_opponents
-from patchwork_env.learning.config import Cluster, ConfigError, RunConfig, load_config, parse_yaml
+from patchwork_env.learning.config import Cluster, ClusterRun, ConfigError, RunConfig, load_config, parse_yaml
 from patchwork_env.learning.distributed.connection import LOCAL, connected
 from patchwork_env.learning.distributed.workers import OnCluster, check_workers
 from patchwork_env.learning.evaluation.contests import contest_of
@@ -174,7 +174,7 @@ def _common_config(options: argparse.Namespace) -> tuple[RunConfig, list[str]]:
     if "threads" not in given and not any(text.startswith("threads=") for text in settings):
         settings.append("threads=1")
         config = load_config(options.config, settings)
-    if config.cluster.workers:
+    if isinstance(config, ClusterRun) and config.cluster.workers:
         raise ConfigError(
             f"cluster.workers is {config.cluster.workers}; trials have no workers of their own: "
             "--set cluster.workers=0"

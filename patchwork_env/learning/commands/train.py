@@ -25,6 +25,7 @@ from patchwork_env.learning.config import (
     dump_config,
     list_configs,
     load_config,
+    load_stored_config,
 )
 from patchwork_env.learning.distributed.sharing import SharingTrainer, playing_on_cluster
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
@@ -126,7 +127,7 @@ def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
 def _resumed_run(options: argparse.Namespace, stack: ExitStack) -> Run:
     given = load_config(options.config, options.set) if options.config else None
     run = resumed_run(options.resume, stack, options.set)
-    others = differences(load_config(options.resume / CONFIG_FILE), given) if given else []
+    others = differences(load_stored_config(options.resume / CONFIG_FILE), given) if given else []
     if others:
         print(
             f"the run keeps its own configuration; {options.config} differs in {', '.join(others)}",
@@ -153,7 +154,7 @@ def resumed_run(folder: Path, stack: ExitStack, overrides: list[str] | None = No
     if not (folder / CONFIG_FILE).is_file():
         raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
     stack.enter_context(sole_user(folder))
-    config = load_config(folder / CONFIG_FILE, overrides)
+    config = load_stored_config(folder / CONFIG_FILE, overrides or ())
     trainer = _trainer(config, stack)
     checkpoint = load_checkpoint(folder, trainer)
     with storing_in(folder):
@@ -171,7 +172,7 @@ def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
     keep_freed_memory()
     trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
     stack.callback(trainer.close)
-    if config.cluster.workers and isinstance(trainer, SharingTrainer):
+    if isinstance(trainer, SharingTrainer) and trainer.config.cluster.workers:
         stack.enter_context(playing_on_cluster(trainer))
     return trainer
 

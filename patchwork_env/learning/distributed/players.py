@@ -1,28 +1,16 @@
-"""Whose self-play workers can do, and what that needs. Imports none of them."""
+"""What workers and learners need of algorithms whose games workers can play."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.config import RunConfig, class_named
 
 Weights = dict[str, npt.NDArray[Any]]
-
-PLAYERS: Mapping[str, str] = {
-    "td": "patchwork_env.learning.algorithms.td.player:TdPlayer",
-    "solo_td": "patchwork_env.learning.algorithms.solo_td.player:SoloTdPlayer",
-    "alphazero": "patchwork_env.learning.algorithms.alphazero.shared_games:AlphaZeroPlayer",
-}
-"""By algorithm: the class of its :class:`Player`, by module and name."""
-
-ON_CLUSTERS = (*PLAYERS, "rllib_ppo")
-"""The algorithms that use the cluster of a configuration; RLlib has workers of its own."""
 
 
 class Player(Protocol):
@@ -53,6 +41,6 @@ class SharedGames(Protocol):
 
 def player_of(config: RunConfig) -> Player:
     """The player of a run's algorithm."""
-    module, _, name = PLAYERS[config.algorithm].partition(":")
-    player: Player = getattr(import_module(module), name)(config)
+    assert config.PLAYER is not None, "only configurations with a player have workers"
+    player: Player = class_named(config.PLAYER)(config)
     return player

@@ -12,7 +12,7 @@ import torch
 
 from patchwork_env.learning.algorithms.common.parts import draw_seed
 from patchwork_env.learning.algorithms.common.trainer import TrainerState
-from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.config import ClusterRun
 from patchwork_env.learning.distributed.dispatcher import Dispatcher
 from patchwork_env.learning.distributed.players import SharedGames
 from patchwork_env.learning.distributed.worker import Order
@@ -37,7 +37,7 @@ class RemotePlay:
         config: Of the run.
     """
 
-    def __init__(self, games: SharedGames, dispatcher: Dispatcher, config: RunConfig) -> None:
+    def __init__(self, games: SharedGames, dispatcher: Dispatcher, config: ClusterRun) -> None:
         self._games, self._dispatcher, self._config = games, dispatcher, config
         self._thread = ThreadPoolExecutor(1, "dispatcher")
         self._version = 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from patchwork_env.learning.algorithms.common.tensors import prefixed, with_prefix
 from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
-from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.config import ClusterRun
 from patchwork_env.learning.distributed.connection import connected
 from patchwork_env.learning.distributed.dispatcher import Dispatcher
 from patchwork_env.learning.distributed.players import SharedGames
@@ -28,7 +28,9 @@ class SharingTrainer(Trainer):
         random: Draws the seeds of games, and all else.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    config: ClusterRun
+
+    def __init__(self, config: ClusterRun) -> None:
         super().__init__(config)
         self.random = np.random.default_rng(config.seed)
         self._remote: RemotePlay | None = None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.config import ClusterRun
 from patchwork_env.learning.distributed.dispatcher import LostError, NoWorkersError
 from patchwork_env.learning.distributed.worker import Begun, Order, Worker, versions
 
@@ -20,7 +20,7 @@ class RayStaff:
         config: Of the run.
     """
 
-    def __init__(self, ray: ModuleType, config: RunConfig) -> None:
+    def __init__(self, ray: ModuleType, config: ClusterRun) -> None:
         self._ray = ray
         # A worker that ends is replaced by the dispatcher, which knows what was lost with it.
         self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)

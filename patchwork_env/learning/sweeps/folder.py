@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from patchwork_env.learning.config import RunConfig, dump_config, load_config
+from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
 from patchwork_env.learning.runs.run_files import CONFIG_FILE, evaluation_files, read_evaluation
 from patchwork_env.learning.sweeps.parameters import Values, overrides
 from patchwork_env.learning.system.files import storing_in, write_text
@@ -90,12 +90,12 @@ class Sweep:
 
     def config(self, trial: int) -> RunConfig:
         """The configuration of a trial."""
-        return load_config(self.folder / CONFIG_FILE, overrides(self.trials[trial]))
+        return load_stored_config(self.folder / CONFIG_FILE, overrides(self.trials[trial]))
 
     @property
     def common_config(self) -> RunConfig:
         """What is common to all trials."""
-        return load_config(self.folder / CONFIG_FILE)
+        return load_stored_config(self.folder / CONFIG_FILE)
 
     def evaluation(self, trial: int) -> dict[str, Any] | None:
         """The last evaluation of a trial; None if there is none yet."""

@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.common.trainer import DivergenceError
-from patchwork_env.learning.config import AlphaZero, Schedule
+from patchwork_env.learning.config import Schedule
 from patchwork_env.patchwork import Game
 
 RATE = Schedule(start=3e-3, end=3e-3)
@@ -36,7 +37,7 @@ def examples_of(favorites):
 def test_learns_policy_and_values():
     examples = examples_of([0, 0, 0, 0])  # advance, which turning a quilt does not change
     network = make_network()
-    learner = AlphaZeroLearner(network, AlphaZero(updates=40, minibatch_size=4, learning_rate=RATE))
+    learner = AlphaZeroLearner(network, AlphaZero(gradient_steps=40, minibatch_size=4, learning_rate=RATE))
     first = learner.update(examples, 0.0, np.random.default_rng(1))
     last = learner.update(examples, 0.5, np.random.default_rng(2))
     assert last["policy_loss"] < first["policy_loss"]
@@ -57,7 +58,7 @@ def test_what_is_learned_of_one_placement_is_learned_of_all_turned_ones():
     placement = next(k for cells, k in by_cells.items() if len(cells) > 1)
     examples = _repeated(examples_of([placement]), 64)
     network = make_network()
-    settings = AlphaZero(updates=60, minibatch_size=64, learning_rate=RATE)
+    settings = AlphaZero(gradient_steps=60, minibatch_size=64, learning_rate=RATE)
     AlphaZeroLearner(network, settings).update(examples, 0.0, np.random.default_rng(1))
     with torch.inference_mode():
         probabilities = network(encode(examples.states[:1])[0]).log_probabilities.exp().numpy()
@@ -86,7 +87,7 @@ def test_threads_change_nothing_but_the_last_bits():
     networks = []
     for size in (1, 2):
         network = make_network()
-        settings = AlphaZero(updates=3, minibatch_size=6, learning_rate=RATE)
+        settings = AlphaZero(gradient_steps=3, minibatch_size=6, learning_rate=RATE)
         AlphaZeroLearner(network, settings, Crew(size)).update(examples, 0.0, np.random.default_rng(1))
         networks.append(network)
     for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
@@ -96,6 +97,6 @@ def test_threads_change_nothing_but_the_last_bits():
 def test_divergence_is_noticed():
     examples = examples_of([0])
     broken = examples._replace(returns=np.array([np.inf], np.float32))
-    learner = AlphaZeroLearner(make_network(), AlphaZero(updates=1))
+    learner = AlphaZeroLearner(make_network(), AlphaZero(gradient_steps=1))
     with pytest.raises(DivergenceError, match="loss"):
         learner.update(broken, 0.0, np.random.default_rng(1))

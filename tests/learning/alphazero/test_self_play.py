@@ -7,16 +7,17 @@ import pytest
 import torch
 
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import Examples, Window
 from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.config import AlphaZero, Reward
+from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 GAMES = 6
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
-CONFIG = AlphaZero(num_envs=GAMES, simulations=4, max_considered=4, value_lambda=1.0)
+CONFIG = AlphaZero(num_envs=GAMES, simulations=4, max_considered=4, td_lambda=1.0)
 
 
 def make_network(seed=0):

@@ -22,7 +22,7 @@ threads: 1
 seed: 5
 network: {width: 16, depth: 1, channels: 4}
 alphazero:
-  {num_envs: 16, rollout_turns: 8, simulations: 4, max_considered: 4, window: 3, updates: 2,
+  {num_envs: 16, rollout_steps: 8, simulations: 4, max_considered: 4, window: 3, gradient_steps: 2,
    minibatch_size: 32, evaluation_simulations: 4}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 """
@@ -83,7 +83,7 @@ def test_self_play_gets_better(config, tmp_path):
         "seed=1",
         "total_steps=24576",
         "network={width: 48, depth: 1, channels: 16}",
-        "alphazero={num_envs: 64, rollout_turns: 32, simulations: 8, max_considered: 8, updates: 24}",
+        "alphazero={num_envs: 64, rollout_steps: 32, simulations: 8, max_considered: 8, gradient_steps: 24}",
         "alphazero.minibatch_size=512",
         "alphazero.learning_rate={start: 4e-3, end: 2e-3}",
         "reward={outcome: 0, margin: 1}",

@@ -33,7 +33,7 @@ checkpoint_every: 2
 threads: 2
 seed: 5
 maskable_ppo:
-  {num_envs: 16, n_steps: 16, batch_size: 64, n_epochs: 2, net_arch: [24],
+  {num_envs: 16, rollout_steps: 16, minibatch_size: 64, epochs: 2, net_arch: [24],
    learning_rate: {start: 3e-3, end: 1e-3}, fixed_fraction: 0.25, fixed_opponents: [greedy]}
 league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 2}
 evaluation: {every: 4, games: 2, final_games: 4, opponents: [random]}
@@ -231,7 +231,9 @@ def test_opponents(config):
 
 
 def test_schedules(config):
-    trainer = small_trainer(config, "maskable_ppo.ent_coef={start: 0.5, end: 0.1}", "total_steps=512")
+    trainer = small_trainer(
+        config, "maskable_ppo.entropy_coefficient={start: 0.5, end: 0.1}", "total_steps=512"
+    )
     trainer.iterate()
     assert trainer.model.ent_coef == 0.5
     assert trainer.model.policy.optimizer.param_groups[0]["lr"] == 3e-3
@@ -241,8 +243,15 @@ def test_schedules(config):
 
 
 def test_values_learn_how_games_end(config):
-    overrides = ["reward.margin=1", "maskable_ppo.n_steps=64", "maskable_ppo.n_epochs=4", "total_steps=20000"]
-    trainer = small_trainer(config, *overrides, "maskable_ppo.net_arch=[64]", "maskable_ppo.batch_size=128")
+    overrides = [
+        "reward.margin=1",
+        "maskable_ppo.rollout_steps=64",
+        "maskable_ppo.epochs=4",
+        "total_steps=20000",
+    ]
+    trainer = small_trainer(
+        config, *overrides, "maskable_ppo.net_arch=[64]", "maskable_ppo.minibatch_size=128"
+    )
     explained = [trainer.iterate()["losses/explained_variance"] for _ in range(8)]
     assert explained[-1] > max(0.2, explained[0])
 
@@ -264,14 +273,17 @@ def test_divergence_is_told(config):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("maskable_ppo.batch_size=63", "num_envs * n_steps is 256; it must be a multiple of batch_size, 63"),
-        ("maskable_ppo.batch_size=1", "greater than or equal to 2"),
+        (
+            "maskable_ppo.minibatch_size=63",
+            "rollout_steps is 256; it must be a multiple of minibatch_size, 63",
+        ),
+        ("maskable_ppo.minibatch_size=1", "greater than or equal to 2"),
         ("maskable_ppo.fixed_opponents=[]", "one of them asks for the other"),
         ("maskable_ppo.fixed_fraction=0", "one of them asks for the other"),
         ("maskable_ppo.fixed_fraction=0.75", "more than all games"),
         ("maskable_ppo.activation_fn=gelu", "'relu' or 'tanh'"),
         ("maskable_ppo.net_arch=[0]", "greater than or equal to 1"),
-        ("maskable_ppo.n_epoch=3", "did you mean 'maskable_ppo.n_epochs'"),
+        ("maskable_ppo.epoch=3", "did you mean 'maskable_ppo.epochs'"),
         ("ppo.epochs=3", "of no use to the algorithm 'maskable_ppo'"),
     ],
 )

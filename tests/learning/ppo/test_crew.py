@@ -8,9 +8,10 @@ import torch
 
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
 from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
-from patchwork_env.learning.config import Ppo, Reward
+from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 

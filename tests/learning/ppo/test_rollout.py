@@ -10,9 +10,10 @@ from patchwork_env.agents.patchwork.policy_network import NetworkConfig, Patchwo
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.common.trainer import DivergenceError
+from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
-from patchwork_env.learning.config import Ppo, Reward, Schedule
+from patchwork_env.learning.config import Reward, Schedule
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv

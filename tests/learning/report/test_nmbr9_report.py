@@ -9,8 +9,9 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.report import main
-from patchwork_env.learning.config import RunConfig, dump_config
+from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.reports.pictures import picture
 from patchwork_env.learning.runs.curves import Curves
@@ -19,7 +20,7 @@ from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluat
 from patchwork_env.nmbr9 import Game
 from tests.learning.report.pages import Page, check_nothing_has_to_be_loaded
 
-CONFIG = RunConfig(evaluation={"opponents": ("random", "greedy")}).model_copy(update={"game": "nmbr9"})
+CONFIG = PpoConfig(evaluation={"opponents": ("random", "greedy")}).model_copy(update={"game": "nmbr9"})
 
 
 class Unlearning(Trainer):
@@ -109,7 +110,7 @@ def test_the_page_shows_scores_ties_and_tables(run: Path, page: Page) -> None:
 def test_runs_of_different_games_are_not_compared(run: Path, tmp_path: Path, capsys) -> None:
     other = tmp_path / "quilt"
     other.mkdir()
-    (other / "config.yaml").write_text(dump_config(RunConfig()))
+    (other / "config.yaml").write_text(dump_config(PpoConfig()))
     assert main([str(run), str(other), "--out", str(tmp_path / "page.html")]) == 2
     assert "tower is of nmbr9, quilt is of patchwork" in capsys.readouterr().err
     (other / "config.yaml").write_text("game: chess\n")

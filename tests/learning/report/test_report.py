@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.report import main
-from patchwork_env.learning.config import RunConfig, dump_config
+from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.runs.evaluations import sample_games
 from patchwork_env.learning.runs.run_files import EVALUATION_FORMAT as FORMAT
@@ -24,7 +25,7 @@ OPPONENTS = ("random", "greedy")
 def write_run(folder: Path, opponents=OPPONENTS, iterations=30, evaluations=2, **config) -> Path:
     """A run's files, with matches between agents that play fast."""
     folder.mkdir(parents=True)
-    (folder / "config.yaml").write_text(dump_config(RunConfig(**config)))
+    (folder / "config.yaml").write_text(dump_config(PpoConfig(**config)))
     lines = [
         {
             "steps": 100 * k,
@@ -147,7 +148,7 @@ def test_finished_run(run, tmp_path) -> None:
 def test_run_that_has_just_begun(tmp_path) -> None:
     folder = tmp_path / "fresh"
     folder.mkdir()
-    (folder / "config.yaml").write_text(dump_config(RunConfig()))
+    (folder / "config.yaml").write_text(dump_config(PpoConfig()))
     expected = ("There is no evaluation yet", "There are no learning curves yet", "There are no sample games")
     for text in (None, "", '{"steps": 100, "minu'):  # the first line is being written
         if text is not None:

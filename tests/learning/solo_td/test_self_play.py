@@ -9,15 +9,16 @@ import pytest
 
 from patchwork_env.agents.nmbr9.value.network import evaluate, new_memory, new_weights
 from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.learning.algorithms.solo_td.self_play import SelfPlay
-from patchwork_env.learning.config import Schedule, SoloTd
+from patchwork_env.learning.config import Schedule
 from patchwork_env.nmbr9 import Game
 
 ROUNDS, GAMES = 20, 6
 
 
 def play(threads=1, **settings):
-    config = SoloTd(**{"games": GAMES, "width": 4} | settings)
+    config = SoloTd(**{"games": GAMES, "candidate_placements": 4} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
     positions, statistics = SelfPlay(config, Crew(threads)).play(weights, 0.0, np.random.default_rng(4))

@@ -27,7 +27,7 @@ total_steps: 900
 checkpoint_every: 2
 threads: 1
 seed: 5
-solo_td: {games: 8, width: 4, window: 3, updates: 4, minibatch_size: 64}
+solo_td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 """
 
@@ -72,9 +72,11 @@ def test_restored_trainer_goes_on_as_the_saved_one(config):
 def test_the_value_comes_to_play_better_than_greedy(config):
     """Greedy scores 53, and so does a value of nothing with the most contact."""
     settings = [
-        "solo_td={games: 64, width: 6, updates: 24, minibatch_size: 512, warmup: 20, table_rate: 0.3}",
+        "solo_td={games: 64, candidate_placements: 6, gradient_steps: 24, minibatch_size: 512}",
+        "solo_td.warmup=20",
+        "solo_td.table_rate=0.3",
         "solo_td.learning_rate={start: 3e-3, end: 3e-3}",
-        "solo_td.averaging=0.9",
+        "solo_td.ema_decay=0.9",
     ]
     trainer = make_trainer(load_config(config, settings))
     metrics = [trainer.iterate() for _ in range(16)]

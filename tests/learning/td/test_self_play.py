@@ -21,9 +21,10 @@ from patchwork_env.agents.patchwork.value.network import (
     new_weights,
 )
 from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.td.config import Td, TdSearch
 from patchwork_env.learning.algorithms.td.games import Positions
 from patchwork_env.learning.algorithms.td.self_play import SelfPlay
-from patchwork_env.learning.config import Reward, Schedule, Td, TdSearch
+from patchwork_env.learning.config import Reward, Schedule
 from patchwork_env.patchwork import Game
 
 SEARCH = TdSearch(begin=0, nodes=6, least_visits=2)
@@ -33,7 +34,7 @@ SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
 
 
 def play(threads=1, **settings):
-    config = Td(**{"games": 6, "openings": 0.0, "guests": 0.0, "width": 4} | settings)
+    config = Td(**{"games": 6, "openings": 0.0, "guests": 0.0, "candidate_placements": 4} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
     return weights, *play_with(weights, config, threads)
@@ -65,7 +66,7 @@ def turned(values):
 
 def test_targets_without_exploration():
     trace = 0.7
-    weights, positions, _ = play(exploration=Schedule(start=0, end=0), trace=trace)
+    weights, positions, _ = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
     memory, games = new_memory(), games_of(positions)
     assert len(games) == 6
     for indices in games:
@@ -81,7 +82,7 @@ def test_targets_without_exploration():
 @pytest.mark.parametrize(("search", "trace"), [(GREEDY, 0.0), (GREEDY, 1.0), (SEARCH, 1.0)])
 def test_last_targets_are_the_result(search, trace):
     """Without a search whatever the trace: what the last action leads to is known."""
-    _, positions, statistics = play(exploration=Schedule(start=0, end=0), trace=trace, search=search)
+    _, positions, statistics = play(exploration=Schedule(start=0, end=0), td_lambda=trace, search=search)
     positions = turns_of(positions, statistics)
     last = np.array([positions.targets[indices[-1]] for indices in games_of(positions)])
     assert last[:, [OWN_SCORE, OTHER_SCORE]].mean() == pytest.approx(statistics["score"])
@@ -92,7 +93,7 @@ def test_last_targets_are_the_result(search, trace):
 
 
 def test_with_a_trace_of_one_all_targets_of_a_game_are_its_result():
-    _, positions, _ = play(exploration=Schedule(start=0, end=0), trace=1.0)
+    _, positions, _ = play(exploration=Schedule(start=0, end=0), td_lambda=1.0)
     for indices in games_of(positions):
         player = positions.states["current_player"][indices[-1]]
         result = positions.targets[indices[-1]]
@@ -104,7 +105,7 @@ def test_with_a_trace_of_one_all_targets_of_a_game_are_its_result():
 
 def test_returns_do_not_pass_explored_actions():
     """With exploration in every turn, the targets of a game differ although the trace is 1."""
-    _, positions, _ = play(exploration=Schedule(start=1, end=1), temperature=100.0, trace=1.0)
+    _, positions, _ = play(exploration=Schedule(start=1, end=1), temperature=100.0, td_lambda=1.0)
     changes = 0
     for indices in games_of(positions):
         wins = positions.targets[indices, WIN]
@@ -141,7 +142,7 @@ def test_nothing_is_learned_from_openings():
 
 
 def test_returns_do_not_pass_what_guests_do():
-    _, positions, statistics = play(games=12, guests=1.0, exploration=Schedule(start=0, end=0), trace=1.0)
+    _, positions, statistics = play(games=12, guests=1.0, exploration=Schedule(start=0, end=0), td_lambda=1.0)
     assert set(statistics) == {"turns"}
     changes = 0
     for indices in games_of(positions):

@@ -28,7 +28,8 @@ threads: 1
 seed: 5
 reward: {outcome: 0.5, margin: 1.0}
 td:
-  {games: 8, width: 4, window: 3, updates: 4, minibatch_size: 64, search: {begin: 0.5, nodes: 5, updates: 6}}
+  {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64,
+   search: {begin: 0.5, nodes: 5, gradient_steps: 6}}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 """
 
@@ -72,7 +73,7 @@ def test_restored_trainer_goes_on_as_the_saved_one(config):
 
 def test_the_value_comes_to_explain_the_results(config):
     settings = [
-        "td={games: 32, updates: 16, minibatch_size: 256, warmup: 20, table_rate: 1.0, trace: 0.9}",
+        "td={games: 32, gradient_steps: 16, minibatch_size: 256, warmup: 20, table_rate: 1, td_lambda: 0.9}",
         "td.exploration={start: 1.0, end: 1.0}",
         "td.temperature=10.0",
         "td.learning_rate={start: 5e-3, end: 5e-3}",

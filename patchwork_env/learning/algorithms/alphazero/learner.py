@@ -12,10 +12,10 @@ from torch import Tensor
 
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.agents.ragged import legal_lists
+from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
 from patchwork_env.learning.algorithms.common.gradients import descend, means
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.config import AlphaZero
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, reorder, turn_actions, turn_quilts
 
 
@@ -55,7 +55,7 @@ class AlphaZeroLearner:
         size = min(self.config.minibatch_size, len(examples.states))
         losses = partial(self._losses, examples)
         metrics = []
-        for _ in range(self.config.updates):
+        for _ in range(self.config.gradient_steps):
             chosen = random.choice(len(examples.states), size, replace=False, shuffle=False)
             symmetries = random.integers(NUM_SYMMETRIES, size=(size, 2))
             samples = np.column_stack([chosen, symmetries])

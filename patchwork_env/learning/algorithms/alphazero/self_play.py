@@ -10,11 +10,12 @@ import numpy.typing as npt
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
 from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.config import AlphaZero, Reward
+from patchwork_env.learning.config import Reward
 from patchwork_env.learning.evaluation.statistics import Ended, Tally
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
@@ -105,7 +106,7 @@ class SearchedSelfPlay:
         last_players = env.current_players.copy()
         last_values = self._values(evaluator, last_players)
         decisions = Decisions(players, searched, values, rewards, winners >= 0, last_players, last_values)
-        returns = (advantages(decisions, 1.0, self.config.value_lambda) + values)[searched]
+        returns = (advantages(decisions, 1.0, self.config.td_lambda) + values)[searched]
         examples = Examples(states[searched], np.concatenate(counts), np.concatenate(policies), returns)
         return examples, self.tally.ended(states, actions)
 

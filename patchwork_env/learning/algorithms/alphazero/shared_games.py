@@ -10,10 +10,10 @@ import numpy.typing as npt
 import torch
 
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
 from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
 from patchwork_env.learning.algorithms.common.parts import joined
-from patchwork_env.learning.config import RunConfig
 from patchwork_env.learning.distributed.players import Weights
 from patchwork_env.learning.distributed.remote_play import split_in_jobs
 from patchwork_env.learning.evaluation.statistics import Ended, Tally
@@ -55,7 +55,7 @@ class Rollout(NamedTuple):
 class AlphaZeroPlayer:
     """Plays on some games on the CPU; see :class:`~patchwork_env.learning.distributed.players.Player`."""
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: AlphaZeroConfig) -> None:
         sizes = config.network
         self._config = config
         self._network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
@@ -72,7 +72,7 @@ class AlphaZeroPlayer:
         self_play = SearchedSelfPlay(env, settings, config.reward)
         self_play.tally.restore(job.tally)
         random = np.random.default_rng(job.seed)
-        examples, ended = self_play.play(self._network, settings.rollout_turns, random)
+        examples, ended = self_play.play(self._network, settings.rollout_steps, random)
         return Rollout(env.save(), self_play.tally.save(), examples, ended)
 
 

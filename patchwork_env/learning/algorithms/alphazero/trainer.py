@@ -14,6 +14,7 @@ from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.planning import GumbelAgent
 from patchwork_env.agents.patchwork.policy import LearnedAgent
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.examples import Examples, Window
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
@@ -29,7 +30,6 @@ from patchwork_env.learning.algorithms.common.tensors import (
 )
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.common.trainer import TrainerState
-from patchwork_env.learning.config import RunConfig
 from patchwork_env.learning.distributed.sharing import SharingTrainer
 from patchwork_env.patchwork.state import empty_states
 
@@ -43,7 +43,9 @@ class AlphaZeroTrainer(SharingTrainer):
         network: Policy and value that learn.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    config: AlphaZeroConfig
+
+    def __init__(self, config: AlphaZeroConfig) -> None:
         super().__init__(config)
         torch.manual_seed(config.seed)
         sizes, settings = config.network, config.alphazero
@@ -58,7 +60,7 @@ class AlphaZeroTrainer(SharingTrainer):
     @property
     def steps_per_iteration(self) -> int:
         """Turns in one rollout of all games."""
-        return self.config.alphazero.num_envs * self.config.alphazero.rollout_turns
+        return self.config.alphazero.num_envs * self.config.alphazero.rollout_steps
 
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from the window."""
@@ -77,7 +79,7 @@ class AlphaZeroTrainer(SharingTrainer):
         )
 
     def _play_here(self) -> tuple[Examples, dict[str, float]]:
-        return self.self_play.collect(self.network, self.config.alphazero.rollout_turns, self.random)
+        return self.self_play.collect(self.network, self.config.alphazero.rollout_steps, self.random)
 
     def shared_games(self) -> SharedSearchedGames:
         """See :meth:`SharingTrainer.shared_games`."""

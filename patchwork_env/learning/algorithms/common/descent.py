@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from patchwork_env.learning.algorithms.common.gradients import descend, means
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.config import TdLearning
+from patchwork_env.learning.algorithms.common.value_config import TdLearning
 
 _Positions = TypeVar("_Positions", bound=NamedTuple)
 Losses = Callable[[_Positions, npt.NDArray[np.int64]], dict[str, Tensor]]
@@ -91,7 +91,7 @@ class Descent(Generic[_Positions]):
     def _add_to_average(self) -> None:
         """The average is over all updates at first, later over the last ones."""
         self.updates += 1
-        share = max(1 - self._config.averaging, 1 / self.updates)
+        share = max(1 - self._config.ema_decay, 1 / self.updates)
         torch._foreach_lerp_(self._averages, [p.detach() for p in self.module.parameters()], share)
 
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from patchwork_env.agents import Agent
-from patchwork_env.learning.algorithms.registry import trainer_class
-from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
 
 
 class DivergenceError(RuntimeError):
@@ -126,16 +125,18 @@ class Trainer(ABC):
 
     def policy_info(self) -> dict[str, Any]:
         """What a policy's files remember of its making."""
-        return {
+        info = {
             "algorithm": self.config.algorithm,
             "steps": self.steps,
             "iteration": self.iteration,
             "seconds": round(self.seconds, 3),
-            "reward": self.config.reward.model_dump(),
         }
+        if isinstance(self.config, RewardedRun):
+            info["reward"] = self.config.reward.model_dump()
+        return info
 
 
 def make_trainer(config: RunConfig) -> Trainer:
     """The trainer of the configuration's game and algorithm."""
-    trainer: Trainer = trainer_class(config.game, config.algorithm)(config)
+    trainer: Trainer = trainer_class(config)(config)
     return trainer

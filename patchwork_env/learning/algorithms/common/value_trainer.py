@@ -23,8 +23,8 @@ from patchwork_env.learning.algorithms.common.tensors import (
     with_prefix,
 )
 from patchwork_env.learning.algorithms.common.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.value_config import TdLearning, ValueRun
 from patchwork_env.learning.algorithms.common.value_games import Divisible, SharedValueGames
-from patchwork_env.learning.config import RunConfig, TdLearning
 from patchwork_env.learning.distributed.sharing import SharingTrainer
 
 _Positions = TypeVar("_Positions", bound=Any)
@@ -54,7 +54,7 @@ class ValueTrainer(SharingTrainer, Generic[_Positions]):
 
     def __init__(
         self,
-        config: RunConfig,
+        config: ValueRun,
         settings: TdLearning,
         self_play: Play[_Positions],
         learner: Descent[_Positions],
@@ -80,7 +80,7 @@ class ValueTrainer(SharingTrainer, Generic[_Positions]):
     @property
     def updates(self) -> int:
         """Steps of learning in an iteration."""
-        return self._settings.updates
+        return self._settings.gradient_steps
 
     def _iterate(self) -> dict[str, float]:
         """Some games, and the learning from the window."""

@@ -29,10 +29,11 @@ from patchwork_env.learning.algorithms.common.tensors import (
 )
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer, TrainerState
+from patchwork_env.learning.algorithms.maskable_ppo.config import MaskablePpoConfig
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import FinishedGames, PatchworkVecEnv
-from patchwork_env.learning.config import ConfigError, RunConfig
+from patchwork_env.learning.config import ConfigError
 from patchwork_env.learning.evaluation.statistics import statistics_of_games
 from patchwork_env.patchwork.components import NUM_PLAYERS
 
@@ -51,10 +52,17 @@ _LOSSES = {
 _ROLLOUT = ("observations", "actions", "action_masks", "values", "log_probs", "advantages", "returns")
 """What MaskablePPO learns from: arrays of its buffer, decision by decision."""
 _ARGUMENTS = {
-    *("batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range", "normalize_advantage"),
-    *("vf_coef", "max_grad_norm", "target_kl"),
+    "batch_size": "minibatch_size",
+    "n_epochs": "epochs",
+    "gamma": "gamma",
+    "gae_lambda": "gae_lambda",
+    "clip_range": "clip_range",
+    "normalize_advantage": "normalize_advantage",
+    "vf_coef": "value_coefficient",
+    "max_grad_norm": "max_gradient_norm",
+    "target_kl": "target_kl",
 }
-"""Keys of the configuration that MaskablePPO takes as they are."""
+"""By argument of MaskablePPO: the key of the configuration."""
 _PRESENT_SELF = 0
 
 
@@ -68,7 +76,9 @@ class MaskablePpoTrainer(Trainer):
         network: The present policy; its weights are those of ``model``.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    config: MaskablePpoConfig
+
+    def __init__(self, config: MaskablePpoConfig) -> None:
         super().__init__(config)
         settings = config.maskable_ppo
         self.random = np.random.default_rng(config.seed)
@@ -97,7 +107,7 @@ class MaskablePpoTrainer(Trainer):
             LegalMlpPolicy,
             self.env,
             learning_rate=lambda _: settings.learning_rate.at(self.progress),
-            n_steps=settings.n_steps,
+            n_steps=settings.rollout_steps,
             rollout_buffer_class=BoolMaskBuffer,
             device=self.config.device,
             **arguments,
@@ -113,18 +123,19 @@ class MaskablePpoTrainer(Trainer):
             "activation_fn": ACTIVATIONS[settings.activation_fn],
             "ortho_init": settings.ortho_init,
         }
-        return settings.model_dump(include=_ARGUMENTS) | {"policy_kwargs": policy}
+        arguments = {theirs: getattr(settings, key) for theirs, key in _ARGUMENTS.items()}
+        return arguments | {"policy_kwargs": policy}
 
     @property
     def steps_per_iteration(self) -> int:
         """Decisions of the learner in one rollout of all games."""
-        return self.config.maskable_ppo.num_envs * self.config.maskable_ppo.n_steps
+        return self.config.maskable_ppo.num_envs * self.config.maskable_ppo.rollout_steps
 
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from it."""
         began = time.perf_counter()
         self._choose_opponents()
-        self.model.ent_coef = self.config.maskable_ppo.ent_coef.at(self.progress)
+        self.model.ent_coef = self.config.maskable_ppo.entropy_coefficient.at(self.progress)
         try:
             with self._states.in_use():
                 self.model.learn(self.steps_per_iteration, self._clock, reset_num_timesteps=False)
@@ -220,7 +231,7 @@ class MaskablePpoTrainer(Trainer):
                 "MlpPolicy",
                 PatchworkVecEnv(1),
                 learning_rate=settings.learning_rate.at(self.progress),
-                ent_coef=settings.ent_coef.at(self.progress),
+                ent_coef=settings.entropy_coefficient.at(self.progress),
                 device="cpu",
                 **self._arguments(),
             )

@@ -16,8 +16,8 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, enco
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import Losses, differentiate, means
 from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.rollout import Rollout
-from patchwork_env.learning.config import Ppo
 from patchwork_env.patchwork.state import States
 
 
@@ -131,7 +131,7 @@ class _Batch:
     def __init__(self, rollout: Rollout, config: Ppo) -> None:
         decisions = rollout.decisions
         learning = decisions.learning
-        estimates = advantages(decisions, config.discount, config.gae_lambda)[learning]
+        estimates = advantages(decisions, config.gamma, config.gae_lambda)[learning]
         values = decisions.values[learning]
         self.states: States = rollout.states[learning]
         self.actions = rollout.actions[learning]

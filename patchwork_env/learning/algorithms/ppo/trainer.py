@@ -23,9 +23,9 @@ from patchwork_env.learning.algorithms.common.tensors import (
 )
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
+from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
-from patchwork_env.learning.config import RunConfig
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 
@@ -36,7 +36,9 @@ class PpoTrainer(Trainer):
         network: The policy that learns.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    config: PpoConfig
+
+    def __init__(self, config: PpoConfig) -> None:
         super().__init__(config)
         torch.manual_seed(config.seed)
         sizes = config.network
@@ -58,13 +60,13 @@ class PpoTrainer(Trainer):
     @property
     def steps_per_iteration(self) -> int:
         """Turns in one rollout of all games."""
-        return self.config.ppo.num_envs * self.config.ppo.rollout_turns
+        return self.config.ppo.num_envs * self.config.ppo.rollout_steps
 
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from it."""
         config, began = self.config, time.perf_counter()
         past_selves = self.pool.draw(self.random)
-        rollout = self.self_play.collect(self.network, past_selves, config.ppo.rollout_turns, self.random)
+        rollout = self.self_play.collect(self.network, past_selves, config.ppo.rollout_steps, self.random)
         self.pool.record(*rollout.league)
         collected = time.perf_counter()
         losses = self.learner.update(rollout, self.progress, self.random)

@@ -9,6 +9,7 @@ from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
 from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
 from patchwork_env.learning.algorithms.rllib_ppo.league import (
     LEAGUE_FRACTION,
@@ -18,13 +19,20 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
     policy_of,
 )
 from patchwork_env.learning.algorithms.rllib_ppo.module import module_spec
-from patchwork_env.learning.config import RunConfig
 
 _ARGUMENTS = {
-    *("minibatch_size", "num_epochs", "gamma", "lambda_", "clip_param", "vf_loss_coeff", "vf_clip_param"),
-    *("kl_coeff", "kl_target", "grad_clip"),
+    "minibatch_size": "minibatch_size",
+    "num_epochs": "epochs",
+    "gamma": "gamma",
+    "lambda_": "gae_lambda",
+    "clip_param": "clip_range",
+    "vf_loss_coeff": "value_coefficient",
+    "vf_clip_param": "value_clip_range",
+    "kl_coeff": "kl_coefficient",
+    "kl_target": "kl_target",
+    "grad_clip": "max_gradient_norm",
 }
-"""Keys of the configuration that RLlib takes as they are."""
+"""By argument of RLlib: the key of the configuration."""
 
 
 class GamePPO(PPO):
@@ -34,22 +42,22 @@ class GamePPO(PPO):
         self._logdir = None
 
 
-def sizes_of(config: RunConfig) -> NetworkConfig:
+def sizes_of(config: RllibPpoConfig) -> NetworkConfig:
     """The sizes of the network of a run."""
     return NetworkConfig(config.network.width, config.network.depth, config.network.channels)
 
 
-def turns_per_game(config: RunConfig) -> int:
+def turns_per_game(config: RllibPpoConfig) -> int:
     """Turns that an iteration takes from each of the games that are on."""
     settings = config.rllib_ppo
-    games = settings.num_envs_per_env_runner * max(config.cluster.workers, 1)
-    return math.ceil(settings.train_batch_size / games)
+    games = settings.num_envs * max(config.cluster.workers, 1)
+    return math.ceil(settings.batch_size / games)
 
 
-def ppo_config(config: RunConfig) -> PPOConfig:
+def ppo_config(config: RllibPpoConfig) -> PPOConfig:
     """RLlib's configuration of a run."""
     settings, workers = config.rllib_ppo, config.cluster.workers
-    games = settings.num_envs_per_env_runner * max(workers, 1)
+    games = settings.num_envs * max(workers, 1)
     fragment = turns_per_game(config)
     policies = [MAIN, *(past_self(slot) for slot in range(config.league.opponents))]
     spec = module_spec(config.game, sizes_of(config))
@@ -58,17 +66,17 @@ def ppo_config(config: RunConfig) -> PPOConfig:
         .environment(GameEnv, env_config=env_config(config), disable_env_checking=True)
         .env_runners(
             num_env_runners=workers,
-            num_envs_per_env_runner=settings.num_envs_per_env_runner,
+            num_envs_per_env_runner=settings.num_envs,
             rollout_fragment_length=fragment,
             batch_mode="truncate_episodes",
         )
         .learners(num_learners=0)
         .training(
             train_batch_size_per_learner=fragment * games,
-            use_kl_loss=settings.kl_coeff > 0,
-            lr=settings.lr.start,
-            entropy_coeff=settings.entropy_coeff.start,
-            **settings.model_dump(include=_ARGUMENTS),
+            use_kl_loss=settings.kl_coefficient > 0,
+            lr=settings.learning_rate.start,
+            entropy_coeff=settings.entropy_coefficient.start,
+            **{theirs: getattr(settings, key) for theirs, key in _ARGUMENTS.items()},
         )
         .multi_agent(policies=set(policies), policy_mapping_fn=policy_of, policies_to_train=[MAIN])
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=dict.fromkeys(policies, spec)))
@@ -79,7 +87,7 @@ def ppo_config(config: RunConfig) -> PPOConfig:
     return result
 
 
-def env_config(config: RunConfig) -> dict[str, Any]:
+def env_config(config: RllibPpoConfig) -> dict[str, Any]:
     """What :class:`~patchwork_env.learning.algorithms.rllib_ppo.env.GameEnv` and the league need to know."""
     return {
         "game": config.game,

@@ -27,6 +27,7 @@ from patchwork_env.learning.algorithms.common.tensors import (
 )
 from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer, TrainerState
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import ppo_config, sizes_of
+from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import initial_network, state_of
 from patchwork_env.learning.algorithms.rllib_ppo.league import (
     MAIN,
@@ -37,7 +38,6 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
 )
 from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
 from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
-from patchwork_env.learning.config import ConfigError, RunConfig
 from patchwork_env.learning.distributed.connection import connected
 from patchwork_env.learning.distributed.dispatcher import NoWorkersError
 
@@ -74,10 +74,10 @@ class RllibTrainer(Trainer):
         ModuleNotFoundError: Ray is not installed.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    config: RllibPpoConfig
+
+    def __init__(self, config: RllibPpoConfig) -> None:
         super().__init__(config)
-        if config.device != "cpu":
-            raise ConfigError(f"device is {config.device!r}; rllib_ppo learns on the cpu")
         torch.manual_seed(config.seed)
         settings = config.rllib_ppo
         self.random = np.random.default_rng(config.seed)
@@ -90,7 +90,7 @@ class RllibTrainer(Trainer):
         self.network = self._learner.module[MAIN].unwrapped().network
         self.network.load_state_dict(network.state_dict())
         self._broadcast()
-        self._turns = settings.train_batch_size
+        self._turns = settings.batch_size
 
     def close(self) -> None:
         """Ends the workers and the connection to Ray, if there was none before."""
@@ -147,10 +147,10 @@ class RllibTrainer(Trainer):
         """RLlib's own schedules count steps that a resumed run has not made."""
         settings, learner = self.config.rllib_ppo, self._learner
         entropy = Scheduler(
-            fixed_value_or_schedule=settings.entropy_coeff.at(self.progress), framework="torch"
+            fixed_value_or_schedule=settings.entropy_coefficient.at(self.progress), framework="torch"
         )
         learner.entropy_coeff_schedulers_per_module[MAIN] = entropy
-        rate = Scheduler(fixed_value_or_schedule=settings.lr.at(self.progress), framework="torch")
+        rate = Scheduler(fixed_value_or_schedule=settings.learning_rate.at(self.progress), framework="torch")
         learner._optimizer_lr_schedules[self._optimizer] = rate
         learner._set_optimizer_lr(self._optimizer, rate.get_current_value())
 
@@ -166,7 +166,7 @@ class RllibTrainer(Trainer):
             DivergenceError: One of them or a weight is not finite.
         """
         losses = {f"losses/{name}": float(learned[theirs]) for theirs, name in _LOSSES.items()}
-        if self.config.rllib_ppo.kl_coeff > 0:
+        if self.config.rllib_ppo.kl_coefficient > 0:
             losses["losses/kl"] = float(learned["mean_kl_loss"])
         weights = sum(float(parameter.detach().sum()) for parameter in self.network.parameters())
         if not math.isfinite(losses["losses/loss"] + losses["losses/gradient_norm"] + weights):
@@ -239,7 +239,7 @@ class RllibTrainer(Trainer):
         self._broadcast()
 
 
-def _build(config: RunConfig, stack: ExitStack) -> Any:
+def _build(config: RllibPpoConfig, stack: ExitStack) -> Any:
     """RLlib's algorithm, which ends with the stack."""
     stack.enter_context(connected(config.cluster))
     with _quiet():

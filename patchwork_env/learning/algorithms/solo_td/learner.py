@@ -11,9 +11,9 @@ from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.nmbr9.value.network import SCALE, TABLES, Weights
 from patchwork_env.learning.algorithms.common.descent import Descent
 from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.learning.algorithms.solo_td.module import ValueModule
 from patchwork_env.learning.algorithms.solo_td.self_play import Positions
-from patchwork_env.learning.config import SoloTd
 
 
 class SoloTdLearner(Descent[Positions]):

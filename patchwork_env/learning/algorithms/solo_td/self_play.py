@@ -15,7 +15,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.learning.algorithms.common.parts import deal_streams, joined, sizes_of_parts
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.config import SoloTd
+from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, score
 from patchwork_env.nmbr9.options import STANDARD, beginning
 from patchwork_env.nmbr9.state import States, empty_states
@@ -98,8 +98,8 @@ class SelfPlay:
         games, config = part.games, self.config
         restart_games(games.states, games.streams, beginning(STANDARD), True)
         exploration = config.exploration.at(progress)
-        _play(games, weights, part.expansion, config.width, exploration, config.temperature)
-        _write_targets(games, config.trace)
+        _play(games, weights, part.expansion, config.candidate_placements, exploration, config.temperature)
+        _write_targets(games, config.td_lambda)
         positions = Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
         return Played(positions, games.states.copy())
 

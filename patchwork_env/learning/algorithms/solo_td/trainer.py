@@ -13,9 +13,9 @@ from patchwork_env.agents.nmbr9.value.files import write_value
 from patchwork_env.agents.nmbr9.value.network import Weights, new_weights
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
+from patchwork_env.learning.algorithms.solo_td.config import SoloTdConfig
 from patchwork_env.learning.algorithms.solo_td.learner import SoloTdLearner
 from patchwork_env.learning.algorithms.solo_td.self_play import Positions, SelfPlay
-from patchwork_env.learning.config import RunConfig
 from patchwork_env.nmbr9.state import empty_states
 
 _EMPTY = Positions(empty_states(0), np.empty(0, np.float32))
@@ -24,7 +24,7 @@ _EMPTY = Positions(empty_states(0), np.empty(0, np.float32))
 class SoloTdTrainer(ValueTrainer[Positions]):
     """Trains a compiled value of NMBR 9."""
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: SoloTdConfig) -> None:
         crew = Crew(config.threads)
         self.self_play = SelfPlay(config.solo_td, crew)
         self.learner = SoloTdLearner(new_weights(config.seed), config.solo_td, crew)

@@ -21,9 +21,9 @@ from patchwork_env.agents.patchwork.value.network import (
 )
 from patchwork_env.learning.algorithms.common.descent import Descent
 from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.td.config import Td
 from patchwork_env.learning.algorithms.td.games import Positions
 from patchwork_env.learning.algorithms.td.module import ValueModule
-from patchwork_env.learning.config import Td
 
 
 class TdLearner(Descent[Positions]):

@@ -17,6 +17,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams
 from patchwork_env.learning.algorithms.common.parts import deal_streams, joined, sizes_of_parts
 from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.td.config import Td
 from patchwork_env.learning.algorithms.td.games import (
     STEPS,
     Games,
@@ -33,7 +34,7 @@ from patchwork_env.learning.algorithms.td.searched_play import (
     play_searched,
     samples_of,
 )
-from patchwork_env.learning.config import Reward, Td
+from patchwork_env.learning.config import Reward
 from patchwork_env.learning.evaluation.statistics import statistics_of_games
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, is_over, random_below, restart_games
@@ -110,9 +111,9 @@ class SelfPlay:
             mind = Mind(weights, TO_WIN, RULE, LIKELY_BELOW_ROOT)
             play_searched(games, desk, table, mind, config.search.least_visits, exploration, temperature)
         else:
-            payoffs, width = self._payoffs, config.width
+            payoffs, width = self._payoffs, config.candidate_placements
             play_greedily(games, weights, expansion, table, payoffs, width, exploration, temperature)
-        write_targets(games, config.trace)
+        write_targets(games, config.td_lambda)
         alone = (games.openings == 0) & (games.guests == NOBODY)
         ends = games.states[alone], games.lengths[alone], int(games.lengths.sum())
         return Played(flat_positions(games), samples_of(desk), *ends)

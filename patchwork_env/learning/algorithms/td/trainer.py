@@ -14,10 +14,10 @@ from patchwork_env.agents.patchwork.value.files import write_value
 from patchwork_env.agents.patchwork.value.network import OUTPUTS, Weights, new_weights
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
+from patchwork_env.learning.algorithms.td.config import TdConfig
 from patchwork_env.learning.algorithms.td.games import Positions
 from patchwork_env.learning.algorithms.td.learner import TdLearner
 from patchwork_env.learning.algorithms.td.self_play import SelfPlay
-from patchwork_env.learning.config import RunConfig
 from patchwork_env.patchwork.state import empty_states
 
 _EMPTY = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
@@ -26,7 +26,9 @@ _EMPTY = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 class TdTrainer(ValueTrainer[Positions]):
     """Trains a compiled value by self-play."""
 
-    def __init__(self, config: RunConfig) -> None:
+    config: TdConfig
+
+    def __init__(self, config: TdConfig) -> None:
         crew = Crew(config.threads)
         self.self_play = SelfPlay(config.td, config.reward, config.special_patches, crew)
         self.learner = TdLearner(new_weights(config.seed), config.td, crew)
@@ -42,7 +44,7 @@ class TdTrainer(ValueTrainer[Positions]):
     def updates(self) -> int:
         """Of an iteration; games with searches take longer and teach more."""
         td = self.config.td
-        return td.search.updates if self.self_play.is_searching(self.progress) else td.updates
+        return td.search.gradient_steps if self.self_play.is_searching(self.progress) else td.gradient_steps
 
     def agent(self) -> Agent:
         """Plays the best action by the present value, without looking further."""

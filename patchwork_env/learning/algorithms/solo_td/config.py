@@ -1,0 +1,33 @@
+"""Configuration of temporal-difference learning of NMBR 9."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from patchwork_env.games import NMBR9
+from patchwork_env.learning.algorithms.common.value_config import TdLearning, ValueRun
+from patchwork_env.learning.config.sections import Rate
+
+
+class SoloTd(TdLearning):
+    """Temporal-difference learning of the value of NMBR 9: everybody plays for the own score."""
+
+    temperature: Rate = 1.0
+    """Temperature of the softmax of exploration, in points."""
+
+
+class SoloTdConfig(ValueRun):
+    """A run of temporal-difference learning of NMBR 9."""
+
+    GAMES: ClassVar[tuple[str, ...]] = (NMBR9,)
+    TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.solo_td.trainer:SoloTdTrainer"
+    PLAYER: ClassVar[str | None] = "patchwork_env.learning.algorithms.solo_td.player:SoloTdPlayer"
+
+    game: Literal["patchwork", "nmbr9"] = "nmbr9"
+    """The game that is learned."""
+    algorithm: Literal["solo_td"] = "solo_td"
+    """The algorithm that learns."""
+    solo_td: SoloTd = SoloTd()
+
+
+CONFIG = SoloTdConfig

@@ -1,0 +1,47 @@
+"""The configuration of a run: typed, composed from defaults, a YAML file and ``--set``, and strict."""
+
+from patchwork_env.learning.config.loading import (
+    differences,
+    dump_config,
+    list_configs,
+    load_config,
+    load_stored_config,
+    parse_yaml,
+)
+from patchwork_env.learning.config.registry import algorithms, class_named, trainer_class
+from patchwork_env.learning.config.run_config import ClusterRun, ConfigError, RewardedRun, RunConfig
+from patchwork_env.learning.config.sections import (
+    Cluster,
+    Evaluation,
+    League,
+    Network,
+    Reward,
+    Schedule,
+    Section,
+)
+from patchwork_env.learning.config.shipped import CONFIGS, find_config
+
+__all__ = [
+    "CONFIGS",
+    "Cluster",
+    "ClusterRun",
+    "ConfigError",
+    "Evaluation",
+    "League",
+    "Network",
+    "Reward",
+    "RewardedRun",
+    "RunConfig",
+    "Schedule",
+    "Section",
+    "algorithms",
+    "class_named",
+    "differences",
+    "dump_config",
+    "find_config",
+    "list_configs",
+    "load_config",
+    "load_stored_config",
+    "parse_yaml",
+    "trainer_class",
+]

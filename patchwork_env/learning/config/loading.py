@@ -1,0 +1,149 @@
+"""Reading configurations: defaults, a YAML file, what ``--set`` overrides, and answers to mistakes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+from pydantic import ValidationError
+
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.config import messages
+from patchwork_env.learning.config.names import brought_over, check_sections, replaced_names
+from patchwork_env.learning.config.registry import config_class
+from patchwork_env.learning.config.run_config import ConfigError, RunConfig
+from patchwork_env.learning.config.shipped import CONFIGS, find_config
+
+
+def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """Reads a configuration and applies ``key=value`` overrides, keys with dots for sections.
+
+    What neither gives has its default, also within a section that is given in part.
+
+    Args:
+        source: The name of a shipped configuration, or the path of a YAML file.
+        overrides: Values as YAML; the last one for a key counts.
+
+    Returns:
+        The configuration of the run's algorithm.
+
+    Raises:
+        ConfigError: The file is missing or no YAML, a key is unknown or of no use to the algorithm, or a
+            value has a wrong type or range.
+    """
+    path = find_config(source)
+    return _load(path, _read_yaml(path), overrides)
+
+
+def load_stored_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """Reads the configuration that an earlier run has stored, with keys that have other names by now.
+
+    Sections that its algorithm does not read, which earlier runs stored, too, are left out.
+
+    Raises:
+        ConfigError: As :func:`load_config`.
+    """
+    return _load(path, brought_over(_read_yaml(path)), overrides)
+
+
+def _load(path: Path, tree: dict[str, Any], overrides: Sequence[str]) -> RunConfig:
+    for override in overrides:
+        _apply_override(tree, override)
+    try:
+        kind = config_class(tree.get("algorithm", "ppo"), tree.get("game"))
+    except ConfigError as error:
+        raise ConfigError(f"{messages.source('algorithm', path, overrides)}: {error}") from None
+    problems = check_sections(tree, kind) or replaced_names(tree, kind)
+    if problems:
+        listed = [f"{messages.source(key, path, overrides)}: {said}" for key, said in problems.items()]
+        raise ConfigError("; ".join(listed))
+    try:
+        return kind.model_validate(_merged(kind().model_dump(), tree))
+    except ValidationError as error:
+        raise ConfigError(messages.sentences(error, kind, path, overrides)) from None
+
+
+def dump_config(config: RunConfig) -> str:
+    """The whole configuration as YAML, without what belongs to other games."""
+    others = set() if config.game == PATCHWORK else {"special_patches"}
+    return yaml.safe_dump(config.model_dump(mode="json", exclude=others), sort_keys=False)
+
+
+def list_configs(folder: Path = CONFIGS) -> list[tuple[Path, str]]:
+    """The configurations in a folder with their descriptions."""
+    return [(path, load_config(path).description) for path in sorted(folder.glob("*.yaml"))]
+
+
+def differences(first: RunConfig, second: RunConfig) -> list[str]:
+    """The keys in which two configurations differ."""
+    values, others = _flat(first.model_dump()), _flat(second.model_dump())
+    missing = object()
+    return [key for key in values | others if values.get(key, missing) != others.get(key, missing)]
+
+
+def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A tree of sections as values by full key."""
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+class _YamlLoader(yaml.SafeLoader):
+    """YAML in which ``1e-3`` is a number, as everywhere else, and in which no key may appear twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"{key!r} appears twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+_YamlLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), list("-+0123456789")
+)
+
+
+def parse_yaml(source: str | IO[str]) -> Any:
+    """What YAML says, read as configurations are."""
+    return yaml.load(source, _YamlLoader)  # noqa: S506 - it is a SafeLoader
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            tree = parse_yaml(file)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from None
+    if tree is None:
+        return {}
+    if not isinstance(tree, dict):
+        kind = type(tree).__name__
+        raise ConfigError(f"{path} holds a {kind}; a configuration is a mapping of keys to values")
+    return tree
+
+
+def _apply_override(tree: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"--set {override}: must have the form key=value")
+    *sections, name = key.split(".")
+    for section in sections:
+        tree = tree.setdefault(section, {})
+        if not isinstance(tree, dict):
+            raise ConfigError(f"--set {override}: {section!r} is no section")
+    try:
+        tree[name] = parse_yaml(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"--set {override}: {text!r} is not valid YAML: {error}") from None
+
+
+def _merged(default: Any, given: Any) -> Any:
+    """The default with what is given in its place; lists become tuples, for the configuration is frozen."""
+    if isinstance(default, dict) and isinstance(given, dict):
+        return default | {key: _merged(default.get(key), value) for key, value in given.items()}
+    return tuple(given) if isinstance(given, list) else given

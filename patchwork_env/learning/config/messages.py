@@ -1,0 +1,88 @@
+"""What is wrong with a configuration: sentences that name the key, its source and the nearest known key."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from patchwork_env.learning.config.names import section_of
+
+_LONGEST = 200
+"""Characters of a wrong value that a message shows."""
+
+
+def sentences(error: ValidationError, kind: type[BaseModel], path: Path, overrides: Sequence[str]) -> str:
+    """Everything that is wrong with the values of a configuration of this kind."""
+    problems = error.errors()
+    listed = [f"{_source(problem, path, overrides)}: {_explain(problem, kind)}" for problem in problems]
+    return "; ".join(listed)
+
+
+def source(key: str, path: Path, overrides: Sequence[str]) -> str:
+    """Where the value of a key comes from: the last override that concerns it, or else the file."""
+    location = key.split(".")
+    for override in reversed(overrides):
+        given = override.partition("=")[0].split(".")
+        if given == location[: len(given)] or location == given[: len(location)]:
+            return f"--set {override}"
+    return str(path)
+
+
+def _source(problem: Any, path: Path, overrides: Sequence[str]) -> str:
+    location = ".".join(map(str, problem["loc"]))
+    return source(location, path, overrides) if location else str(path)
+
+
+def _explain(problem: Any, kind: type[BaseModel]) -> str:
+    location = tuple(map(str, problem["loc"]))
+    key = ".".join(location)
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key {key!r}; {_hint(location, kind)}"
+    if problem["type"] == "invalid_key":
+        return f"the key {key} must be a text"
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "tuple_type":
+        message = "it must be a list"
+    if problem["type"] == "model_type":
+        message = f"it must be a section with the keys {', '.join(_keys_of(location, kind))}"
+    if not key:
+        return message
+    if isinstance(problem["input"], dict) and problem["type"] == "value_error":
+        return f"{key}: {message}"  # about several values of the section
+    value = repr(problem["input"])
+    shown = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    return f"{key} is {shown}: {message}"
+
+
+def _hint(unknown: tuple[str, ...], kind: type[BaseModel]) -> str:
+    """The nearest key beside an unknown one or else anywhere, or all keys that could stand in its place."""
+    beside = {name: ".".join((*unknown[:-1], name)) for name in _keys_of(unknown[:-1], kind)}
+    anywhere = {key.rpartition(".")[2]: key for key in reversed(all_keys(kind))}
+    for keys_by_name in (beside, anywhere):
+        close = difflib.get_close_matches(unknown[-1], keys_by_name, 1)
+        if close:
+            return f"did you mean {keys_by_name[close[0]]!r}?"
+    return f"known are {', '.join(beside)}"
+
+
+def _keys_of(section: tuple[str, ...], kind: type[BaseModel]) -> list[str]:
+    for name in section:
+        inner = section_of(kind, name)
+        assert inner is not None
+        kind = inner
+    return list(kind.model_fields)
+
+
+def all_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
+    """The full names of all fields of a section and of the sections in it."""
+    keys = []
+    for name in kind.model_fields:
+        keys.append(prefix + name)
+        section = section_of(kind, name)
+        if section is not None:
+            keys += all_keys(section, f"{prefix}{name}.")
+    return keys

@@ -1,0 +1,95 @@
+"""The one vocabulary of keys: what earlier versions and other libraries call them, and what nobody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from patchwork_env.learning.config.registry import algorithms
+from patchwork_env.learning.config.run_config import RunConfig
+
+NAMES: Mapping[str, str] = {
+    "averaging": "ema_decay",
+    "batch_size": "minibatch_size",
+    "clip_param": "clip_range",
+    "discount": "gamma",
+    "ent_coef": "entropy_coefficient",
+    "entropy_coeff": "entropy_coefficient",
+    "grad_clip": "max_gradient_norm",
+    "kl_coeff": "kl_coefficient",
+    "lambda_": "gae_lambda",
+    "lr": "learning_rate",
+    "max_grad_norm": "max_gradient_norm",
+    "n_epochs": "epochs",
+    "n_steps": "rollout_steps",
+    "num_envs_per_env_runner": "num_envs",
+    "num_epochs": "epochs",
+    "rollout_turns": "rollout_steps",
+    "trace": "td_lambda",
+    "train_batch_size": "batch_size",
+    "updates": "gradient_steps",
+    "value_lambda": "td_lambda",
+    "vf_clip_param": "value_clip_range",
+    "vf_coef": "value_coefficient",
+    "vf_loss_coeff": "value_coefficient",
+    "width": "candidate_placements",
+}
+"""By the name that a key has elsewhere: its name in sections that know this one and not the other."""
+
+
+def section_of(kind: type[BaseModel], key: str) -> type[BaseModel] | None:
+    """The type of the section that a field holds; None if it is no section, or no field."""
+    field = kind.model_fields.get(key)
+    annotation = field.annotation if field else None
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def check_sections(tree: Mapping[str, Any], kind: type[RunConfig]) -> dict[str, str]:
+    """What to say of sections that only other algorithms read, by their keys."""
+    problems = {}
+    for key in tree:
+        readers = [name for name, other in algorithms().items() if section_of(other, str(key))]
+        if readers and key not in kind.model_fields:
+            problems[key] = (
+                f"the section {key!r} is of no use to the algorithm {kind().algorithm!r}; "
+                f"it is read by {', '.join(readers)}"
+            )
+    return problems
+
+
+def replaced_names(tree: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, str]:
+    """What to say of keys that have another name here, by their full names."""
+    return {
+        ".".join((*path, old)): f"{'.'.join((*path, old))!r} is called {'.'.join((*path, new))!r} here"
+        for path, old, new in _other_names(tree, kind)
+    }
+
+
+def brought_over(tree: dict[str, Any]) -> dict[str, Any]:
+    """A stored configuration with present names, without the sections that its algorithm does not read."""
+    kind = algorithms().get(tree.get("algorithm", "ppo"))
+    if kind is None:
+        return tree
+    unread = check_sections(tree, kind)
+    tree = {key: value for key, value in tree.items() if key not in unread}
+    for path, old, new in list(_other_names(tree, kind)):
+        section = tree
+        for key in path:
+            section = section[key]
+        section[new] = section.pop(old)
+    return tree
+
+
+def _other_names(
+    tree: Mapping[str, Any], kind: type[BaseModel], path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """The keys with other names in a section: the section's own key, the name elsewhere, the name here."""
+    for key, value in tree.items():
+        section = section_of(kind, key)
+        if section is not None and isinstance(value, dict):
+            yield from _other_names(value, section, (*path, key))
+        new = NAMES.get(key)
+        if path and key not in kind.model_fields and new in kind.model_fields:
+            yield path, key, new

@@ -1,0 +1,65 @@
+"""The algorithms: every folder in ``learning/algorithms`` that has a configuration."""
+
+from __future__ import annotations
+
+import difflib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from patchwork_env.learning.config.run_config import ConfigError, RunConfig
+
+_FOLDER = "patchwork_env.learning.algorithms"
+
+
+@cache
+def algorithms() -> Mapping[str, type[RunConfig]]:
+    """By name: the configuration of each algorithm, the ``CONFIG`` of ``algorithms/NAME/config.py``.
+
+    Only configurations are imported, neither trainers nor PyTorch.
+    """
+    found = {}
+    for folder in pkgutil.iter_modules(import_module(_FOLDER).__path__):
+        module = f"{_FOLDER}.{folder.name}.config"
+        if folder.ispkg and find_spec(module) is not None and hasattr(import_module(module), "CONFIG"):
+            found[folder.name] = import_module(module).CONFIG
+    return found
+
+
+def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
+    """The configuration of an algorithm.
+
+    Raises:
+        ConfigError: There is no such algorithm, or it does not learn the game.
+    """
+    known = algorithms()
+    if algorithm not in known:
+        close = difflib.get_close_matches(str(algorithm), known, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+        raise ConfigError(f"algorithm is {algorithm!r}; {hint}")
+    able = [name for name, config in known.items() if game in config.GAMES]
+    if able and algorithm not in able:
+        raise ConfigError(f"algorithm is {algorithm!r}; algorithms for the game {game}: {', '.join(able)}")
+    return known[algorithm]
+
+
+def trainer_class(config: RunConfig) -> Any:
+    """The class that trains by a configuration.
+
+    Raises:
+        ModuleNotFoundError: A package is missing; the message says how to install it.
+    """
+    try:
+        return class_named(config.TRAINER)
+    except ModuleNotFoundError as error:
+        message = f"{config.algorithm} needs {error.name}: pip install 'patchwork-env[{config.EXTRA}]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
+
+
+def class_named(name: str) -> Any:
+    """The class that a registration gives as ``module:Class``."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,43 @@
+"""The configurations that come with the project, found by name."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from patchwork_env.learning.config.run_config import ConfigError
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def _folder() -> Path:
+    """``configs/`` of a clone, or the copy of it that an installation has."""
+    installed = _PACKAGE / "configs"
+    return installed if installed.is_dir() else _PACKAGE.parent / "configs"
+
+
+CONFIGS = _folder()
+"""The folder of the configurations that come with the project."""
+
+
+def find_config(source: str | Path) -> Path:
+    """The file of a configuration.
+
+    Args:
+        source: The name of a shipped configuration, as ``quick``, or the path of a YAML file.
+
+    Raises:
+        ConfigError: There is no such file; the message names the nearest one.
+    """
+    path = Path(source)
+    if path.is_file():
+        return path
+    shipped = {file.stem: file for file in sorted(CONFIGS.glob("*.yaml"))}
+    if str(source) in shipped:
+        return shipped[str(source)]
+    beside = sorted(map(str, path.parent.glob("*.yaml"))) if path.suffix == ".yaml" else []
+    known = [*beside, *shipped]
+    near = difflib.get_close_matches
+    close = near(str(source), known, 1) or near(path.stem, shipped, 1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    raise ConfigError(f"there is no configuration {source}; {hint}")
