@@ -404,7 +404,7 @@ def test_mistakes_leave_no_folder(config, tmp_path, capsys, arguments, message):
 
 def test_missing_configuration(tmp_path, capsys):
     assert train.main(["--config", str(tmp_path / "quik.yaml")]) == 2
-    assert "there is no file" in capsys.readouterr().err
+    assert "there is no configuration" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
