@@ -1,47 +1,62 @@
-"""Both games by name, and what their folders have in common: rooms of the same names.
+"""The games by name. Their rules are imported when they are asked for, so that playing one loads no other.
 
-A room is a module that both games have. Rooms are imported when they are asked for, so that whoever plays one
-game need not load the other.
+A further game is one call: ``games.register("name", "package.module")`` of the module whose ``RULES`` are its
+:class:`~patchwork_env.core.rules.Rules`.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-from types import ModuleType
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from patchwork_env.core.game import BaseGame
+from patchwork_env.core import rules
+from patchwork_env.core.rules import Rules, States
 
 PATCHWORK, NMBR9 = "patchwork", "nmbr9"
-GAMES = (PATCHWORK, NMBR9)
-"""What checkpoints, configurations and results call the games."""
 
-States = npt.NDArray[np.void]
-"""Array of records of either game, shape ``(n,)``; see ``state.py`` of each."""
+_MODULES = {PATCHWORK: "patchwork_env.patchwork.rules", NMBR9: "patchwork_env.nmbr9.rules"}
 
 
-def game_of(states: States) -> str:
-    """The name of the game that records are of.
+class _Names(Sequence[str]):
+    """The names of the games that are known now."""
+
+    def __getitem__(self, i: Any) -> Any:
+        return list(_MODULES)[i]
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+GAMES: Sequence[str] = _Names()
+"""What specs, checkpoints, configurations and results call the games; grows with :func:`register`."""
+
+
+def register(name: str, module: str) -> None:
+    """Makes a game known by name.
 
     Raises:
-        ValueError: They are of neither.
+        ValueError: Another game has the name.
     """
-    for game in GAMES:
-        if states.dtype == room(game, "state").STATE:
-            return game
-    raise ValueError(f"the records of the states, {states.dtype}, are those of no game")
+    if _MODULES.get(name, module) != module:
+        raise ValueError(f"there is a game {name!r} already, of {_MODULES[name]}")
+    _MODULES[name] = module
 
 
-@cache
-def room(game: str, name: str) -> ModuleType:
-    """A module in the folder of a game, such as ``"greedy"``."""
-    return import_module(f"patchwork_env.{game}.{name}")
+def rules_of(game: str | States) -> Rules:
+    """The rules of a game, given by its name or by records of it.
 
-
-def game_class(game: str) -> type[BaseGame]:
-    """The ``Game`` of a game."""
-    found: type[BaseGame] = room(game, "game").Game
-    return found
+    Raises:
+        ValueError: There is no such game, or the records are of none.
+    """
+    if isinstance(game, str):
+        if game not in _MODULES:
+            nearest = get_close_matches(game, GAMES, 1)
+            hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
+            raise ValueError(f"there is no game {game!r}{hint}; there are {', '.join(GAMES)}")
+        return rules.load(_MODULES[game])
+    for name in GAMES:
+        found = rules.load(_MODULES[name])
+        if game.dtype == found.dtype:
+            return found
+    raise ValueError(f"the records of the states, {game.dtype}, are those of no game")

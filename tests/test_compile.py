@@ -1,5 +1,6 @@
 """The decorator of the kernels: what it compiles, and when it trusts the machine code on disk."""
 
+import ast
 import importlib
 import os
 import pkgutil
@@ -104,9 +105,10 @@ def test_kernels_that_do_not_count_references_return_numbers() -> None:
 def package(tmp_path: Path) -> Path:
     """A small package with the decorator, a constant, a kernel that uses it, and a kernel that calls that."""
     folder = tmp_path / "patchwork_env"
-    folder.mkdir()
-    shutil.copy(compile.__file__, folder)
+    (folder / "core").mkdir(parents=True)
+    shutil.copy(compile.__file__, folder / "core")
     (folder / "__init__.py").touch()
+    (folder / "core" / "__init__.py").touch()
     (folder / "constants.py").write_text("STEP = 1\n")
     (folder / "near.py").write_text(
         "from patchwork_env.core.compile import kernel\n"
@@ -185,3 +187,97 @@ def test_machine_code_is_kept_until_a_module_it_needs_has_changed(package: Path)
     (package / "constants.py").write_text("STEP = 5\n")
     assert two_steps(package) == (10, False)
     assert two_steps(package) == (10, True)
+
+
+WAYS_TO_IMPORT = [
+    "from followed import constants as c\n",
+    "from . import constants\n",
+    "from .constants import (  # the (only) one\n    STEP as STEP,\n)\n",
+    "from .constants import \\\n    STEP\n",
+    "import followed.constants\n",
+    "import followed.constants as c; STEP = c.STEP\n",
+    "try:\n    from followed.constants import STEP\nexcept ImportError:\n    pass\n",
+]
+
+
+@pytest.mark.parametrize("number", range(len(WAYS_TO_IMPORT)))
+def test_every_way_to_import_is_followed(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "followed").mkdir()
+    (tmp_path / "followed" / "__init__.py").touch()
+    (tmp_path / "followed" / "constants.py").write_text("STEP = 1\n")
+    (tmp_path / "followed" / f"module_{number}.py").write_text(WAYS_TO_IMPORT[number])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "followed", raising=False)
+    importlib.import_module("followed")
+    assert "followed.constants" in compile._imported_modules(f"followed.module_{number}")
+
+
+def test_imports_that_do_not_run_when_a_module_is_loaded_are_left_out(tmp_path: Path) -> None:
+    source = (
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    import one\n"
+        "def function():\n    import two\n"
+        "class Class:\n    import three\n"
+    )
+    found = [node for node in compile._statements(ast.parse(source)) if isinstance(node, ast.Import)]
+    assert [alias.name for node in found for alias in node.names] == ["three"]
+
+
+def test_kernels_of_other_packages_follow_their_own_imports_and_the_library(package: Path) -> None:
+    own = package.parent / "own_game"
+    own.mkdir()
+    (own / "__init__.py").touch()
+    (own / "constants.py").write_text("FACTOR = 3\n")
+    (own / "rules.py").write_text(
+        "from patchwork_env.core.compile import kernel\n"
+        "from patchwork_env.near import step\n"
+        "from own_game.constants import FACTOR\n"
+        "@kernel\ndef scaled(x):\n    return FACTOR * step(x)\n"
+    )
+    code = "from own_game.rules import scaled; print(scaled(0), sum(scaled.stats.cache_hits.values()))"
+    assert printed(package, code).split() == ["3", "0"]
+    assert printed(package, code).split() == ["3", "1"]
+    (own / "constants.py").write_text("FACTOR = 10\n")
+    assert printed(package, code).split() == ["10", "0"]
+    (package / "constants.py").write_text("STEP = 5\n")
+    assert printed(package, code).split() == ["50", "0"]
+
+
+def test_with_a_numba_that_caches_in_another_way_nothing_is_cached(package: Path) -> None:
+    code = (
+        "import numba.core.caching as caching\n"
+        "caching.IndexDataCacheFile._save_data_elsewhere = caching.IndexDataCacheFile._save_data\n"
+        "del caching.IndexDataCacheFile._save_data\n"
+        "from patchwork_env.rules import two_steps\n"
+        "print(two_steps(0), hasattr(two_steps.stats, 'cache_path') and two_steps.stats.cache_path)"
+    )
+    assert printed(package, code).split() == ["2", "None"]
+    assert not list(package.rglob("*.nbc"))
+
+
+def test_a_template_is_compiled_and_cached_for_every_game_of_its_own(package: Path) -> None:
+    (package / "loops.py").write_text(
+        "from patchwork_env.core.compile import template\n"
+        "game = None\n"
+        "@template\ndef twice(x):\n    return game.step(game.step(x))\n"
+        "@template\ndef four_times(x):\n    return twice(twice(x)) + game.shape[1]\n"
+    )
+    (package / "other.py").write_text(
+        "from patchwork_env.core.compile import kernel\n@kernel\ndef step(x):\n    return 2 * x\n"
+    )
+    code = (
+        "from types import ModuleType\n"
+        "from patchwork_env import loops, near, other\n"
+        "from patchwork_env.core.compile import specialize\n"
+        "for module in (near, other):\n"
+        "    game = ModuleType(module.__name__.rpartition('.')[2])\n"
+        "    game.__source__, game.step, game.shape = module.__name__, module.step, (7, 0)\n"
+        "    kernel = specialize(loops.four_times, game)\n"
+        "    print(kernel(3), sum(kernel.stats.cache_hits.values()))\n"
+    )
+    assert printed(package, code).split() == ["7", "0", "48", "0"]
+    assert printed(package, code).split() == ["7", "1", "48", "1"]
+    (package / "constants.py").write_text("STEP = 2\n")
+    assert printed(package, code).split() == ["11", "0", "48", "1"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -122,7 +122,7 @@ class _Kind(NamedTuple):
 
     make: Callable[..., Agent]
     options: Mapping[str, _Reader]
-    games: tuple[str, ...] = GAMES
+    games: Sequence[str] = GAMES
     needs_order: bool = False
 
 
@@ -251,7 +251,7 @@ def names(game: str | None = None) -> tuple[str, ...]:
     return *_universal((game,)), *(name for name in _shipped() if _game_of(SHIPPED_FOLDER / name) == game)
 
 
-def _universal(games: tuple[str, ...]) -> list[str]:
+def _universal(games: Sequence[str]) -> list[str]:
     return [n for n, kind in _KINDS.items() if not kind.needs_order and set(games) & set(kind.games)]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.batches import first_finished, loop
 from patchwork_env.core.checks import as_integer, check_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import GAMES, States, game_class, game_of, room
+from patchwork_env.core.rules import Rules, States
+from patchwork_env.games import GAMES, rules_of
 
 Actions = npt.NDArray[np.int64]
 """Array of actions, shape ``(n,)``."""
@@ -26,7 +28,7 @@ class Agent(ABC):
     """
 
     name: str
-    games: tuple[str, ...] = GAMES
+    games: Sequence[str] = GAMES
 
     @abstractmethod
     def act(self, game: BaseGame) -> int:
@@ -52,7 +54,7 @@ class Agent(ABC):
         Raises:
             ValueError: A game is over, or it is another one than the agent plays.
         """
-        kind = game_class(self.check_states(states))
+        kind = rules_of(self.check_states(states)).game
         return np.array([self.act(kind.from_state(states, i)) for i in range(len(states))], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
@@ -70,10 +72,10 @@ class Agent(ABC):
         Raises:
             ValueError: It is a game that the agent does not play, or one of them is over.
         """
-        game = game_of(states)
-        self.check_game(game)
-        _check_running(states, game)
-        return game
+        rules = rules_of(states)
+        self.check_game(rules.name)
+        _check_running(states, rules)
+        return rules.name
 
     def __repr__(self) -> str:
         return f"<agent {self.name}>"
@@ -132,11 +134,11 @@ class CallableAgent(Agent):
 
 def check_running(states: States) -> None:
     """Raises ValueError if one of the games is over."""
-    _check_running(states, game_of(states))
+    _check_running(states, rules_of(states))
 
 
-def _check_running(states: States, game: str) -> None:
-    finished = int(room(game, "batches").first_finished(states))
+def _check_running(states: States, rules: Rules) -> None:
+    finished = int(loop(first_finished, rules)(states))
     if finished >= 0:
         which = f"game {finished} of the batch" if len(states) > 1 else "the game"
         raise ValueError(f"{which} is over; an agent acts only in games that go on")

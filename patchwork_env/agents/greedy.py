@@ -10,7 +10,7 @@ from importlib import import_module
 import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.games import States
+from patchwork_env.core.rules import States
 
 
 class GreedyAgent(BatchAgent):

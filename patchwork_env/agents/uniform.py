@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.core.batches import loop, sample_actions
 from patchwork_env.core.checks import seed_streams
-from patchwork_env.games import States, room
+from patchwork_env.core.rules import States
+from patchwork_env.games import rules_of
 
 
 class RandomAgent(BatchAgent):
-    """Plays each legal action of either game with the same probability.
+    """Plays each legal action of any game with the same probability.
 
     Args:
         seed: Of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
@@ -25,7 +27,7 @@ class RandomAgent(BatchAgent):
         """See :meth:`Agent.act_batch`."""
         game = self.check_states(states)
         actions = np.empty(len(states), np.int64)
-        room(game, "batches").sample_actions(states, self._stream, actions)
+        loop(sample_actions, rules_of(game))(states, self._stream, actions)
         return actions
 
     def reseed(self, seed: int | None = None) -> None:

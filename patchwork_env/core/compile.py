@@ -1,18 +1,23 @@
-"""Compilation of the rules: one decorator, so that every kernel is compiled and cached in the same way."""
+"""Compilation of the rules: one decorator, so that every kernel is compiled and cached in the same way.
+
+A kernel that is the same for every game is written once, as a :func:`template` over the global name ``game``,
+and compiled for each game by :func:`specialize`.
+"""
 
 from __future__ import annotations
 
+import ast
 import functools
 import glob
 import hashlib
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import resolve_name
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, overload
 
 from numba import njit
@@ -20,7 +25,9 @@ from numba import njit
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _LOGGER = logging.getLogger(__name__)
-_IMPORT = re.compile(r"^from (patchwork_env[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+_LIBRARY = __name__.partition(".")[0]
+_INTERNALS = ("_source_stamp", "_index_path", "_load_index", "_save_index", "_save_data", "save")
+"""What this module uses of Numba's file of a cache, which Numba does not promise to keep."""
 
 
 @overload
@@ -52,47 +59,98 @@ def kernel(
     """
 
     def compiled(original: _Function) -> _Function:
-        options = {"nogil": True, "error_model": "numpy", "forceinline": inline, "_nrt": allocates}
-        return _with_cache(original, options)
+        compiled_function: _Function = _compile(original, inline, allocates, (original.__module__,))
+        return compiled_function
 
     return compiled if function is None else compiled(function)
 
 
-def _with_cache(function: _Function, options: dict[str, Any]) -> _Function:
-    """Compile with Numba's cache on disk, or without it where no folder can be written."""
+@overload
+def template(function: _Function) -> _Function: ...
+@overload
+def template(*, inline: bool = False, allocates: bool = False) -> Callable[[_Function], _Function]: ...
+def template(
+    function: _Function | None = None, *, inline: bool = False, allocates: bool = False
+) -> _Function | Callable[[_Function], _Function]:
+    """Marks a function as a kernel that :func:`specialize` compiles for one game after the other.
+
+    The function uses the global name ``game`` for the kernels and constants of the game that it is compiled
+    for, and may call other templates of its module. The options are those of :func:`kernel`.
+    """
+
+    def marked(original: _Function) -> _Function:
+        original.__template__ = (inline, allocates)  # type: ignore[attr-defined]
+        return original
+
+    return marked if function is None else marked(function)
+
+
+@functools.cache
+def specialize(function: _Function, game: ModuleType) -> _Function:
+    """A template as a kernel for one game, with machine code on disk of its own.
+
+    Args:
+        function: Marked with :func:`template`.
+        game: Takes the place of the global name ``game``: a module object that holds the game's kernels and
+            constants, with ``__name__`` the name of the game and ``__source__`` the module that defines them.
+
+    Returns:
+        The compiled function, always the same for the same arguments.
+    """
+    names = {**function.__globals__, "game": game}
+    for name in function.__code__.co_names:
+        if hasattr(names.get(name), "__template__"):
+            names[name] = specialize(names[name], game)
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+    copy.__doc__, copy.__module__ = function.__doc__, function.__module__
+    copy.__qualname__ = f"{game.__name__}.{function.__qualname__}"  # becomes part of the name of the file
+    copy.__annotations__ = function.__annotations__
+    inline, allocates = function.__template__  # type: ignore[attr-defined]
+    kernel_of_game: _Function = _compile(copy, inline, allocates, (copy.__module__, game.__source__))
+    return kernel_of_game
+
+
+def _compile(function: Any, inline: bool, allocates: bool, modules: tuple[str, ...]) -> Any:
+    """A function compiled by Numba; ``modules`` are those from which its machine code follows."""
+    options = {"nogil": True, "error_model": "numpy", "forceinline": inline, "_nrt": allocates}
     try:
         dispatcher: Any = njit(cache=True, **options)(function)
         if hasattr(dispatcher, "stats"):
             # Numba has not looked at the folder yet if the package lies in an archive.
             os.makedirs(dispatcher.stats.cache_path, exist_ok=True)
-    except (RuntimeError, OSError) as error:
-        _LOGGER.info("%s is compiled anew in every process: %s", function.__name__, error)
+            _mend_cache(dispatcher, modules)
+    except (AttributeError, RuntimeError, OSError) as error:
+        _LOGGER.warning("%s is compiled anew in every process: %s", function.__name__, error)
         dispatcher = njit(**options)(function)
-    else:
-        _mend_cache(dispatcher)
-    return dispatcher  # type: ignore[no-any-return]
+    return dispatcher
 
 
-def _mend_cache(dispatcher: Any) -> None:
-    """Make the cache on disk notice changed imports, and processes that compile at the same time.
+def _mend_cache(dispatcher: Any, modules: tuple[str, ...]) -> None:
+    """Makes the cache on disk notice changed imports, and processes that compile at the same time.
 
     Numba looks at the function's own file alone, but constants and kernels of other modules are compiled in
     too. And it numbers the files of machine code by what the index says, so that two processes give the same
-    name to different code. Where there is nothing to mend (plain Python, another Numba, code typed by hand),
-    its own rules stay.
+    name to different code.
+
+    Raises:
+        AttributeError: This Numba keeps its cache in another way, which cannot be trusted.
     """
-    with suppress(AttributeError, ImportError, OSError, TypeError, ValueError):
-        file = dispatcher._cache._cache_file
-        file._source_stamp = _digest_of_sources(dispatcher.__module__)
-        file._load_index = functools.partial(_load_index, file._load_index)
-        file.save = functools.partial(_save, file, Path(file._index_path))
+    file = dispatcher._cache._cache_file
+    missing = [name for name in _INTERNALS if not hasattr(file, name)]
+    if missing:
+        raise AttributeError(f"the cache of this version of Numba has no {', '.join(missing)}")
+    file._load_index = functools.partial(_load_index, file, file._load_index, modules)
+    file.save = functools.partial(_save, file, modules)
 
 
-def _save(file: Any, index: Path, key: Any, data: Any) -> None:
-    """Keep machine code in a file named after what it was compiled for, and then tell the index.
+def _save(file: Any, modules: tuple[str, ...], key: Any, data: Any) -> None:
+    """Keeps machine code in a file named after what it was compiled for, and then tells the index.
 
     If two processes change the index at once, one entry is lost, and compiled again when it is needed.
     """
+    if _digest_of_sources(modules) is None:
+        return
+    index = Path(file._index_path)
     overloads = file._load_index()
     if not overloads:
         for leftover in index.parent.glob(f"{glob.escape(index.stem)}.*.nbc"):
@@ -104,29 +162,91 @@ def _save(file: Any, index: Path, key: Any, data: Any) -> None:
     file._save_index(overloads)
 
 
-def _load_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
-    """What Numba has on disk, or nothing if it was compiled for a class that is no longer there."""
+def _load_index(file: Any, load: Callable[[], dict[Any, Any]], modules: tuple[str, ...]) -> dict[Any, Any]:
+    """What Numba has on disk for the sources as they are now.
+
+    There is nothing if they cannot be read, or if the code was compiled for a class that is no longer there.
+    """
+    file._source_stamp = _digest_of_sources(modules)
+    if file._source_stamp is None:
+        return {}
     try:
         return load()
     except (AttributeError, ImportError):
         return {}
 
 
+# --- the sources from which machine code follows ------------------------------------------------------------
+
+
 @functools.cache
-def _digest_of_sources(module: str) -> str:
-    """SHA-256 over the source of a module and of all modules of this package that it needs, near and far."""
+def _digest_of_sources(modules: tuple[str, ...]) -> str | None:
+    """SHA-256 over the sources of modules and of all that they import, near and far; None without sources.
+
+    Followed are imports from the modules' own top-level packages and from this library.
+    """
+    names = [_true_name(module) for module in modules]
+    roots = {_LIBRARY, *(name.partition(".")[0] for name in names)}
     sources: dict[str, str] = {}
-    names = [module]
     while names:
         name = names.pop()
-        if name not in sources:
-            sources[name] = find_spec(name).loader.get_source(name)  # type: ignore[union-attr]
-            names.extend(_imported_modules(sources[name]))
+        if name in sources or name.partition(".")[0] not in roots:
+            continue
+        source = _source(name)
+        if source is None and name in modules:
+            _LOGGER.warning("kernels of %s are compiled anew in every process: it has no source", name)
+            return None
+        sources[name] = source or ""
+        names.extend(_imported_modules(name))
     return hashlib.sha256("\0".join(sources[name] for name in sorted(sources)).encode()).hexdigest()
 
 
-def _imported_modules(source: str) -> Iterator[str]:
-    """Our modules in lines such as ``from package import module`` and ``from module import name``."""
-    for module, names in _IMPORT.findall(source):
-        inside = (f"{module}.{name}" for name in re.findall(r"\w+", names))
-        yield from (module, *(name for name in inside if name in sys.modules))
+def _true_name(module: str) -> str:
+    """The name under which a module is imported, also if it runs as a script with ``python -m``."""
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    return module if spec is None else str(spec.name)
+
+
+@functools.cache
+def _find(name: str) -> ModuleSpec | None:
+    """The module or package of a name, looked for where its parent lies, without importing anything."""
+    parent = name.rpartition(".")[0]
+    path = getattr(sys.modules.get(parent), "__path__", ()) if parent else None
+    return None if path == () else PathFinder.find_spec(name, path)
+
+
+@functools.cache
+def _source(name: str) -> str | None:
+    """The source of a module; None if there is no such module, or only its machine code."""
+    try:
+        source: str | None = _find(name).loader.get_source(name)  # type: ignore[union-attr]
+    except (AttributeError, ImportError, OSError):
+        return None
+    return source
+
+
+@functools.cache
+def _imported_modules(name: str) -> tuple[str, ...]:
+    """All modules that a module imports when it is loaded, and names in them that may be modules."""
+    spec = _find(name)
+    is_package = spec is not None and spec.submodule_search_locations is not None
+    package = name if is_package else name.rpartition(".")[0]
+    found: list[str] = []
+    for node in _statements(ast.parse(_source(name) or "")):
+        if isinstance(node, ast.Import):
+            found.extend(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = resolve_name("." * node.level + (node.module or ""), package)
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return tuple(found)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements that run when a module is loaded: those of functions do not."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            continue
+        yield child
+        yield from _statements(child)

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
 from patchwork_env.core.checks import check_one_of
-from patchwork_env.core.tensors import Layout, Observation
+from patchwork_env.core.rules import Rules
 
 LAYOUTS = ("flat", "dict")
 """How an observation may be laid out: one vector, or named tensors of the same content."""
@@ -24,18 +24,12 @@ def check_layout(observation: Any) -> bool:
 
 
 class GameSpaces:
-    """The spaces of one game.
+    """The spaces of one game: ``GameSpaces(rules)``."""
 
-    Args:
-        num_actions: Number of actions.
-        layout: Of the observations.
-        upper_bounds: float32 ``(layout.size,)``, the largest values in an observation; the smallest are 0.
-    """
-
-    def __init__(self, num_actions: int, layout: Layout, upper_bounds: Observation) -> None:
-        self._num_actions = num_actions
-        self._layout = layout
-        self._upper_bounds = upper_bounds
+    def __init__(self, rules: Rules) -> None:
+        self._num_actions = rules.num_actions
+        self._layout = rules.layout
+        self._upper_bounds = rules.upper_bounds
 
     def action_space(self) -> Discrete[np.int64]:
         """``Discrete(num_actions)``."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.envs.spaces import LAYOUTS, GameSpaces, check_layout
-from patchwork_env.nmbr9.actions import NUM_ACTIONS
-from patchwork_env.nmbr9.observation import LAYOUT, UPPER_BOUNDS
+from patchwork_env.nmbr9.rules import RULES
 
 __all__ = [
     "LAYOUTS",
@@ -17,7 +16,7 @@ __all__ = [
     "observation_space",
 ]
 
-SPACES = GameSpaces(NUM_ACTIONS, LAYOUT, UPPER_BOUNDS)
+SPACES = GameSpaces(RULES)
 action_space = SPACES.action_space
 mask_space = SPACES.mask_space
 flat_space = SPACES.flat_space

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.spaces import LAYOUTS, GameSpaces, check_layout
-from patchwork_env.patchwork.actions import NUM_ACTIONS
-from patchwork_env.patchwork.observation import BUTTONS_FEATURE, LAYOUT, MAX_BUTTONS
+from patchwork_env.patchwork.rules import RULES
 
 __all__ = [
     "LAYOUTS",
@@ -21,13 +17,7 @@ __all__ = [
 ]
 
 
-def _upper_bounds() -> Observation:
-    bounds = np.ones(LAYOUT.size, np.float32)
-    LAYOUT.as_dict(bounds)["players"][:, BUTTONS_FEATURE] = MAX_BUTTONS
-    return bounds
-
-
-SPACES = GameSpaces(NUM_ACTIONS, LAYOUT, _upper_bounds())
+SPACES = GameSpaces(RULES)
 action_space = SPACES.action_space
 mask_space = SPACES.mask_space
 flat_space = SPACES.flat_space

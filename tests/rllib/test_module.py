@@ -16,7 +16,7 @@ from patchwork_env import agents
 from patchwork_env.agents.nmbr9.policy import encode as encode_nmbr9
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import encode as encode_patchwork
-from patchwork_env.games import game_class
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import from_rllib, load_state, state_of, to_rllib
 from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions, module_spec
 from patchwork_env.learning.algorithms.rllib_ppo.policies import IMPOSSIBLE, POLICIES, evaluate
@@ -31,7 +31,7 @@ def positions(game, seeds, share=0.3):
     """Games that go on, from random play: of each turn the given share."""
     rng, found = np.random.default_rng(list(seeds)), []
     for seed in seeds:
-        played = game_class(game)(seed=seed)
+        played = rules_of(game).game(seed=seed)
         while not played.is_over:
             if rng.random() < share:
                 found.append(played.clone())

@@ -10,7 +10,7 @@ import numpy as np
 from patchwork_env.agents import Agent
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
-from patchwork_env.games import game_class
+from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.contests.base import Block, Contest, Integers
 from patchwork_env.learning.evaluation.results import AGENT, BaseGames
@@ -81,7 +81,7 @@ def _checked(given: Integers, agent: Agent, contest: Contest, games: Integers) -
         )
     refused = contest.first_refused(states, actions)
     if refused >= 0:
-        game = game_class(contest.kind.game).from_state(states, refused)
+        game = rules_of(contest.kind.game).game.from_state(states, refused)
         _raise_refusal(game, int(actions[refused]), agent)
     return actions
 

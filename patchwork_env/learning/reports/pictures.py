@@ -8,7 +8,7 @@ import numpy as np
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.drawing.pixel_drawing import Frame
-from patchwork_env.games import PATCHWORK, room
+from patchwork_env.games import PATCHWORK, rules_of
 
 _Game = TypeVar("_Game", bound=BaseGame)
 
@@ -40,6 +40,6 @@ def picture(game: BaseGame, names: tuple[str, str], kind: str = PATCHWORK) -> Fr
     Raises:
         MissingExtraError: Pillow is not installed.
     """
-    draw = room(kind, "render").rgb_array
+    draw = rules_of(kind).pictures.rgb_array
     small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
     return np.concatenate([draw(game, _WIDTH, names), np.concatenate(small, axis=1)])

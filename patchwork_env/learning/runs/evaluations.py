@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import PATCHWORK, room
+from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.drawing.pixel_drawing import MissingExtraError
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.runs.curves import Curves
@@ -135,4 +135,4 @@ def _players(result: Result, i: int) -> tuple[str, str]:
 
 def _as_markdown(game: BaseGame, names: tuple[str, str], kind: str) -> str:
     title = f"{names[0]} (player 0) against {names[1]} (player 1), scores {game.scores()}"
-    return f"{title}\n\n```\n{room(kind, 'render').text(game)}\n```\n\n```\n{game.notation()}```\n"
+    return f"{title}\n\n```\n{rules_of(kind).pictures.text(game)}\n```\n\n```\n{game.notation()}```\n"

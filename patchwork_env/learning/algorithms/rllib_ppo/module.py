@@ -14,7 +14,8 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import Tensor, nn
 
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig
-from patchwork_env.games import room
+from patchwork_env.envs.spaces import GameSpaces
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.rllib_ppo.policies import (
     POLICIES,
     Evaluated,
@@ -148,7 +149,7 @@ def _choice(evaluated: Evaluated, actions: Tensor) -> Batch:
 
 def module_spec(game: str, network: NetworkConfig) -> RLModuleSpec:
     """What RLlib makes a module from."""
-    spaces = room(game, "spaces").SPACES
+    spaces = GameSpaces(rules_of(game))
     return RLModuleSpec(
         module_class=PolicyModule,
         observation_space=spaces.masked_space(named=False),

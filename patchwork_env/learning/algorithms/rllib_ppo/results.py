@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.games import PATCHWORK, room
+from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.algorithms.rllib_ppo.league import Finished
 from patchwork_env.learning.evaluation.statistics import statistics_of_games
 from patchwork_env.nmbr9 import engine as nmbr9
@@ -60,4 +60,4 @@ def _share_of_win(game: str, finals: States, i: int, seat: int) -> float:
 
 
 def _finals(game: str, finished: Sequence[Finished]) -> Any:
-    return np.frombuffer(b"".join(one.state for one in finished), room(game, "state").STATE)
+    return np.frombuffer(b"".join(one.state for one in finished), rules_of(game).dtype)

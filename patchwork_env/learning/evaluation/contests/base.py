@@ -9,8 +9,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.batches import first_refused, loop, write_over
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import States, game_class, room
+from patchwork_env.core.rules import States
+from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.results import BaseGames, Kind
 
 Integers = npt.NDArray[np.int64]
@@ -63,7 +65,7 @@ class Contest(ABC):
         self._set_up(block)
         self.agent_starts = self.states["current_player"] == self.seats
         self.turns = np.zeros((len(self.states), 2), np.int64)
-        game, first = game_class(self.kind.game), self.kind.games_per_set_up * block.begin
+        game, first = rules_of(self.kind.game).game, self.kind.games_per_set_up * block.begin
         number = min(max(block.keep - first, 0), len(self.states))
         self.kept: tuple[BaseGame, ...] = tuple(game.from_state(self.states, i) for i in range(number))
 
@@ -77,7 +79,7 @@ class Contest(ABC):
 
     def first_refused(self, states: States, actions: Integers) -> int:
         """Index of the first game whose action, any integer, cannot be played, or -1."""
-        return int(room(self.kind.game, "batches").first_refused(states, actions))
+        return int(loop(first_refused, rules_of(self.kind.game))(states, actions))
 
     def play(self, games: Integers, actions: Integers, side: int) -> None:
         """Plays actions of one side in the listed games."""
@@ -93,7 +95,7 @@ class Contest(ABC):
     def over(self, games: Integers) -> npt.NDArray[np.bool_]:
         """Which of the listed games are over."""
         over = np.empty(len(games), np.bool_)
-        room(self.kind.game, "batches").write_over(self.states, games, over)
+        loop(write_over, rules_of(self.kind.game))(self.states, games, over)
         return over
 
     @abstractmethod

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import game_class, room
+from patchwork_env.games import rules_of
 from patchwork_env.learning.reports.pictures import milestones, position_after
 
 _EARLIER = 3
@@ -56,7 +56,7 @@ def shown_game(sample: dict[str, Any], kind: str, *, has_pictures: bool, has_ear
     Raises:
         ValueError: Its notation is damaged.
     """
-    game, svg = game_class(kind).from_notation(sample["notation"]), room(kind, "render").svg
+    game, svg = rules_of(kind).game.from_notation(sample["notation"]), rules_of(kind).pictures.svg
     names = (sample["players"][0], sample["players"][1])
     positions = milestones(game, _EARLIER) if has_earlier else []
     return ShownGame(

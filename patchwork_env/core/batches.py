@@ -1,0 +1,228 @@
+"""Loops over batches of games, written once for every game.
+
+``loop(template, rules)`` is the compiled loop for one game:
+
+>>> from patchwork_env.core.batches import first_finished, loop
+>>> from patchwork_env.patchwork.rules import RULES
+>>> loop(first_finished, RULES)(RULES.empty_states(3))
+-1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.compile import specialize, template
+from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.rules import Kernels, Rules, States
+from patchwork_env.core.tensors import Observation
+
+Games = npt.NDArray[np.int64]
+"""Indices of some games of a batch, shape ``(k,)``."""
+Actions = npt.NDArray[np.int64]
+Masks = npt.NDArray[np.int8]
+
+OUTCOME, MARGIN, SCORE = range(3)
+"""Kinds of rewards, indices into :data:`REWARDS`."""
+REWARDS = ("outcome", "margin", "score")
+MARGIN_SCALE = 100
+"""Points per unit of the reward ``"margin"``."""
+
+_Template = TypeVar("_Template", bound=Callable[..., Any])
+game = cast(Kernels, None)  # each game's kernels take its place
+
+
+def loop(template: _Template, rules: Rules) -> _Template:
+    """A template of this module, or of another, compiled for one game."""
+    compiled: _Template = specialize(template, rules.namespace)
+    return compiled
+
+
+# --- all games of a batch -----------------------------------------------------------------------------------
+
+
+@template
+def first_finished(states: States) -> int:
+    """Index of the first game that is over, or -1."""
+    for i in range(len(states)):
+        if game.is_over(states, i):
+            return i
+    return -1
+
+
+@template
+def first_illegal(states: States, actions: Actions) -> int:
+    """Index of the first game whose action, any integer, is not legal, or -1."""
+    for i in range(len(states)):
+        if not game.is_legal(states, i, actions[i]):
+            return i
+    return -1
+
+
+@template
+def first_refused(states: States, actions: Actions) -> int:
+    """Index of the first game whose action, any integer, is not legal or cuts the game off, or -1."""
+    for i in range(len(states)):
+        if not game.is_legal(states, i, actions[i]) or game.cuts_off(states, i, actions[i]):
+            return i
+    return -1
+
+
+@template
+def check_actions(states: States, actions: Actions, legal: npt.NDArray[np.bool_]) -> None:
+    """Writes for every game whether its action, any integer, is legal."""
+    for i in range(len(states)):
+        legal[i] = game.is_legal(states, i, actions[i])
+
+
+@template(allocates=True)
+def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
+    """Writes a uniformly random legal action of every game.
+
+    Args:
+        states: ``(n,)`` games, none of them over.
+        stream: ``(1,)``, the random numbers, drawn for one game after the other.
+        actions: ``(n,)``, receives the actions.
+    """
+    legal_set = np.empty(game.legal_shape, np.uint64)
+    for i in range(len(states)):
+        actions[i] = game.nth_legal(legal_set, random_below(stream, 0, game.legal(states, i, legal_set)))
+
+
+@template(allocates=True)
+def play_forced(states: States) -> None:
+    """Plays on in every game as long as there is exactly one legal action."""
+    legal_set = np.empty(game.legal_shape, np.uint64)
+    for i in range(len(states)):
+        while game.legal(states, i, legal_set) == 1:
+            game.apply(states, i, game.nth_legal(legal_set, 0))
+
+
+@template
+def list_over(states: States, games: Games) -> int:
+    """Lists the games that are over in ``games``, which has room for all, and returns their number."""
+    count = 0
+    for i in range(len(states)):
+        if game.is_over(states, i):
+            games[count] = i
+            count += 1
+    return count
+
+
+@template
+def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> int:
+    """Lists the games that go on without it being the turn of player ``seats[i]``; returns their number."""
+    count = 0
+    for i in range(len(states)):
+        if states[i]["current_player"] != seats[i] and not game.is_over(states, i):
+            games[count] = i
+            count += 1
+    return count
+
+
+@template
+def deal_all(states: States, streams: Streams, beginning: States, chance: int) -> None:
+    """Begins all games, each from the random stream of the same index; see ``SetUp``."""
+    for i in range(len(states)):
+        game.deal(states, i, streams, beginning, chance)
+
+
+@template
+def write_current_observations(states: States, out: Observation) -> None:
+    """Writes what the current player of each game sees to ``out``, shape ``(n, layout.size)``."""
+    for i in range(len(states)):
+        game.write_observation(states, i, states[i]["current_player"], out[i])
+
+
+# --- some games of a batch ----------------------------------------------------------------------------------
+
+
+@template
+def write_over(states: States, games: Games, over: npt.NDArray[np.bool_]) -> None:
+    """Writes for each of the listed games, ``(k,)``, whether it is over."""
+    for k in range(len(games)):
+        over[k] = game.is_over(states, games[k])
+
+
+@template
+def deal_listed(states: States, games: Games, streams: Streams, beginning: States, chance: int) -> None:
+    """Begins the listed games anew, each from the random stream of the same index."""
+    for i in games:
+        game.deal(states, i, streams, beginning, chance)
+
+
+@template
+def play_listed(states: States, games: Games, actions: Actions) -> None:
+    """Plays legal actions ``(k,)``, none of which cuts a game off, in the ``k`` listed games."""
+    for k in range(len(games)):
+        game.apply(states, games[k], actions[k])
+
+
+@template(allocates=True)
+def write_views(
+    states: States, games: Games, observers: npt.NDArray[np.int64], masks: Masks, observations: Observation
+) -> None:
+    """Writes what an observer of each listed game sees and may do to the rows of the same indices.
+
+    Args:
+        states: ``(n,)`` records.
+        games: ``(k,)``, which of them.
+        observers: ``(n,)``, the player who looks.
+        masks: int8 ``(n, num_actions)``, contiguous; all zeros where it is not the observer's turn.
+        observations: float32 ``(n, layout.size)``, contiguous.
+    """
+    legal_set = np.empty(game.legal_shape, np.uint64)
+    for i in games:
+        if states[i]["current_player"] == observers[i]:
+            count = game.legal(states, i, legal_set)
+            game.write_mask(states, i, legal_set, count, masks[i])
+        else:
+            masks[i, :] = 0
+        game.write_observation(states, i, observers[i], observations[i])
+
+
+# --- rewards ------------------------------------------------------------------------------------------------
+
+
+@template
+def final_reward(states: States, i: int, player: int, kind: int) -> float:
+    """A player's reward for the end of a game, of the kind ``OUTCOME`` or ``MARGIN``.
+
+    The margin is the difference to the best score of the others, divided by ``MARGIN_SCALE``.
+    """
+    if kind == OUTCOME:
+        return game.outcome(states, i, player)
+    rival = -(1 << 30)
+    for other in range(game.num_players(states, i)):
+        if other != player:
+            rival = max(rival, game.score(states, i, other))
+    return (game.score(states, i, player) - rival) / MARGIN_SCALE
+
+
+@template
+def write_results(
+    states: States,
+    games: Games,
+    seats: npt.NDArray[np.int64],
+    kind: int,
+    rewards: npt.NDArray[np.float64],
+    scores: npt.NDArray[np.int16],
+) -> None:
+    """Writes the results of the listed games, which are over.
+
+    Args:
+        states: ``(n,)`` records.
+        games: ``(k,)``, which of them.
+        seats: ``(n,)``, the player whose view counts.
+        kind: ``OUTCOME`` or ``MARGIN``.
+        rewards: ``(n,)``, receives that player's reward at the listed indices.
+        scores: ``(n, players)``, receives that player's score and then those of the others by turns.
+    """
+    for i in games:
+        rewards[i] = final_reward(states, i, seats[i], kind)
+        for k in range(scores.shape[1]):
+            scores[i, k] = game.score(states, i, (seats[i] + k) % scores.shape[1])
