@@ -17,9 +17,8 @@ from pathlib import Path
 from time import monotonic
 
 from patchwork_env import __version__
-from patchwork_env.errors import TableEdgeError
+from patchwork_env.errors import TableEdgeError, WorkerError
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
-from patchwork_env.learning.distributed.workers import WorkerError
 from patchwork_env.learning.evaluation.decks import decks_text, read_decks, shuffled_decks
 from patchwork_env.learning.evaluation.players import HELP, fingerprint, load_player
 from patchwork_env.learning.evaluation.solo import KeptGames, SoloGame, play_decks, result_of

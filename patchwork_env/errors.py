@@ -1,11 +1,92 @@
-"""The errors that both games raise beside those of Python."""
+"""Every error that users may want to catch, beside those of Python itself."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy.typing as npt
+
+__all__ = [
+    "ConfigError",
+    "DivergenceError",
+    "IllegalActionError",
+    "InUseError",
+    "MissingExtraError",
+    "NoWorkersError",
+    "OpponentError",
+    "OtherSettingsError",
+    "StorageError",
+    "TableEdgeError",
+    "UnknownOptionError",
+    "WorkerError",
+]
+
+
+# --- games and environments -------------------------------------------------------------------------------
+
 
 class IllegalActionError(ValueError):
-    """An action that the current player may not play."""
+    """An action that the current player may not play, or what is no action or move at all."""
 
 
 class TableEdgeError(RuntimeError):
     """A game of NMBR 9 spreads further than the numbering of its actions reaches."""
+
+
+class OpponentError(RuntimeError):
+    """The opponent chose an action that is not legal; the environment is left as it was before the call."""
+
+
+class UnknownOptionError(TypeError):
+    """An argument that a function or class does not have; the message names the nearest one it has."""
+
+
+class MissingExtraError(ImportError):
+    """A library of an optional extra is not installed; the message says how to install it."""
+
+
+# --- learning ---------------------------------------------------------------------------------------------
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be run; the message names the key and its source."""
+
+
+class DivergenceError(RuntimeError):
+    """A loss or its gradient is no longer a finite number.
+
+    Attributes:
+        losses: The loss, its terms and diagnostics by name, as far as they are known.
+        batch: What they were computed from: arrays by name, without Python objects.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        losses: Mapping[str, float] | None = None,
+        batch: Mapping[str, npt.NDArray[Any]] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.losses = dict(losses or {})
+        self.batch = dict(batch or {})
+
+
+class StorageError(OSError):
+    """A folder cannot be written; the message says which one, and what the system says."""
+
+
+class InUseError(OSError):
+    """Another process uses the folder."""
+
+
+class OtherSettingsError(ValueError):
+    """The folder holds a tournament of other settings."""
+
+
+class WorkerError(RuntimeError):
+    """A process ended before its work was done."""
+
+
+class NoWorkersError(ConnectionError):
+    """There is nobody to do the work."""

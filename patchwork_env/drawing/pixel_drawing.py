@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.drawing.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
+from patchwork_env.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
@@ -25,10 +26,6 @@ _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 _GIF_COLORS = 255
 """One less than a palette holds: Pillow makes what does not change from frame to frame transparent."""
 _BOLD_STROKE = 0.022
-
-
-class MissingExtraError(ImportError):
-    """A library of the optional extra ``render`` is not installed."""
 
 
 def missing(library: str, cause: ImportError) -> MissingExtraError:

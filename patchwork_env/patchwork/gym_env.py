@@ -13,7 +13,7 @@ from gymnasium.error import ResetNeeded
 
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.envs.display import FRAMES_PER_SECOND, RENDER_MODES, Display
-from patchwork_env.errors import IllegalActionError
+from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import engine, spaces
 from patchwork_env.patchwork.actions import NUM_ACTIONS
@@ -31,10 +31,6 @@ _ALL_GAMES = np.zeros(1, np.int64)
 
 Opponent = str | PathLike[str] | Agent | Callable[[Game], SupportsIndex]
 """What plays against the learner: see :func:`patchwork_env.agents.as_agent`."""
-
-
-class OpponentError(RuntimeError):
-    """The opponent chose an action that is not legal; the environment is left as it was before the call."""
 
 
 def opponent_seed(seed: int) -> int:

@@ -13,19 +13,14 @@ from gymnasium.vector.utils import batch_space
 
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.envs.vector import Flags, Infos, add_info, as_int64, check_seeds, refuse
+from patchwork_env.errors import OpponentError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import engine, spaces, turns
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.dealer import AS_USUAL, Dealer, Seats, SetUp, check_set_up
 from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.gym_env import (
-    ILLEGAL_ACTION,
-    ILLEGAL_REWARD,
-    Opponent,
-    OpponentError,
-    opponent_seed,
-)
+from patchwork_env.patchwork.gym_env import ILLEGAL_ACTION, ILLEGAL_REWARD, Opponent, opponent_seed
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, as_dict
 from patchwork_env.patchwork.options import check_at_least_one, check_one_of
 from patchwork_env.patchwork.state import States, empty_states

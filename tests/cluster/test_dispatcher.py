@@ -7,7 +7,8 @@ from itertools import count
 
 import pytest
 
-from patchwork_env.learning.distributed.dispatcher import Dispatcher, NoWorkersError, StoppedError
+from patchwork_env.errors import NoWorkersError
+from patchwork_env.learning.distributed.dispatcher import Dispatcher, StoppedError
 from tests.cluster.staffs import FakeStaff
 
 JOBS = list(range(10, 30))

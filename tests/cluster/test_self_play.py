@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from patchwork_env.errors import ConfigError, NoWorkersError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.config import ConfigError, load_config
-from patchwork_env.learning.distributed.dispatcher import NoWorkersError
+from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed.remote_play import split_in_jobs
 from patchwork_env.learning.runs.checkpoints import begin_run
 from patchwork_env.learning.runs.run import Run

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from patchwork_env.errors import NoWorkersError
+
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
 import ray
@@ -24,7 +26,6 @@ from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed import sharing, staff
-from patchwork_env.learning.distributed.dispatcher import NoWorkersError
 from patchwork_env.learning.distributed.sharing import playing_on_cluster
 from tests.cluster.configs import CONFIGS, state_of
 from tests.cluster.staffs import shared

@@ -16,12 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from patchwork_env.errors import WorkerError
+
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.config import Cluster
 from patchwork_env.learning.distributed.connection import connected
-from patchwork_env.learning.distributed.workers import OnCluster, WorkerError, do_jobs
+from patchwork_env.learning.distributed.workers import OnCluster, do_jobs
 from patchwork_env.learning.evaluation.solo import play_decks
 
 ROOT = Path(__file__).parents[2]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.config import (
     CONFIGS,
-    ConfigError,
     RunConfig,
     Schedule,
     algorithms,

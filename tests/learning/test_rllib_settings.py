@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.commands.train import main
-from patchwork_env.learning.config import CONFIGS, ConfigError, load_config
+from patchwork_env.learning.config import CONFIGS, load_config
 
 NAMES = ["rllib_ppo", "rllib_ppo_quick", "rllib_nmbr9"]
 

@@ -8,9 +8,10 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.commands.sweep import main
-from patchwork_env.learning.config import ConfigError, load_config
+from patchwork_env.learning.config import load_config
 from patchwork_env.learning.sweeps.folder import (
     FAILED,
     FINISHED,

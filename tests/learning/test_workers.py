@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from patchwork_env.learning.distributed.workers import WorkerError, do_jobs
+from patchwork_env.errors import WorkerError
+from patchwork_env.learning.distributed.workers import do_jobs
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from patchwork_env.agents.compiled.records import arrays_of
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError
+from patchwork_env.errors import DivergenceError
 
 
 def check_average(learner: Any, positions: Any, weights: npt.NDArray[np.void]) -> None:

@@ -16,8 +16,9 @@ from gymnasium.utils.env_checker import check_env
 
 from patchwork_env import agents
 from patchwork_env.envs import display
+from patchwork_env.errors import OpponentError
 from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.gym_env import OpponentError, PatchworkEnv
+from patchwork_env.patchwork.gym_env import PatchworkEnv
 from patchwork_env.patchwork.observation import as_dict
 
 NAME = "patchwork_env:Patchwork-v0"

@@ -15,8 +15,8 @@ from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
+from patchwork_env.errors import OpponentError
 from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.gym_env import OpponentError
 from patchwork_env.patchwork.gym_vector_env import PatchworkVectorEnv
 
 NAME = "patchwork_env:Patchwork-v0"

@@ -9,6 +9,8 @@ import signal
 import numpy as np
 import pytest
 
+from patchwork_env.errors import ConfigError, DivergenceError
+
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
 import torch
@@ -20,12 +22,11 @@ from patchwork_env import agents
 from patchwork_env.agents.checkpoint import load_policy, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.tensors import names_of_parameters, tensors_of_optimizer
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import sizes_of
 from patchwork_env.learning.algorithms.rllib_ppo.league import MAIN, past_self
 from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions
 from patchwork_env.learning.algorithms.rllib_ppo.trainer import RllibTrainer
-from patchwork_env.learning.config import Cluster, ConfigError, League, Network, Reward
+from patchwork_env.learning.config import Cluster, League, Network, Reward
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, save_checkpoint
 from tests.rllib.small import small_config
 

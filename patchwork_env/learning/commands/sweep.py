@@ -15,8 +15,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from patchwork_env.core.checks import check_seed
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.commands.train import check_opponents
-from patchwork_env.learning.config import Cluster, ClusterRun, ConfigError, RunConfig, load_config, parse_yaml
+from patchwork_env.learning.config import Cluster, ClusterRun, RunConfig, load_config, parse_yaml
 from patchwork_env.learning.distributed.connection import LOCAL, connected
 from patchwork_env.learning.distributed.workers import OnCluster, check_workers
 from patchwork_env.learning.evaluation.contests import contest_of

@@ -22,15 +22,14 @@ from tqdm import tqdm
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_seed
-from patchwork_env.errors import TableEdgeError
+from patchwork_env.errors import OtherSettingsError, TableEdgeError, WorkerError
 from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
 from patchwork_env.learning.distributed.worker_options import workers_of
-from patchwork_env.learning.distributed.workers import WorkerError, Workers, check_workers
+from patchwork_env.learning.distributed.workers import Workers, check_workers
 from patchwork_env.learning.evaluation.block_store import (
     FORMAT,
     VERSION,
     BlockStore,
-    OtherSettingsError,
     Settings,
     open_store,
     read_settings,

@@ -17,9 +17,9 @@ from pathlib import Path
 import torch
 
 from patchwork_env import agents
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer, make_trainer
+from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.config import (
-    ConfigError,
     RunConfig,
     differences,
     dump_config,

@@ -1,5 +1,6 @@
 """The configuration of a run: typed, composed from defaults, a YAML file and ``--set``, and strict."""
 
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.loading import (
     differences,
     dump_config,
@@ -9,7 +10,7 @@ from patchwork_env.learning.config.loading import (
     parse_yaml,
 )
 from patchwork_env.learning.config.registry import algorithms, class_named, trainer_class
-from patchwork_env.learning.config.run_config import ClusterRun, ConfigError, RewardedRun, RunConfig
+from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun, RunConfig
 from patchwork_env.learning.config.sections import (
     Cluster,
     Evaluation,

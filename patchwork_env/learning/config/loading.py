@@ -10,11 +10,12 @@ from typing import IO, Any
 import yaml
 from pydantic import ValidationError
 
+from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config import messages
 from patchwork_env.learning.config.names import brought_over, check_sections, replaced_names
 from patchwork_env.learning.config.registry import config_class
-from patchwork_env.learning.config.run_config import ConfigError, RunConfig
+from patchwork_env.learning.config.run_config import RunConfig
 from patchwork_env.learning.config.shipped import CONFIGS, find_config
 
 

@@ -10,7 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from patchwork_env.learning.config.run_config import ConfigError, RunConfig
+from patchwork_env.errors import ConfigError
+from patchwork_env.learning.config.run_config import RunConfig
 
 _FOLDER = "patchwork_env.learning.algorithms"
 

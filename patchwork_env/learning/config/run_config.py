@@ -28,10 +28,6 @@ SpecialPatches = Annotated[
 ]
 
 
-class ConfigError(ValueError):
-    """A configuration that cannot be run; the message names the key and where its value comes from."""
-
-
 class RunConfig(Section):
     """A training run."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from patchwork_env.learning.config.run_config import ConfigError
+from patchwork_env.errors import ConfigError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 

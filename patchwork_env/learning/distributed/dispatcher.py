@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable, Sequence
 from threading import Event
 from typing import Any, NamedTuple, Protocol
 
+from patchwork_env.errors import NoWorkersError
+
 _LOOK_UP = 0.5
 """Seconds after which a wait ends in which nothing happens, to see whether to go on."""
 
@@ -17,10 +19,6 @@ _MOST_LOSSES = 10
 
 class LostError(Exception):
     """A worker ended, or its result is lost; the same job can be done by another one."""
-
-
-class NoWorkersError(ConnectionError):
-    """There is nobody to do the work."""
 
 
 class StoppedError(RuntimeError):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from patchwork_env.errors import NoWorkersError
 from patchwork_env.learning.config import ClusterRun
-from patchwork_env.learning.distributed.dispatcher import LostError, NoWorkersError
+from patchwork_env.learning.distributed.dispatcher import LostError
 from patchwork_env.learning.distributed.worker import Begun, Order, Worker, versions
 
 

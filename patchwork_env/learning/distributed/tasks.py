@@ -9,15 +9,10 @@ from contextlib import AbstractContextManager, contextmanager
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from patchwork_env.errors import WorkerError
 from patchwork_env.learning.config import Cluster
 from patchwork_env.learning.distributed.connection import connected
-from patchwork_env.learning.distributed.workers import (
-    OnCluster,
-    WorkerError,
-    check_pickling,
-    check_workers,
-    one_thread,
-)
+from patchwork_env.learning.distributed.workers import OnCluster, check_pickling, check_workers, one_thread
 from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import signals_wait
 

@@ -19,16 +19,13 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 from patchwork_env.core.checks import check_at_least_one
+from patchwork_env.errors import WorkerError
 
 _ADDRESS = re.compile(r"local|auto|\S+:\d+")
 
 _Shared = TypeVar("_Shared")
 _Job = TypeVar("_Job")
 _Done = TypeVar("_Done")
-
-
-class WorkerError(RuntimeError):
-    """A process ended before its work was done."""
 
 
 class OnCluster(NamedTuple):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env import __version__
+from patchwork_env.errors import OtherSettingsError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.ladder import Rung
@@ -30,10 +31,6 @@ SETTINGS_FILE = "tournament.json"
 FORMAT = "patchwork-env tournament"
 VERSION = 1
 _BLOCKS = "blocks"
-
-
-class OtherSettingsError(ValueError):
-    """The folder holds a tournament of other settings."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ Only the newest two checkpoints keep their trainer's files.
 """
 
 from __future__ import annotations
+from patchwork_env.errors import StorageError
 
 import json
 import shutil
@@ -26,7 +27,7 @@ from patchwork_env import agents
 from patchwork_env.agents.checkpoint import write_tensors
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.learning.config import RunConfig, dump_config
-from patchwork_env.learning.system.files import StorageError, storing_in, write_text
+from patchwork_env.learning.system.files import storing_in, write_text
 from patchwork_env.learning.runs.run_files import CONFIG_FILE, FINAL
 from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
 

@@ -1,6 +1,7 @@
 """What a run leaves of a divergence, to find its cause."""
 
 from __future__ import annotations
+from patchwork_env.errors import DivergenceError
 
 import json
 import math
@@ -12,7 +13,7 @@ import numpy as np
 
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.learning.system.files import storing_in
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer
+from patchwork_env.learning.algorithms.common.trainer import Trainer
 
 _BATCH, _LOSSES = "batch.npz", "losses.json"
 

@@ -1,6 +1,7 @@
 """The evaluations of a run: files with figures and sample games, curves, and something to look at."""
 
 from __future__ import annotations
+from patchwork_env.errors import MissingExtraError
 
 import json
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.drawing.pixel_drawing import MissingExtraError
+
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.system.files import write_text

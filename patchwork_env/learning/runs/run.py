@@ -1,6 +1,7 @@
 """A run in its folder: the training loop with curves, evaluations, checkpoints and a clean end."""
 
 from __future__ import annotations
+from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
 
 import time
 from collections.abc import Callable
@@ -11,14 +12,14 @@ from typing import Any
 from tqdm import tqdm
 
 from patchwork_env.learning.runs.checkpoints import newest_checkpoint, save_checkpoint, save_final
-from patchwork_env.learning.distributed.dispatcher import NoWorkersError
+
 from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.runs.divergence import save_divergence
 from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations
-from patchwork_env.learning.system.files import StorageError, storing_in
+from patchwork_env.learning.system.files import storing_in
 from patchwork_env.learning.evaluation.matches import Result, play_matches
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer
+from patchwork_env.learning.algorithms.common.trainer import Trainer
 
 _BAR_METRICS = {
     "games/score": "score",

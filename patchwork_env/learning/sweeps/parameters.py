@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from patchwork_env.learning.config import ConfigError, RunConfig, load_config, parse_yaml
+from patchwork_env.errors import ConfigError
+from patchwork_env.learning.config import RunConfig, load_config, parse_yaml
 
 Values = dict[str, Any]
 """What a trial sets, by full key."""

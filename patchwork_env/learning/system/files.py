@@ -10,10 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from patchwork_env.agents import PARTIAL
-
-
-class StorageError(OSError):
-    """A folder cannot be written; the message says which one, and what the system says."""
+from patchwork_env.errors import StorageError
 
 
 @contextmanager

@@ -9,13 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from patchwork_env.errors import InUseError
 from patchwork_env.learning.system.files import storing_in
 
 LOCK_FILE = "lock"
-
-
-class InUseError(OSError):
-    """Another process uses the folder."""
 
 
 @contextmanager

@@ -7,15 +7,10 @@ optional extra ``render``; they are imported when they are first needed.
 from __future__ import annotations
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.drawing.pixel_drawing import (
-    Frame,
-    MissingExtraError,
-    save_gif,
-    save_png,
-    to_array,
-)
+from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png, to_array
 from patchwork_env.drawing.svg_drawing import to_svg
 from patchwork_env.drawing.window import Window
+from patchwork_env.errors import MissingExtraError
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.render.relief import PLAYER_NAMES, relief
 from patchwork_env.nmbr9.render.text_drawing import text

@@ -7,15 +7,10 @@ from one and the same scene.
 
 from __future__ import annotations
 
-from patchwork_env.drawing.pixel_drawing import (
-    Frame,
-    MissingExtraError,
-    save_gif,
-    save_png,
-    to_array,
-)
+from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png, to_array
 from patchwork_env.drawing.svg_drawing import to_svg
 from patchwork_env.drawing.window import Window
+from patchwork_env.errors import MissingExtraError
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.render.table import table
 from patchwork_env.patchwork.render.text_drawing import text

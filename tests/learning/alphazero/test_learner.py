@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError
 from patchwork_env.learning.config import Schedule
 from patchwork_env.patchwork import Game
 

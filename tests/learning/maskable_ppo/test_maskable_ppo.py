@@ -18,10 +18,11 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.mlp import load_policy
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError, make_trainer
+from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.maskable_ppo.trainer import MaskablePpoTrainer
 from patchwork_env.learning.commands import train
-from patchwork_env.learning.config import ConfigError, load_config
+from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
 from tests.learning.test_train import checkpoints_of, environment, metrics_of, tensors_of
 

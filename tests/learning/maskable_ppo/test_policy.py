@@ -8,8 +8,8 @@ import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
 
+from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError
 from patchwork_env.learning.algorithms.maskable_ppo import policy as policies
 from patchwork_env.learning.algorithms.maskable_ppo.policy import (
     BoolMaskBuffer,

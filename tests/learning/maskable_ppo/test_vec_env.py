@@ -14,11 +14,11 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor
 
 from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
+from patchwork_env.errors import OpponentError
 from patchwork_env.learning.algorithms.maskable_ppo import vec_env
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game, IllegalActionError, engine
-from patchwork_env.patchwork.gym_env import OpponentError
 from patchwork_env.patchwork.options import check_variant
 from patchwork_env.patchwork.state import NOBODY, empty_states
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay

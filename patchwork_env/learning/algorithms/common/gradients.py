@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError
 
 Losses = Callable[[npt.NDArray[np.int64]], dict[str, Tensor]]
 """The ``loss`` of some samples, its terms and diagnostics: means over the samples."""

@@ -4,34 +4,13 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy.typing as npt
 from torch import Tensor
 
 from patchwork_env.agents import Agent
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
-
-
-class DivergenceError(RuntimeError):
-    """A loss or its gradient is no longer a finite number.
-
-    Attributes:
-        losses: The loss, its terms and diagnostics by name, as far as they are known.
-        batch: What they were computed from: arrays by name, without Python objects.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        losses: Mapping[str, float] | None = None,
-        batch: Mapping[str, npt.NDArray[Any]] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.losses = dict(losses or {})
-        self.batch = dict(batch or {})
 
 
 class TrainerState(NamedTuple):

@@ -16,8 +16,8 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import Tensor
 
 from patchwork_env.agents import ragged
+from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError
 from patchwork_env.learning.algorithms.maskable_ppo.threads import in_parallel
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 

@@ -17,6 +17,7 @@ from stable_baselines3.common.logger import Logger
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork, write_policy
+from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.learning.algorithms.common.league import Pool
 from patchwork_env.learning.algorithms.common.tensors import (
     arrays_of_tensors,
@@ -28,12 +29,11 @@ from patchwork_env.learning.algorithms.common.tensors import (
     with_prefix,
 )
 from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
 from patchwork_env.learning.algorithms.maskable_ppo.config import MaskablePpoConfig
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import FinishedGames, PatchworkVecEnv
-from patchwork_env.learning.config import ConfigError
 from patchwork_env.learning.evaluation.statistics import statistics_of_games
 from patchwork_env.patchwork.components import NUM_PLAYERS
 

@@ -13,8 +13,8 @@ from torch import nn
 from patchwork_env import agents
 from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
-from patchwork_env.learning.config import ConfigError
 
 State = dict[str, npt.NDArray[Any]]
 """What ``get_state`` of a ``PolicyModule`` returns: weights by name."""

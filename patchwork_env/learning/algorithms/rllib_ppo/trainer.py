@@ -17,6 +17,7 @@ from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import nn
 
 from patchwork_env.agents import Agent
+from patchwork_env.errors import DivergenceError, NoWorkersError
 from patchwork_env.learning.algorithms.common.league import Pool
 from patchwork_env.learning.algorithms.common.tensors import (
     names_of_parameters,
@@ -25,7 +26,7 @@ from patchwork_env.learning.algorithms.common.tensors import (
     tensors_of_optimizer,
     with_prefix,
 )
-from patchwork_env.learning.algorithms.common.trainer import DivergenceError, Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import ppo_config, sizes_of
 from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import initial_network, state_of
@@ -39,7 +40,6 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
 from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
 from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
 from patchwork_env.learning.distributed.connection import connected
-from patchwork_env.learning.distributed.dispatcher import NoWorkersError
 
 _LOSSES = {
     "total_loss": "loss",
