@@ -391,7 +391,7 @@ def test_reset_options() -> None:
     [
         (
             {"options": {"cirle": CIRCLE}},
-            "unknown reset option 'cirle'; allowed are 'circle', 'first_player'",
+            "unknown reset option 'cirle'; did you mean 'circle'",
         ),
         ({"options": {"circle": CIRCLE[:-1]}}, "the circle has 32 patches"),
         ({"options": {"circle": [*CIRCLE[1:], 32]}}, "must end in patch 0, the 1x2 patch"),
