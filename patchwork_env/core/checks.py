@@ -69,7 +69,7 @@ def as_integer(value: Any, what: str) -> int:
             return operator.index(value)
         except TypeError:
             pass
-    raise ValueError(f"{what} must be an integer, not {value!r} of type {type(value).__name__}")
+    raise ValueError(f"{what} must be an integer, not {shorten(value)} of type {type(value).__name__}")
 
 
 def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
@@ -102,13 +102,25 @@ def check_action(action: Any, num_actions: int) -> int:
     Raises:
         IllegalActionError: It is not an integer of ``0 ... num_actions - 1``.
     """
-    try:
-        index = as_integer(action, "an action")
-    except ValueError as error:
-        raise IllegalActionError(str(error)) from None
+    if type(action) is int:
+        index = action
+    else:
+        try:
+            index = as_integer(action, "an action")
+        except ValueError as error:
+            raise IllegalActionError(str(error)) from None
     if not 0 <= index < num_actions:
         raise IllegalActionError(f"action {index} does not exist; actions are 0 to {num_actions - 1}")
     return index
+
+
+def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
+    """The cells of a move: pairs of a row and a column, in any collection."""
+    try:
+        pairs = [(row, column) for row, column in cells]
+    except (TypeError, ValueError):
+        raise ValueError(f"cells are pairs (row, column), not {shorten(cells)}") from None
+    return frozenset((as_integer(row, "a row"), as_integer(column, "a column")) for row, column in pairs)
 
 
 def check_keys(

@@ -1,10 +1,15 @@
-"""What the ``Game`` classes of both games have in common: a shell around one state record."""
+"""What the ``Game`` classes of all games have in common: a shell around one state record.
+
+A property says what lies on the table; a method takes arguments or works something out. Nothing that is named
+here changes a game but :meth:`BaseGame.play` and :meth:`BaseGame.undo`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -12,38 +17,125 @@ import numpy.typing as npt
 from patchwork_env.core import checks, storage
 from patchwork_env.errors import IllegalActionError
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    M = TypeVar("M", default=Any)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
+
 States = npt.NDArray[np.void]
 
 
-class BaseGame(ABC):
-    """One game: its state, the state in which this object began, and the actions played since then."""
+class Pictures(Protocol):
+    """How games of one kind are drawn."""
 
-    __slots__ = ("_history", "_origin", "_state")
+    def text(self, game: Any) -> str:
+        """The game as plain text."""
+
+    def svg(self, game: Any) -> str:
+        """The game as an SVG document."""
+
+
+class LegalMoves(Collection[M], Generic[M]):
+    """The legal moves of one position, in the order of their actions; worked out when they are asked for.
+
+    What is played later does not change them.
+
+    >>> from patchwork_env.patchwork import Game, Move
+    >>> moves = Game(seed=7).legal_moves
+    >>> len(moves), Move("advance") in moves, sum(move.kind == "buy" for move in moves)
+    (101, True, 100)
+    """
+
+    __slots__ = ("_actions", "_game")
+
+    def __init__(self, game: BaseGame[M]) -> None:
+        self._game = game.from_state(game.state)
+        self._actions = game.legal_actions()
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+    def __iter__(self) -> Iterator[M]:
+        return iter(self._game.decode_all())
+
+    def __contains__(self, move: object) -> bool:
+        try:
+            self._game.encode(move)  # type: ignore[arg-type]  # which says so of anything else
+        except IllegalActionError:
+            return False
+        return True
+
+    def __repr__(self) -> str:
+        words = [self._game.move_text(action) for action in self._actions[:8].tolist()]
+        return f"<{len(self)} legal moves: {', '.join(words)}{', …' * (len(self) > len(words))}>"
+
+
+class BaseGame(ABC, Generic[M]):
+    """One game: its state, the state in which this object began, and the actions played since then.
+
+    Games are equal if their positions are, and then have the same hash; how they came there does not matter.
+    A game that is a key of a dictionary or in a set must not be played on: take :meth:`clone`, or
+    :meth:`position_text` as the key.
+    """
+
+    __slots__ = ("_buffer", "_origin", "_plies", "_state")
+
+    pictures: ClassVar[Pictures]
+    """How the game is drawn; its package sets it, since pictures are made of games."""
 
     _engine: ClassVar[ModuleType]
     """The rules, with the kernels ``legal``, ``is_legal``, ``legal_mask``, ``apply``, ``play`` and so on."""
-    _serialization: ClassVar[ModuleType]
-    """``to_bytes`` and ``from_bytes``."""
+    _storage: ClassVar[storage.ByteFormat]
+    """The record of a state, how it is stored, and what is checked of it."""
     _num_actions: ClassVar[int]
     _legal_shape: ClassVar[tuple[int, int]]
-    """Of the engine's legal sets."""
-    _format: ClassVar[str]
+    """Shape of the engine's legal sets."""
+    _notation: ClassVar[str]
     """The name of the notation."""
-    _set_ups: ClassVar[tuple[set[str], ...]]
-    """The sets of fields that make a set-up in the notation."""
+    _set_ups: ClassVar[tuple[tuple[str, ...], ...]]
+    """The groups of fields that make a set-up in the notation; the second one is that of a position."""
 
+    _buffer: bytearray
+    """The memory of the state."""
     _state: States
-    _origin: States
-    _history: list[int]
+    _origin: bytes
+    _plies: list[tuple[int, bytes]]
+    """Each action with the state in which it was played."""
+
+    def _begin(self, state: bytes, origin: bytes | None = None) -> None:
+        self._buffer = bytearray(state)
+        self._state = np.ndarray(1, self._storage.dtype, self._buffer)
+        self._origin = state if origin is None else origin
+        self._plies = []
+
+    @classmethod
+    def _at(cls, state: bytes, origin: bytes | None = None) -> Self:
+        game = cls.__new__(cls)
+        game._begin(state, origin)
+        return game
 
     @classmethod
     def from_state(cls, states: States, i: int = 0) -> Self:
-        """A game that goes on from a copy of record ``i`` of a batch."""
-        game = cls.__new__(cls)
-        game._state = states[i : i + 1].copy()
-        game._origin = game._state.copy()
-        game._history = []
-        return game
+        """A game that goes on from a copy of record ``i`` of a batch, whose content is not checked.
+
+        Raises:
+            ValueError: There is no such record, or the records are of something else.
+        """
+        dtype = cls._storage.dtype
+        if not isinstance(states, np.ndarray) or states.dtype != dtype or states.ndim != 1:
+            kind = (
+                f"an array of shape {states.shape} and another dtype"
+                if isinstance(states, np.ndarray) and states.dtype != dtype
+                else f"{type(states).__name__} of shape {np.shape(states)}"
+            )
+            raise ValueError(f"states are an array (n,) of records of {cls._storage.game}, not {kind}")
+        if not (type(i) is int and 0 <= i < len(states)):
+            i = checks.check_between(i, 0, len(states) - 1, "the index of the record")
+        return cls._at(states[i : i + 1].tobytes())
 
     @property
     def state(self) -> States:
@@ -53,12 +145,12 @@ class BaseGame(ABC):
     @property
     def current_player(self) -> int:
         """Who is to move, counted from 0."""
-        return int(self._state[0]["current_player"])
+        return int(self._state["current_player"][0])
 
     @property
     def history(self) -> tuple[int, ...]:
-        """The actions played on this object so far."""
-        return tuple(self._history)
+        """The actions played on this object so far, less those that were taken back."""
+        return tuple(action for action, _ in self._settled())
 
     @property
     def is_over(self) -> bool:
@@ -68,6 +160,10 @@ class BaseGame(ABC):
     @abstractmethod
     def scores(self) -> tuple[int, ...]:
         """All players' scores as they are now."""
+
+    @abstractmethod
+    def winners(self) -> tuple[int, ...]:
+        """Who has won, several players if they share the victory; nobody until the game is over."""
 
     # --- playing ------------------------------------------------------------------------------------------
 
@@ -79,6 +175,11 @@ class BaseGame(ABC):
         if count:
             self._engine.write_actions(legal_set, actions)
         return actions
+
+    @property
+    def legal_moves(self) -> LegalMoves[M]:
+        """The legal moves: sized, to be iterated over, and ``move in game.legal_moves`` tells if one is."""
+        return LegalMoves(self)
 
     def action_mask(self) -> npt.NDArray[np.int8]:
         """1 for the legal actions, int8, shape ``(NUM_ACTIONS,)``; all zeros when the game is over."""
@@ -93,9 +194,45 @@ class BaseGame(ABC):
             IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
         """
         index = checks.check_action(action, self._num_actions)
+        plies = self._settled()
+        plies.append((index, bytes(self._buffer)))  # before it is played: see _settled
         if not self._engine.play(self._state, 0, index):
+            plies.pop()
             raise self._why_refused(index)
-        self._history.append(index)
+
+    def undo(self) -> int:
+        """Takes the last action back, and returns it; the game is exactly as it was before.
+
+        Raises:
+            IndexError: Nothing was played on this object, or everything was taken back.
+        """
+        plies = self._settled()
+        if not plies:
+            raise IndexError("there is no action to take back: nothing was played on this game")
+        action, self._buffer[:] = plies[-1]
+        plies.pop()
+        return action
+
+    def _settled(self) -> list[tuple[int, bytes]]:
+        """The plies; without the last one if an interrupt came before it was played, or when it was undone.
+
+        Every action changes the state, so one whose state is still there has not been played.
+        """
+        plies = self._plies
+        if plies and plies[-1][1] == self._buffer:
+            plies.pop()
+        return plies
+
+    def root(self) -> Self:
+        """The game as it was when this object began, with nothing played."""
+        return self._at(self._origin)
+
+    def _replay(self) -> Iterator[tuple[Self, int]]:
+        """Each action of the history, with the game before it: one object that goes on."""
+        game = self.root()
+        for action, before in self._settled():
+            game._buffer[:] = before
+            yield game, action
 
     def _require_legal(self, action: SupportsIndex) -> int:
         index = checks.check_action(action, self._num_actions)
@@ -116,20 +253,67 @@ class BaseGame(ABC):
             f"legal_actions() lists the {count} that are"
         )
 
+    # --- moves --------------------------------------------------------------------------------------------
+
+    def decode(self, action: SupportsIndex) -> M:
+        """What a legal action means, as a ``Move``.
+
+        Raises:
+            IllegalActionError: The action is not legal.
+        """
+        return self._decode([self._require_legal(action)])[0]
+
+    def decode_all(self, actions: Iterable[SupportsIndex] | None = None) -> list[M]:
+        """What legal actions mean, in their order; much faster than one by one.
+
+        Args:
+            actions: Integers, for example an array; None for all legal actions.
+
+        Raises:
+            IllegalActionError: One of them is not legal.
+        """
+        legal: list[int] = self.legal_actions().tolist()
+        if actions is None:
+            return self._decode(legal)
+        allowed = set(legal)
+        indices = [checks.check_action(action, self._num_actions) for action in actions]
+        for index in indices:
+            if index not in allowed:
+                raise IllegalActionError(self._why_illegal(index))
+        return self._decode(indices)
+
+    @abstractmethod
+    def encode(self, move: M) -> int:
+        """The action of a legal move, the inverse of :meth:`decode`.
+
+        Raises:
+            IllegalActionError: The move is not legal, or no move at all.
+        """
+
+    @abstractmethod
+    def _decode(self, actions: list[int]) -> list[M]:
+        """What actions mean that are known to be legal."""
+
     # --- copying and storing ------------------------------------------------------------------------------
 
     def clone(self) -> Self:
         """An independent copy, history included."""
-        game = type(self).__new__(type(self))
-        game._state = self._state.copy()
-        game._origin = self._origin
-        game._history = self._history.copy()
+        game = self._at(bytes(self._buffer), self._origin)
+        game._plies = self._settled().copy()
         return game
+
+    def __copy__(self) -> Self:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (type(self), bytes(self._buffer), self._origin, self._settled())
 
     def to_bytes(self) -> bytes:
         """The state as bytes, with version and checksum; the history is not part of it."""
-        data: bytes = self._serialization.to_bytes(self._state)
-        return data
+        return self._storage.pack(self._state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -138,15 +322,15 @@ class BaseGame(ABC):
         Raises:
             ValueError: The bytes are foreign, damaged, of another version, or no state that a game reaches.
         """
-        return cls.from_state(cls._serialization.from_bytes(data))
+        return cls.from_state(cls._storage.unpack(data))
 
     def __eq__(self, other: object) -> bool:
-        """Games are equal if their states are; how they came there does not matter."""
         if not isinstance(other, type(self)):
             return NotImplemented
-        return self._state.tobytes() == other._state.tobytes()
+        return self._buffer == other._buffer
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(bytes(self._buffer))
 
     # --- notation -----------------------------------------------------------------------------------------
 
@@ -160,6 +344,8 @@ class BaseGame(ABC):
         Raises:
             IllegalActionError: The word is no legal move.
         """
+        if not isinstance(text, str):
+            raise IllegalActionError(f"a move is a word, not {checks.shorten(text)}")
         try:
             index = self._parse_word(text)
         except ValueError as error:
@@ -170,12 +356,8 @@ class BaseGame(ABC):
 
     def notation(self) -> str:
         """The game as text: its set-up and all moves of :attr:`history`."""
-        game = self.from_state(self._origin)
-        words = []
-        for action in self._history:
-            words.append(game._word(action))
-            self._engine.apply(game._state, 0, action)
-        return storage.game_text(self._format, self._set_up(), words)
+        words = [game._word(action) for game, action in self._replay()]
+        return storage.game_text(self._notation, self._set_up(), words)
 
     @classmethod
     def from_notation(cls, text: str) -> Self:
@@ -184,7 +366,7 @@ class BaseGame(ABC):
         Raises:
             ValueError: The text is no such game; names the first word that is wrong.
         """
-        set_up, words = storage.parse_game(cls._format, text, cls._set_ups)
+        set_up, words = storage.parse_game(cls._notation, text, cls._set_ups)
         game = cls._from_set_up(set_up)
         for number, word in enumerate(words, 1):
             try:
@@ -193,9 +375,27 @@ class BaseGame(ABC):
                 raise ValueError(f"move {number}: {error}") from None
         return game
 
+    def position_text(self) -> str:
+        """The position as one line to read and to edit; it has all of the state, but not the history."""
+        return storage.game_text(self._notation, self._position_fields(), ()).strip()
+
+    @classmethod
+    def from_position(cls, text: str) -> Self:
+        """A game that begins in a position, the inverse of :meth:`position_text`.
+
+        The first line of a :meth:`notation` is such a text as well.
+
+        Raises:
+            ValueError: The text is no position, or one that no game reaches; says what is impossible in it.
+        """
+        set_up, words = storage.parse_game(cls._notation, text, cls._set_ups)
+        if words:
+            raise ValueError(f"a position is one line; after it comes {checks.shorten(words[0])}")
+        return cls._from_set_up(set_up)
+
     def _set_up(self) -> dict[str, str]:
         """The fields of a set-up from which the object's first state comes, or the state itself."""
-        origin = self.from_state(self._origin)
+        origin = self.root()
         fields = origin._set_up_fields()
         if fields is not None and self._from_set_up(fields) == origin:
             return fields
@@ -205,6 +405,8 @@ class BaseGame(ABC):
     def _from_set_up(cls, fields: dict[str, str]) -> Self:
         if "state" in fields:
             return cls.from_bytes(storage.parse_hexadecimal(fields["state"]))
+        if set(fields) == set(cls._set_ups[1]):
+            return cls.from_state(cls._storage.check(cls._read_position(fields)))
         return cls(**cls._read_set_up(fields))
 
     @abstractmethod
@@ -223,3 +425,27 @@ class BaseGame(ABC):
     @abstractmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
         """The arguments of the constructor from the fields; ValueError if they are none."""
+
+    @abstractmethod
+    def _position_fields(self) -> dict[str, str]:
+        """Fields that describe the state, whatever it is."""
+
+    @classmethod
+    @abstractmethod
+    def _read_position(cls, fields: dict[str, str]) -> States:
+        """The state of such fields, still to be checked; ValueError if they describe none."""
+
+    # --- pictures -----------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return self.pictures.text(self)
+
+    def _repr_svg_(self) -> str:
+        """The picture that notebooks show."""
+        return self.pictures.svg(self)
+
+
+def _unpickled(kind: type[BaseGame], state: bytes, origin: bytes, plies: list[tuple[int, bytes]]) -> BaseGame:
+    game = kind._at(state, origin)
+    game._plies = plies
+    return game

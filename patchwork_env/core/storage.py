@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.checks import hint, shorten
+
+States = npt.NDArray[np.void]
 
 _CHECKSUM_SIZE = 4
 
@@ -19,13 +24,16 @@ class ByteFormat(NamedTuple):
         game: What messages call the game.
         magic: Four bytes.
         version: 0-255.
-        dtype: Of the record.
+        dtype: The record's.
+        find_contradiction: Says of an array of one record what keeps it from being a state of a game; None
+            if it is one.
     """
 
     game: str
     magic: bytes
     version: int
     dtype: np.dtype[np.void]
+    find_contradiction: Callable[[States], str | None]
 
     @property
     def num_bytes(self) -> int:
@@ -36,16 +44,28 @@ class ByteFormat(NamedTuple):
     def _header(self) -> bytes:
         return self.magic + bytes([self.version])
 
-    def pack(self, states: np.ndarray[tuple[int], np.dtype[np.void]]) -> bytes:
+    def pack(self, states: States) -> bytes:
         """The first record of ``states`` as bytes."""
         body = self._header + states[:1].tobytes()
         return body + _checksum(body)
 
-    def unpack(self, data: bytes) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-        """The inverse of :meth:`pack`, an array of one record, whose content is still to be checked.
+    def check(self, states: States) -> States:
+        """The same records, of which every one is a state that a game can reach.
 
         Raises:
-            ValueError: The bytes are foreign, of another version, or damaged.
+            ValueError: One is not; says what is impossible in it.
+        """
+        for i in range(len(states)):
+            problem = self.find_contradiction(states[i : i + 1])
+            if problem:
+                raise ValueError(f"no game of {self.game} reaches this state: {problem}")
+        return states
+
+    def unpack(self, data: bytes) -> States:
+        """The inverse of :meth:`pack`, an array of one record.
+
+        Raises:
+            ValueError: The bytes are foreign, of another version, damaged, or no game reaches such a state.
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise ValueError(f"a state is stored as bytes, not as {type(data).__name__}")
@@ -64,7 +84,7 @@ class ByteFormat(NamedTuple):
             )
         if _checksum(data[:-_CHECKSUM_SIZE]) != data[-_CHECKSUM_SIZE:]:
             raise ValueError("the checksum of the state does not match: the bytes are damaged")
-        return np.frombuffer(data, self.dtype, 1, len(self._header)).copy()
+        return self.check(np.frombuffer(data, self.dtype, 1, len(self._header)).copy())
 
 
 def _checksum(data: bytes) -> bytes:
@@ -77,25 +97,36 @@ def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:
     return " ".join([name, *fields]) + "\n" + " ".join(words) + "\n"
 
 
-def parse_game(name: str, text: str, allowed: Collection[set[str]]) -> tuple[dict[str, str], list[str]]:
+def parse_game(
+    name: str, text: str, allowed: Collection[tuple[str, ...]]
+) -> tuple[dict[str, str], list[str]]:
     """The fields of a game's set-up and its words, the inverse of :func:`game_text`.
 
     Args:
-        name: Of the notation.
+        name: The name of the notation.
         text: The game.
-        allowed: The sets of fields that make a set-up.
+        allowed: The groups of fields that make a set-up.
 
     Raises:
         ValueError: The set-up is not complete, or has anything else in it.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"a game is written as text, not as {shorten(text)}")
     first_line, _, moves = text.strip().partition("\n")
     begin, *fields = first_line.split() or [""]
     if begin != name:
-        raise ValueError(f"the notation of a game starts with {name!r}, not with {begin[:40]!r}")
+        raise ValueError(f"the notation of a game starts with {name!r}, not with {shorten(begin)}")
     set_up = dict(field.partition("=")[::2] for field in fields)
-    if len(set_up) < len(fields) or set(set_up) not in allowed:
-        needed = ", or just ".join(", ".join(sorted(names)) for names in allowed)
-        raise ValueError(f"the set-up has the fields {fields}; it needs {needed}")
+    if len(set_up) < len(fields):
+        raise ValueError(f"the set-up repeats a field: {shorten(first_line)}")
+    if not any(set(set_up) == set(group) for group in allowed):
+        nearest = max(allowed, key=lambda group: len(set_up.keys() & set(group)))
+        unknown = [field for field in set_up if field not in nearest]
+        if unknown:
+            problem = f"has an unknown field {shorten(unknown[0])}; {hint(unknown[0], nearest)}"
+        else:
+            problem = f"lacks {next(field for field in nearest if field not in set_up)!r}"
+        raise ValueError(f"the set-up {problem}; it needs {', '.join(nearest)}")
     return set_up, moves.split()
 
 
@@ -105,9 +136,23 @@ def parse_number(text: str) -> int:
     Raises:
         ValueError: It is something else.
     """
-    if not re.fullmatch("[0-9]+", text):
-        raise ValueError(f"{text!r} in the set-up is not a number")
+    if not re.fullmatch("[0-9]{1,18}", text):
+        raise ValueError(f"{shorten(text)} in the set-up is not a number")
     return int(text)
+
+
+def parse_numbers(text: str) -> list[int]:
+    """Whole numbers with commas between them, ``-`` for none, the inverse of :func:`numbers_text`.
+
+    Raises:
+        ValueError: There is something else.
+    """
+    return [] if text == "-" else [parse_number(number) for number in text.split(",")]
+
+
+def numbers_text(numbers: Sequence[int]) -> str:
+    """Whole numbers with commas between them."""
+    return ",".join(map(str, numbers)) or "-"
 
 
 def parse_hexadecimal(text: str) -> bytes:

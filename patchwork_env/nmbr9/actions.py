@@ -23,8 +23,10 @@ refused with a :class:`~patchwork_env.errors.TableEdgeError`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from patchwork_env.core.checks import as_cells, as_integer, shorten
 from patchwork_env.core.polyomino import Cell, Cells, extent, normalize, orient
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
 
@@ -86,29 +88,34 @@ def placement(action: int) -> Placement:
     return Placement(orientation, *divmod(anchor, TABLE_SIZE))
 
 
+@lru_cache(maxsize=4096)
 def cells_at(digit: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
-    """The cells that a tile covers."""
+    """The cells that a tile covers; those of the same placement are one and the same object."""
     return frozenset((row + r, column + c) for r, c in ORIENTED[digit][orientation])
 
 
-def encode(move: Move, digit: int | None) -> int:
+def encode(move: Any, digit: int | None) -> int:
     """The action of a move when the tile of ``digit`` is to be placed, or None: one is to be chosen.
 
-    The level of a move is not looked at.
+    The level of a placement is not looked at.
 
     Raises:
-        ValueError: The move is of another tile, or its cells are not a placement of it on the table.
+        ValueError: It is no :class:`Move` or one of another tile, or its cells are not a placement of it on
+            the table.
     """
-    if not move.cells:
-        if digit is not None or move.digit not in range(NUM_DIGITS):
-            raise ValueError(f"{move} chooses a tile, which is not to be done now")
-        return choose_action(move.digit)
-    if digit is None or move.digit != digit:
-        raise ValueError(f"{move} places a tile {move.digit}; the tile to be placed is {digit}")
-    top, left = min(r for r, _ in move.cells), min(c for _, c in move.cells)
+    if not isinstance(move, Move):
+        raise ValueError(f"a move is a Move, not {shorten(move)}")
+    tile, cells = as_integer(move.digit, "the digit of a move"), as_cells(move.cells)
+    if not cells:
+        if digit is not None or tile not in range(NUM_DIGITS) or move.level is not None:
+            raise ValueError(f"{shorten(move)} chooses a tile, which is not to be done now")
+        return choose_action(tile)
+    if digit is None or tile != digit:
+        raise ValueError(f"{shorten(move)} places a tile {tile}; the tile to be placed is {digit}")
+    top, left = min(r for r, _ in cells), min(c for _, c in cells)
     if not (0 <= top < TABLE_SIZE and 0 <= left < TABLE_SIZE):
-        raise ValueError(f"the cells {sorted(move.cells)} lie beyond the table")
-    shape = normalize(move.cells)
+        raise ValueError(f"the cells {shorten(sorted(cells))} lie beyond the table")
+    shape = normalize(cells)
     if shape not in ORIENTED[digit]:
-        raise ValueError(f"the cells {sorted(move.cells)} are not a placement of the tile {digit}")
+        raise ValueError(f"the cells {shorten(sorted(cells))} are not a placement of the tile {digit}")
     return place_action(ORIENTED[digit].index(shape), top, left)

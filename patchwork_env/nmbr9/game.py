@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, storage
-from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.checks import check_between, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
 from patchwork_env.nmbr9 import engine, notation, serialization
@@ -28,10 +28,10 @@ from patchwork_env.nmbr9.actions import (
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, Observation, write_observation
 from patchwork_env.nmbr9.options import Variant, beginning, check_player
-from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
 
 
-class Game(BaseGame):
+class Game(BaseGame[Move]):
     """A game of NMBR 9, fully determined by its deck.
 
     The players place the tile of the same card by turns, each on a table of its own.
@@ -53,6 +53,9 @@ class Game(BaseGame):
         copies: Cards of each digit in the random deck.
         deck_size: Tiles that each player places; None for as many as the deck has cards.
 
+    :meth:`play` raises :class:`~patchwork_env.errors.TableEdgeError`, and leaves the game as it was, if the
+    tiles would spread over more than ``MAX_SPREAD`` rows or columns while there are more to come.
+
     Raises:
         ValueError: An argument is not of these.
     """
@@ -60,12 +63,13 @@ class Game(BaseGame):
     __slots__ = ()
 
     _engine: ClassVar[ModuleType] = engine
-    _serialization: ClassVar[ModuleType] = serialization
+    _storage = serialization.FORMAT
     _num_actions = NUM_ACTIONS
     _legal_shape = (engine.NUM_MAPS, TABLE_SIZE)
-    _format = notation.FORMAT
+    _notation = notation.FORMAT
     _set_ups = notation.SET_UPS
 
+    @checks.named_options
     def __init__(
         self,
         seed: int | None = None,
@@ -79,12 +83,11 @@ class Game(BaseGame):
     ) -> None:
         if seed is not None and deck is not None:
             raise ValueError("give a seed or a deck, not both")
-        self._state = beginning(Variant(order, max_digit, copies, deck_size), players, deck)
+        states = beginning(Variant(order, max_digit, copies, deck_size), players, deck)
         streams = seed_streams(seed)
-        if deck is None and self._state[0]["order"] != FREE:
-            engine.shuffle(self._state, 0, streams, 0)
-        self._origin = self._state.copy()
-        self._history = []
+        if deck is None and states[0]["order"] != FREE:
+            engine.shuffle(states, 0, streams, 0)
+        self._begin(states.tobytes())
 
     # --- what is on the table -----------------------------------------------------------------------------
 
@@ -161,29 +164,19 @@ class Game(BaseGame):
 
     # --- playing ------------------------------------------------------------------------------------------
 
-    def play(self, action: SupportsIndex) -> None:
-        """Plays a legal action of the current player.
-
-        Raises:
-            IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
-            TableEdgeError: The tiles would spread over more than ``MAX_SPREAD`` rows or columns while there
-            are
-                more to come; the game is left as it was.
-        """
-        super().play(action)
-
-    def decode(self, action: SupportsIndex) -> Move:
-        """What a legal action means.
-
-        Raises:
-            IllegalActionError: The action is not legal.
-        """
-        index = self._require_legal(action)
-        if index >= FIRST_CHOICE:
-            return Move(index - FIRST_CHOICE)
-        digit = engine.digit_to_place(self._state, 0)
-        level = engine.level_of(self._state, 0, index)
-        return Move(int(digit), int(level), cells_at(digit, *placement(index)))
+    def _decode(self, actions: list[int]) -> list[Move]:
+        levels = np.empty((engine.MAX_LEVELS + 1, engine.NUM_ROWS), np.uint64)
+        number = engine.paint(self._state, 0, self.current_player, levels)
+        digit = 0 if self.is_over else int(engine.digit_to_place(self._state, 0))
+        moves = []
+        for action in actions:
+            if action >= FIRST_CHOICE:
+                moves.append(Move(action - FIRST_CHOICE))
+            else:
+                orientation, row, column = placement(action)
+                level = engine.level_at(levels, number, NUM_TURNS * digit + orientation, row, column)
+                moves.append(Move(digit, int(level), cells_at(digit, orientation, row, column)))
+        return moves
 
     def encode(self, move: Move) -> int:
         """The action of a legal move, the inverse of :meth:`decode`.
@@ -195,8 +188,8 @@ class Game(BaseGame):
             index = encode(move, self.digit)
         except ValueError as error:
             raise IllegalActionError(str(error)) from None
-        if self.decode(index).level != move.level:
-            level = self.decode(index).level
+        level = self.decode(index).level
+        if level != move.level:
             raise IllegalActionError(f"the tile {move.digit} would lie on level {level}, not on {move.level}")
         return index
 
@@ -205,7 +198,7 @@ class Game(BaseGame):
         return tuple(int(engine.score(self._state, 0, player)) for player in range(self.num_players))
 
     def winners(self) -> tuple[int, ...]:
-        """The players with the highest score; none until the game is over."""
+        """The players with the highest score; nobody until the game is over."""
         best = max(self.scores())
         return tuple(p for p, score in enumerate(self.scores()) if score == best) if self.is_over else ()
 
@@ -237,11 +230,6 @@ class Game(BaseGame):
             engine.shuffle(game._state, 0, streams, self.round + 1)
             game = Game.from_state(game._state)
         return game
-
-    def __str__(self) -> str:
-        from patchwork_env.nmbr9.render import text
-
-        return text(self)
 
     def __repr__(self) -> str:
         over = (
@@ -277,18 +265,66 @@ class Game(BaseGame):
     def _parse_word(self, text: str) -> int:
         return notation.parse_move(text, self.digit, self._first_corner())
 
-    def _set_up_fields(self) -> dict[str, str] | None:
+    def _set_up_fields(self) -> dict[str, str]:
         fields = {"players": str(self.num_players), "order": self.order, "rounds": str(self.num_rounds)}
-        return fields | {"deck": ",".join(map(str, self.deck))}
+        return fields | {"deck": storage.numbers_text(self.deck)}
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
         return {
-            "deck": [storage.parse_number(digit) for digit in fields["deck"].split(",")],
+            "deck": storage.parse_numbers(fields["deck"]),
             "players": storage.parse_number(fields["players"]),
             "order": fields["order"],
             "deck_size": storage.parse_number(fields["rounds"]),
         }
+
+    def _position_fields(self) -> dict[str, str]:
+        record, players = self._state[0], range(self.num_players)
+        tables = []
+        for player in players:
+            rows, columns = record["row"][player].tolist(), record["column"][player].tolist()
+            tiles = [
+                notation.tile_text(
+                    int(record["piece"][player, t]), rows[t] - rows[0], columns[t] - columns[0]
+                )
+                for t in range(engine.num_placed(self._state, 0, player))
+            ]
+            tables.append(";".join(tiles) or "-")
+        chosen = ["-" if digit == NO_DIGIT else str(digit) for digit in record["chosen"].tolist()]
+        acting = {"player": str(self.current_player), "chosen": ",".join(chosen[: self.num_players])}
+        return self._set_up_fields() | acting | {"tables": "|".join(tables)}
+
+    @classmethod
+    def _read_position(cls, fields: dict[str, str]) -> States:
+        states = cls(**cls._read_set_up(fields)).state
+        record, players = states[0], int(states["num_players"][0])
+        tables = [[] if table == "-" else table.split(";") for table in fields["tables"].split("|")]
+        chosen = fields["chosen"].split(",")
+        if not len(tables) == len(chosen) == players:
+            raise ValueError(f"{players} players have {len(tables)} tables and {len(chosen)} chosen digits")
+        record["current_player"] = check_player(storage.parse_number(fields["player"]), players)
+        record["round"] = len(tables[-1])  # whoever plays last has placed no tile in a round that goes on
+        for player, (words, digit) in enumerate(zip(tables, chosen, strict=True)):
+            if len(words) > record["num_rounds"]:
+                raise ValueError(f"player {player} has {len(words)} tiles in {record['num_rounds']} rounds")
+            for t, word in enumerate(words):
+                piece, down, right = notation.parse_tile(word)
+                record["piece"][player, t] = piece
+                record["row"][player, t], record["column"][player, t] = _FIRST + down, _FIRST + right
+            if digit != "-":
+                record["chosen"][player] = check_between(storage.parse_number(digit), 0, 9, "a chosen digit")
+        replayed = serialization.replay(states)
+        for player, words in enumerate(tables):
+            placed = engine.num_placed(replayed, 0, player)
+            if placed != len(words):
+                raise ValueError(f"player {player} has {len(words)} tiles, but must have {placed} now")
+        if (replayed["chosen"] != states["chosen"]).any():
+            raise ValueError(f"the players cannot have chosen {fields['chosen']} now")
+        return replayed
+
+
+_FIRST = 100
+"""Row and column of the first tile of a position that is read: of them, only differences count."""
 
 
 def check_action(action: SupportsIndex) -> int:

@@ -9,12 +9,18 @@ players by turns::
     4/0@0,0 7/3@-2,5 ...
 
 A game that started from a stored state has ``nmbr9/1 state=<hexadecimal bytes>`` as its first line.
+
+A position is one line as well, and may stand there too: who is to move, which digits the players have chosen
+in free order, and the tiles on each player's table in the order in which they were placed, ``-`` for none::
+
+    nmbr9/1 players=2 order=unknown rounds=20 deck=4,7,... player=1 chosen=-,- tables=4/0@0,0;7/3@-2,5|4/1@0,0
 """
 
 from __future__ import annotations
 
 import re
 
+from patchwork_env.core.checks import shorten
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     NUM_TURNS,
@@ -26,8 +32,12 @@ from patchwork_env.nmbr9.actions import (
 from patchwork_env.nmbr9.tables import middle
 
 FORMAT = "nmbr9/1"
-SET_UPS = ({"players", "order", "rounds", "deck"}, {"state"})
-"""The fields of a game's first line."""
+SET_UPS = (
+    ("players", "order", "rounds", "deck"),
+    ("players", "order", "rounds", "deck", "player", "chosen", "tables"),
+    ("state",),
+)
+"""The fields of a game's first line: of a new game, of any position, and of a stored state."""
 _PLACE = re.compile(r"([0-9])/([0-3])@(0|-?[1-9][0-9]?),(0|-?[1-9][0-9]?)")
 _CHOOSE = re.compile(r"=([0-9])")
 
@@ -46,7 +56,7 @@ def move_text(action: int, digit: int | None, first: Corner | None) -> str:
         return f"={action - FIRST_CHOICE}"
     orientation, row, column = placement(action)
     top, left = first or (row, column)
-    return f"{digit}/{orientation}@{row - top},{column - left}"
+    return tile_text(NUM_TURNS * (digit or 0) + orientation, row - top, column - left)
 
 
 def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
@@ -62,14 +72,29 @@ def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
     """
     if match := _CHOOSE.fullmatch(text):
         return choose_action(int(match[1]))
-    match = _PLACE.fullmatch(text)
-    if not match:
-        raise ValueError(f"{text!r} is not a move; moves look like '7/3@-2,5' or, in free order, '=7'")
-    if digit is None or int(match[1]) != digit:
-        raise ValueError(f"{text!r} places tile {match[1]}; the tile to be placed is {digit}")
-    orientation = int(match[2])
-    top, left = first or middle(NUM_TURNS * digit + orientation)
-    row, column = top + int(match[3]), left + int(match[4])
+    piece, down, right = parse_tile(text)
+    if digit is None or piece // NUM_TURNS != digit:
+        raise ValueError(f"{text!r} places tile {piece // NUM_TURNS}; the tile to be placed is {digit}")
+    top, left = first or middle(piece)
+    row, column = top + down, left + right
     if not (0 <= row < TABLE_SIZE and 0 <= column < TABLE_SIZE):
         raise ValueError(f"{text!r} lies beyond the table")
-    return place_action(orientation, row, column)
+    return place_action(piece % NUM_TURNS, row, column)
+
+
+def tile_text(piece: int, down: int, right: int) -> str:
+    """The word for a tile that lies so many rows below and columns to the right of the first one."""
+    return f"{piece // NUM_TURNS}/{piece % NUM_TURNS}@{down},{right}"
+
+
+def parse_tile(text: str) -> tuple[int, int, int]:
+    """The inverse of :func:`tile_text`; rows and columns are at most 99.
+
+    Raises:
+        ValueError: The word is no such thing.
+    """
+    match = _PLACE.fullmatch(text)
+    if not match:
+        raise ValueError(f"{shorten(text)} is not a move; moves look like '7/3@-2,5' or, in free order, '=7'")
+    digit, orientation, down, right = map(int, match.groups())
+    return NUM_TURNS * digit + orientation, down, right

@@ -1,4 +1,4 @@
-"""States as bytes: versioned, checked for damage, and checked to be states that play can reach.
+"""How a state is stored, and what keeps a record from being a state that play can reach.
 
 The check is complete: a state holds every move, and they are replayed.
 """
@@ -16,38 +16,32 @@ from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, O
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, STATE, States, empty_states
 from patchwork_env.nmbr9.tables import middle
 
-FORMAT = ByteFormat("NMBR 9", magic=b"NMB9", version=1, dtype=STATE)
-
-
-def to_bytes(states: States) -> bytes:
-    """The first record of ``states`` as bytes: magic, version, record, CRC-32."""
-    return FORMAT.pack(states)
-
-
-def from_bytes(data: bytes) -> States:
-    """The inverse of :func:`to_bytes`, an array of one record.
-
-    Raises:
-        ValueError: The bytes are foreign, of another version, damaged, or no game reaches such a state.
-    """
-    states = FORMAT.unpack(data)
-    problem = find_contradiction(states)
-    if problem:
-        raise ValueError(f"no game of NMBR 9 reaches this state: {problem}")
-    return states
-
 
 def find_contradiction(states: States) -> str | None:
     """Says what keeps the first record from being a state of a game; None if it is one."""
-    problem = _out_of_range(states[0]) or _bad_deck(states[0])
-    if problem:
-        return problem
-    replayed = _first_state(states[0])
-    problem = _replay(states[0], replayed)
-    if problem:
-        return problem
+    try:
+        replayed = replay(states)
+    except ValueError as error:
+        return str(error)
     different = [name for name in STATE.names or () if (states[0][name] != replayed[0][name]).any()]
     return f"after its moves, {different[0]} would be other than stored" if different else None
+
+
+def replay(states: States) -> States:
+    """The state to which the moves of the first record lead, an array of one record.
+
+    It has levels of its own, and rows and columns as they come about; of the record's, only those in relation
+    to each table's first tile count.
+
+    Raises:
+        ValueError: The record holds no such game, or one of its moves is impossible.
+    """
+    problem = _out_of_range(states[0]) or _bad_deck(states[0])
+    if problem:
+        raise ValueError(problem)
+    replayed = _first_state(states[0])
+    _play_moves(states[0], replayed)
+    return replayed
 
 
 def _out_of_range(record: Any) -> str | None:
@@ -79,14 +73,14 @@ def _first_state(record: Any) -> States:
     return states
 
 
-def _replay(record: Any, states: States) -> str | None:
-    """Plays the record's moves in ``states``; says which of them is impossible."""
+def _play_moves(record: Any, states: States) -> None:
+    """Plays the record's moves in ``states``; ValueError if one of them is impossible."""
     players = int(record["num_players"])
     for step in range(_num_steps(record)):
         cycle, player = divmod(step, players)
         number, is_placing = divmod(cycle, 2) if record["order"] == FREE else (cycle, 1)
         if number >= record["num_rounds"]:
-            return f"player {player} is to move after the last round"
+            raise ValueError(f"player {player} is to move after the last round")
         if not is_placing:
             action = choose_action(_stored_digit(record, player, number))
         elif engine.digit_to_place(states, 0) == record["piece"][player, number] // NUM_TURNS:
@@ -95,8 +89,7 @@ def _replay(record: Any, states: States) -> str | None:
             action = -1
         if not engine.play(states, 0, action):
             done = "placed" if is_placing else "chosen"
-            return f"player {player} cannot have {done} tile {number} as is stored"
-    return None
+            raise ValueError(f"player {player} cannot have {done} tile {number} as is stored")
 
 
 def _num_steps(record: Any) -> int:
@@ -126,3 +119,6 @@ def _stored_placement(record: Any, states: States, player: int, number: int) -> 
         )
     on_table = 0 <= row < TABLE_SIZE and 0 <= column < TABLE_SIZE
     return place_action(piece % NUM_TURNS, row, column) if on_table else -1
+
+
+FORMAT = ByteFormat("NMBR 9", b"NMB9", version=1, dtype=STATE, find_contradiction=find_contradiction)

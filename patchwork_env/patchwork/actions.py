@@ -15,9 +15,19 @@ Orientation ``o`` is ``o % 4`` clockwise quarter turns, after a left-right flip 
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
-from patchwork_env.core.polyomino import NUM_ORIENTATIONS, Cell, Cells, extent, orient, orientations
+from patchwork_env.core.checks import as_cells, as_integer, check_one_of, shorten
+from patchwork_env.core.polyomino import (
+    NUM_ORIENTATIONS,
+    Cell,
+    Cells,
+    extent,
+    normalize,
+    orient,
+    orientations,
+)
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
 
 ADVANCE = 0
@@ -69,41 +79,53 @@ def placement(action: int) -> Placement:
     return Placement(*divmod(map_index, NUM_ORIENTATIONS), *divmod(cell, QUILT_SIZE))
 
 
+@lru_cache(maxsize=4096)
+def cells_at(patch: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
+    """The cells that a patch covers; those of the same placement are one and the same object."""
+    return frozenset((row + r, column + c) for r, c in ORIENTED[patch][orientation])
+
+
 def decode(action: int, offered: tuple[int, ...]) -> Move:
     """Says what a legal ``action`` means when the patches ``offered`` lie in front of the neutral token."""
     if action == ADVANCE:
         return Move("advance")
     if action >= FIRST_SPECIAL:
         return Move("special", None, frozenset([divmod(action - FIRST_SPECIAL, QUILT_SIZE)]))
-    slot, orientation, top, left = placement(action)
+    slot, orientation, row, column = placement(action)
     patch = offered[slot]
-    return Move("buy", patch, frozenset((top + r, left + c) for r, c in ORIENTED[patch][orientation]))
+    return Move("buy", patch, cells_at(patch, orientation, row, column))
 
 
-def encode(move: Move, offered: tuple[int, ...]) -> int:
+def encode(move: Any, offered: tuple[int, ...]) -> int:
     """The action of a move, the inverse of :func:`decode`.
 
     Raises:
-        ValueError: The patch is not offered, or the cells are not a placement of it on the quilt.
+        ValueError: It is no :class:`Move`, the patch is not offered, or the cells are not a placement of it
+            on the quilt.
     """
-    if move.kind == "advance":
+    if not isinstance(move, Move):
+        raise ValueError(f"a move is a Move, not {shorten(move)}")
+    kind = check_one_of(move.kind, ("advance", "buy", "special"), "the kind of a move")
+    cells = as_cells(move.cells)
+    if kind == "advance":
+        if move.patch is not None or cells:
+            raise ValueError(f"advancing takes neither a patch nor cells: {shorten(move)}")
         return ADVANCE
-    if not move.cells or not all(0 <= r < QUILT_SIZE and 0 <= c < QUILT_SIZE for r, c in move.cells):
-        raise ValueError(f"the cells {sorted(move.cells)} do not lie on the 9x9 quilt")
-    if move.kind == "special":
-        if len(move.cells) != 1:
-            raise ValueError(f"a special patch covers one cell, not {len(move.cells)}: {sorted(move.cells)}")
-        return special_action(*next(iter(move.cells)))
-    if move.kind != "buy":
-        raise ValueError(f"unknown kind of move {move.kind!r}; allowed are 'advance', 'buy' and 'special'")
-    if move.patch not in offered:
-        raise ValueError(f"patch {move.patch} is not offered; the offered patches are {list(offered)}")
-    top, left = min(r for r, _ in move.cells), min(c for _, c in move.cells)
-    shape = tuple(sorted((r - top, c - left) for r, c in move.cells))
-    for orientation, cells in DISTINCT[move.patch].items():
-        if cells == shape:
-            return buy_action(offered.index(move.patch), orientation, top, left)
-    raise ValueError(f"the cells {sorted(move.cells)} are not a placement of patch {move.patch}")
+    if not cells or not all(0 <= r < QUILT_SIZE and 0 <= c < QUILT_SIZE for r, c in cells):
+        raise ValueError(f"the cells {shorten(sorted(cells))} do not lie on the 9x9 quilt")
+    if kind == "special":
+        if len(cells) != 1 or move.patch is not None:
+            raise ValueError(f"a special patch covers one cell and has no index: {shorten(move)}")
+        return special_action(*next(iter(cells)))
+    patch = as_integer(move.patch, "the patch of a buying move")
+    if patch not in offered:
+        raise ValueError(f"patch {patch} is not offered; the offered patches are {list(offered)}")
+    top, left = min(r for r, _ in cells), min(c for _, c in cells)
+    shape = normalize(cells)
+    for orientation, oriented in DISTINCT[patch].items():
+        if oriented == shape:
+            return buy_action(offered.index(patch), orientation, top, left)
+    raise ValueError(f"the cells {shorten(sorted(cells))} are not a placement of patch {patch}")
 
 
 def fits(cells: Cells, row: int, column: int) -> bool:

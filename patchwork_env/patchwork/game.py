@@ -10,13 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, storage
+from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, notation, serialization
 from patchwork_env.patchwork.actions import NUM_ACTIONS, Move, decode, encode
 from patchwork_env.patchwork.components import (
+    LAST_SPACE,
+    NUM_CELLS,
     NUM_OFFERED,
     NUM_PATCHES,
+    NUM_PLAYERS,
     QUILT_SIZE,
     SPECIAL_SPACES,
     START_PATCH,
@@ -29,8 +33,8 @@ from patchwork_env.patchwork.options import (
     check_variant,
     seed_streams,
 )
-from patchwork_env.patchwork.state import NOBODY, empty_states
-from patchwork_env.patchwork.tables import SECOND_WORD_ROW
+from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW
 
 __all__ = ["Game", "IllegalActionError", "check_action"]
 
@@ -40,7 +44,7 @@ UNKNOWN_PIECE = NUM_PATCHES + 1
 """What :meth:`Game.layout` says of a cell beside the index of a patch."""
 
 
-class Game(BaseGame):
+class Game(BaseGame[Move]):
     """A game of Patchwork, fully determined by the circle of patches and by who starts.
 
     >>> game = Game(seed=7)
@@ -62,12 +66,13 @@ class Game(BaseGame):
     __slots__ = ()
 
     _engine: ClassVar[ModuleType] = engine
-    _serialization: ClassVar[ModuleType] = serialization
+    _storage = serialization.FORMAT
     _num_actions = NUM_ACTIONS
     _legal_shape = (2, engine.NUM_MAPS)
-    _format = notation.FORMAT
+    _notation = notation.FORMAT
     _set_ups = notation.SET_UPS
 
+    @checks.named_options
     def __init__(
         self,
         seed: int | None = None,
@@ -78,14 +83,13 @@ class Game(BaseGame):
     ) -> None:
         if seed is not None and circle is not None:
             raise ValueError("give a seed or a circle, not both")
-        self._state = empty_states(1)
-        engine.new(self._state, 0, check_variant(special_patches), check_player(first_player, "first_player"))
+        states = empty_states(1)
+        engine.new(states, 0, check_variant(special_patches), check_player(first_player, "first_player"))
         if circle is None:
-            engine.shuffle(self._state, 0, seed_streams(seed))
+            engine.shuffle(states, 0, seed_streams(seed))
         else:
-            self._state["circle"][0, :NUM_PATCHES] = check_circle(circle)
-        self._origin = self._state.copy()
-        self._history = []
+            states["circle"][0, :NUM_PATCHES] = check_circle(circle)
+        self._begin(states.tobytes())
 
     # --- what is on the table -----------------------------------------------------------------------------
 
@@ -117,13 +121,17 @@ class Game(BaseGame):
     @property
     def pending_special(self) -> bool:
         """Whether the current player must place a special patch now."""
-        return bool(self._state[0]["pending_special"])
+        return bool(self._state["pending_special"][0])
 
     @property
     def circle(self) -> tuple[int, ...]:
         """The patches that are left, clockwise from the neutral token."""
-        record = self._state[0]
-        return tuple(record["circle"][: record["num_patches"]].tolist())
+        return tuple(self._state["circle"][0, : self._state["num_patches"][0]].tolist())
+
+    @property
+    def starting_circle(self) -> tuple[int, ...]:
+        """The circle as it was when this object began: of a game from its start, all 33 patches."""
+        return self.root().circle
 
     @property
     def offered(self) -> tuple[int, ...]:
@@ -133,7 +141,7 @@ class Game(BaseGame):
     @property
     def special_patches(self) -> str:
         """The print of the time track: ``"revised"`` or ``"2014"``."""
-        return VARIANTS[int(self._state[0]["variant"])]
+        return VARIANTS[int(self._state["variant"][0])]
 
     @property
     def special_spaces(self) -> tuple[int, ...]:
@@ -142,11 +150,15 @@ class Game(BaseGame):
 
     def quilt(self, player: int) -> npt.NDArray[np.bool_]:
         """Covered cells of a player's quilt, bool, shape ``(9, 9)``."""
-        upper, lower = self._state[0]["quilt"][check_player(player)].tolist()
-        bits = upper | lower << SECOND_WORD_ROW * QUILT_SIZE
-        return np.array([bits >> cell & 1 for cell in range(QUILT_SIZE**2)], bool).reshape(
-            QUILT_SIZE, QUILT_SIZE
-        )
+        bits = self.quilt_bits(player).to_bytes(11, "little")
+        cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=NUM_CELLS, bitorder="little")
+        return cells.astype(bool).reshape(QUILT_SIZE, QUILT_SIZE)
+
+    def quilt_bits(self, player: int) -> int:
+        """Covered cells of a player's quilt as an integer: bit ``9 * row + column`` is set if one is."""
+        upper, lower = self._state["quilt"][0, check_player(player)].tolist()
+        bits: int = upper | lower << SECOND_WORD_ROW * QUILT_SIZE
+        return bits
 
     def layout(self, player: int) -> npt.NDArray[np.int8]:
         """Which piece covers each cell, int8, shape ``(9, 9)``.
@@ -154,14 +166,12 @@ class Game(BaseGame):
         -1 empty, 0-32 a patch, 33 a special patch; 34 for pieces that lay there when this object began with a
         stored state, which holds covered cells only.
         """
-        game = Game.from_state(self._origin)
-        layout = np.where(game.quilt(player), UNKNOWN_PIECE, EMPTY).astype(np.int8)
-        for action in self._history:
+        layout = np.where(self.root().quilt(player), UNKNOWN_PIECE, EMPTY).astype(np.int8)
+        for game, action in self._replay():
             if game.current_player == player:
-                patch, cells = game.decode(action)[1:]
+                _, patch, cells = decode(action, game.offered)
                 for cell in cells:
                     layout[cell] = SPECIAL_PATCH if patch is None else patch
-            engine.apply(game._state, 0, action)
         return layout
 
     # --- playing ------------------------------------------------------------------------------------------
@@ -180,13 +190,9 @@ class Game(BaseGame):
         write_observation(self._state, 0, observer, vector)
         return vector
 
-    def decode(self, action: SupportsIndex) -> Move:
-        """What a legal action means.
-
-        Raises:
-            IllegalActionError: The action is not legal.
-        """
-        return decode(self._require_legal(action), self.offered)
+    def _decode(self, actions: list[int]) -> list[Move]:
+        offered = self.offered
+        return [decode(action, offered) for action in actions]
 
     def encode(self, move: Move) -> int:
         """The action of a legal move, the inverse of :meth:`decode`.
@@ -208,10 +214,9 @@ class Game(BaseGame):
         """The winner, 0 or 1; None until the game is over."""
         return int(engine.winner(self._state, 0)) if self.is_over else None
 
-    def __str__(self) -> str:
-        from patchwork_env.patchwork.render import text
-
-        return text(self)
+    def winners(self) -> tuple[int, ...]:
+        """The winner alone, as in games that several players can win; nobody until the game is over."""
+        return (int(engine.winner(self._state, 0)),) if self.is_over else ()
 
     def __repr__(self) -> str:
         over = (
@@ -224,11 +229,11 @@ class Game(BaseGame):
     # --- details ------------------------------------------------------------------------------------------
 
     def _pair(self, name: str) -> tuple[int, int]:
-        first, second = self._state[0][name].tolist()
+        first, second = self._state[name][0].tolist()
         return first, second
 
     def _player_or_none(self, name: str) -> int | None:
-        player = int(self._state[0][name])
+        player = int(self._state[name][0])
         return None if player == NOBODY else player
 
     def _word(self, action: int) -> str:
@@ -245,9 +250,62 @@ class Game(BaseGame):
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
-        circle = [storage.parse_number(patch) for patch in fields["circle"].split(",")]
         first = storage.parse_number(fields["first"])
+        circle = storage.parse_numbers(fields["circle"])
         return {"circle": circle, "first_player": first, "special_patches": fields["variant"]}
+
+    def _position_fields(self) -> dict[str, str]:
+        owners = {"bonus_owner": self.bonus_owner, "first_finisher": self.first_finisher}
+        return {
+            "variant": self.special_patches,
+            "player": str(self.current_player),
+            "pending_special": str(int(self.pending_special)),
+            "positions": storage.numbers_text(self.positions),
+            "buttons": storage.numbers_text(self.buttons),
+            "incomes": storage.numbers_text(self.incomes),
+            **{name: "-" if owner is None else str(owner) for name, owner in owners.items()},
+            "quilts": ",".join(notation.quilt_text(self.quilt_bits(player)) for player in (0, 1)),
+            "circle": storage.numbers_text(self.circle),
+        }
+
+    @classmethod
+    def _read_position(cls, fields: dict[str, str]) -> States:
+        states = empty_states(1)
+        states["variant"] = check_variant(fields["variant"])
+        states["current_player"] = _parse_player(fields["player"])
+        states["pending_special"] = check_between(
+            storage.parse_number(fields["pending_special"]), 0, 1, "pending_special"
+        )
+        for name in ("bonus_owner", "first_finisher"):
+            states[name] = NOBODY if fields[name] == "-" else _parse_player(fields[name])
+        for name, field, most in (
+            ("position", "positions", LAST_SPACE),
+            ("income", "incomes", 2**8 - 1),
+            ("buttons", "buttons", 2**15 - 1),
+        ):
+            states[name] = _parse_pair(fields[field], field, most)
+        circle = storage.parse_numbers(fields["circle"])
+        if len(circle) > NUM_PATCHES or any(patch >= NUM_PATCHES for patch in circle):
+            raise ValueError(f"the circle {checks.shorten(circle)} holds patches that do not exist")
+        states["circle"][0, : len(circle)] = circle
+        states["num_patches"] = len(circle)
+        quilts = [notation.parse_quilt(quilt) for quilt in fields["quilts"].split(",")]
+        if len(quilts) != NUM_PLAYERS:
+            raise ValueError(f"there are two quilts with a comma between them, not {len(quilts)}")
+        for player, bits in enumerate(quilts):
+            states["quilt"][0, player] = bits & int(FULL_WORD), bits >> SECOND_WORD_ROW * QUILT_SIZE
+        return states
+
+
+def _parse_player(text: str) -> int:
+    return check_player(storage.parse_number(text))
+
+
+def _parse_pair(text: str, what: str, most: int) -> list[int]:
+    numbers = storage.parse_numbers(text)
+    if len(numbers) != NUM_PLAYERS or max(numbers) > most:
+        raise ValueError(f"{what} is {checks.shorten(text)}; it needs two numbers of 0 to {most}")
+    return numbers
 
 
 def check_action(action: SupportsIndex) -> int:

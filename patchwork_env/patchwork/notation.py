@@ -8,6 +8,13 @@ rows 1-9 from the top. A game is a line with the set-up, then the moves::
     25/0@a1 + 3/2@h8 ...
 
 A game that started from a stored state has ``patchwork/1 state=<hexadecimal bytes>`` as its first line.
+
+A position is one line as well, and may stand there too. Its fields are named after properties of ``Game``,
+with ``-`` for nobody and nothing. The two quilts are written row by row, ``#`` for a covered cell and a
+number for so many empty ones::
+
+    patchwork/1 variant=revised player=1 pending_special=0 positions=3,0 buttons=4,5 incomes=0,0 bonus_owner=-
+    first_finisher=- quilts=##7/#8/9/9/9/9/9/9/9,9/9/9/9/9/9/9/9/9 circle=25,14,...,0
 """
 
 from __future__ import annotations
@@ -15,12 +22,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from patchwork_env.core.checks import shorten
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL, buy_action, placement, special_action
-from patchwork_env.patchwork.components import QUILT_SIZE
+from patchwork_env.patchwork.components import NUM_CELLS, QUILT_SIZE
 
 FORMAT = "patchwork/1"
-SET_UPS = ({"variant", "first", "circle"}, {"state"})
-"""The fields of a game's first line."""
+SET_UPS = (
+    ("variant", "first", "circle"),
+    (
+        *("variant", "player", "pending_special", "positions", "buttons", "incomes"),
+        *("bonus_owner", "first_finisher", "quilts", "circle"),
+    ),
+    ("state",),
+)
+"""The fields of a game's first line: of a new game, of any position, and of a stored state."""
 _COLUMNS = "abcdefghi"
 _BUY = re.compile(r"([0-9]+)/([0-7])@([a-i])([1-9])")
 _SPECIAL = re.compile(r"\*([a-i])([1-9])")
@@ -51,7 +66,29 @@ def parse_move(text: str, offered: Sequence[int]) -> int:
         if patch not in offered:
             raise ValueError(f"{text!r} buys patch {patch}; the offered patches are {list(offered)}")
         return buy_action(list(offered).index(patch), int(match[2]), *_parse_cell(match[3], match[4]))
-    raise ValueError(f"{text!r} is not a move; moves look like '+', '12/3@d5' or '*d5'")
+    raise ValueError(f"{shorten(text)} is not a move; moves look like '+', '12/3@d5' or '*d5'")
+
+
+def quilt_text(bits: int) -> str:
+    """A quilt, whose cells are the bits ``9 * row + column`` of a number, as text."""
+    cells = "".join("#" if bits >> cell & 1 else "." for cell in range(NUM_CELLS))
+    rows = (cells[start : start + QUILT_SIZE] for start in range(0, NUM_CELLS, QUILT_SIZE))
+    return "/".join(re.sub(r"\.+", lambda empty: str(len(empty[0])), row) for row in rows)
+
+
+def parse_quilt(text: str) -> int:
+    """The inverse of :func:`quilt_text`.
+
+    Raises:
+        ValueError: These are not nine rows of nine cells each.
+    """
+    rows = [re.sub("[1-9]", lambda empty: "." * int(empty[0]), row) for row in text.split("/")]
+    for row, written in zip(rows, text.split("/"), strict=True):
+        if not re.fullmatch("[.#]{9}", row):
+            raise ValueError(f"the row {shorten(written)} of a quilt is not nine cells, such as '##4#2'")
+    if len(rows) != QUILT_SIZE:
+        raise ValueError(f"a quilt has nine rows, not the {len(rows)} of {shorten(text)}")
+    return sum(1 << cell for cell, mark in enumerate("".join(rows)) if mark == "#")
 
 
 def _cell_text(row: int, column: int) -> str:

@@ -1,4 +1,4 @@
-"""States as bytes: versioned, checked for damage, and checked to be a kind of state that play can reach."""
+"""How a state is stored, and what keeps a record from being a kind of state that play can reach."""
 
 from __future__ import annotations
 
@@ -15,33 +15,14 @@ from patchwork_env.patchwork.components import (
     NUM_PLAYERS,
     PATCHES,
     QUILT_SIZE,
+    START_BUTTONS,
     VARIANTS,
 )
 from patchwork_env.patchwork.state import NOBODY, STATE, States
-from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SPECIALS_UP_TO, WORD_ROWS
-
-FORMAT = ByteFormat("Patchwork", magic=b"PTCH", version=1, dtype=STATE)
+from patchwork_env.patchwork.tables import INCOMES_UP_TO, SECOND_WORD_ROW, SPECIALS_UP_TO, WORD_ROWS
 
 _WORD_BITS = WORD_ROWS * QUILT_SIZE
 _SECOND_WORD_SHIFT = SECOND_WORD_ROW * QUILT_SIZE
-
-
-def to_bytes(states: States) -> bytes:
-    """The first record of ``states`` as bytes: magic, version, record, CRC-32."""
-    return FORMAT.pack(states)
-
-
-def from_bytes(data: bytes) -> States:
-    """The inverse of :func:`to_bytes`, an array of one record.
-
-    Raises:
-        ValueError: The bytes are foreign, of another version, damaged, or no game reaches such a state.
-    """
-    states = FORMAT.unpack(data)
-    problem = find_contradiction(states)
-    if problem:
-        raise ValueError(f"no game of Patchwork reaches this state: {problem}")
-    return states
 
 
 def find_contradiction(states: States) -> str | None:
@@ -53,6 +34,7 @@ def find_contradiction(states: States) -> str | None:
         or _bad_quilts(states)
         or _bad_turn(states)
         or _bad_totals(states)
+        or _too_many_buttons(record)
         or _bad_bonus(states)
     )
 
@@ -104,6 +86,28 @@ def _bad_totals(states: States) -> str | None:
     return None
 
 
+def _too_many_buttons(record: Any) -> str | None:
+    """Buttons come from the start, from advancing by at most all spaces, and from each income mark passed.
+
+    Whoever keeps to these bounds at one time does so for the rest of the game, so that buttons never exceed
+    those 5 + 53 + 9 * 38 for which records and observations have room.
+    """
+    incomes, positions = record["income"].tolist(), record["position"].tolist()
+    most = [
+        START_BUTTONS + position + int(INCOMES_UP_TO[position]) * income
+        for position, income in zip(positions, incomes, strict=True)
+    ]
+    left = record["circle"][: record["num_patches"]].tolist()
+    paid = sum(patch.buttons for index, patch in enumerate(PATCHES) if index not in left)
+    buttons = record["buttons"].tolist()
+    for player in range(NUM_PLAYERS):
+        if buttons[player] > most[player]:
+            return f"player {player} has {buttons[player]} buttons, of which at most {most[player]} can be"
+    if sum(buttons) > sum(most) - paid:
+        return f"the buttons {buttons} are more than {sum(most)} less the {paid} paid for patches"
+    return None
+
+
 def _bad_bonus(states: States) -> str | None:
     owner = int(states[0]["bonus_owner"])
     squares = [engine.has_square(states, 0, player) for player in range(NUM_PLAYERS)]
@@ -127,3 +131,6 @@ def _bad_turn(states: States) -> str | None:
     elif mine > other or (len(finished) == NUM_PLAYERS and player == first):
         return f"player {player} is not to move at the positions {positions}"
     return None
+
+
+FORMAT = ByteFormat("Patchwork", b"PTCH", version=1, dtype=STATE, find_contradiction=find_contradiction)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchwork_env.patchwork import Game, IllegalActionError, Move
-from patchwork_env.patchwork.serialization import to_bytes
+from patchwork_env.patchwork.serialization import FORMAT
 from patchwork_env.patchwork.state import STATE, States
 from tests.patchwork.naive import NaiveGame
 from tests.patchwork.recorded import GAMES
@@ -260,7 +260,7 @@ def test_states_that_no_game_reaches(named: str) -> None:
     states = played(12).state.copy()
     CONTRADICTIONS[named](states)
     with pytest.raises(ValueError, match="no game of Patchwork reaches") as caught:
-        Game.from_bytes(to_bytes(states))
+        Game.from_bytes(FORMAT.pack(states))
     assert all(word in str(caught.value) for word in named.split())
 
 
@@ -270,7 +270,7 @@ def test_a_state_that_is_let_in_can_be_played(game: Game, data: st.DataObject) -
     record = bytearray(game.state.tobytes())
     for _ in range(data.draw(st.integers(1, 3))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
-    stored = to_bytes(np.frombuffer(bytes(record), STATE))
+    stored = FORMAT.pack(np.frombuffer(bytes(record), STATE))
     try:
         again = Game.from_bytes(stored)
     except ValueError:

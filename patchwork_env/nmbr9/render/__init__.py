@@ -1,14 +1,14 @@
-"""Pictures of a game: text, SVG and arrays of pixels.
+"""Pictures of a game: text, SVG, arrays of pixels, files and a window.
 
 :func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow and a window pygame-ce, both of the
-optional extra ``render``; they are imported when they are first needed.
+optional extra ``render``; they are imported when they are first needed. All tables stand side by side, and
+every level lies a little higher than the one below it.
 """
 
 from __future__ import annotations
 
-from patchwork_env.core.checks import check_between
-from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png, to_array
-from patchwork_env.drawing.svg_drawing import to_svg
+from patchwork_env.drawing.pictures import Pictures
+from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png
 from patchwork_env.drawing.window import Window
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.nmbr9.game import Game
@@ -16,6 +16,7 @@ from patchwork_env.nmbr9.render.relief import PLAYER_NAMES, relief
 from patchwork_env.nmbr9.render.text_drawing import text
 
 __all__ = [
+    "PICTURES",
     "Frame",
     "MissingExtraError",
     "Window",
@@ -26,32 +27,5 @@ __all__ = [
     "text",
 ]
 
-MIN_WIDTH, MAX_WIDTH = 100, 8000
-
-
-def svg(game: Game, names: tuple[str, ...] = PLAYER_NAMES) -> str:
-    """All tables as a self-contained SVG document; every level lies a little higher than the one below it.
-
-    Args:
-        game: The game; it is only read.
-        names: What the players are called in the picture.
-    """
-    return to_svg(relief(game, names), "NMBR 9")
-
-
-def rgb_array(game: Game, width: int = 960, names: tuple[str, ...] = PLAYER_NAMES) -> Frame:
-    """The same picture as :func:`svg` as pixels, drawn without a display.
-
-    Args:
-        game: The game; it is only read.
-        width: Width in pixels; the height follows.
-        names: What the players are called in the picture.
-
-    Returns:
-        Array of shape (height, width, 3), uint8.
-
-    Raises:
-        MissingExtraError: Pillow is not installed.
-        ValueError: The width is no whole number from 100 to 8000.
-    """
-    return to_array(relief(game, names), check_between(width, MIN_WIDTH, MAX_WIDTH, "width"))
+PICTURES: Pictures[Game] = Pictures("NMBR 9", PLAYER_NAMES, text, relief)
+svg, rgb_array = PICTURES.svg, PICTURES.rgb_array

@@ -42,7 +42,7 @@ _REST_LEFT = _MARGIN + NUM_OFFERED * (_CARD_WIDTH + _CARD_GAP) + 8
 _REST_COLUMNS, _REST_ROWS = 10, 3
 
 
-def table(game: Game, names: tuple[str, str]) -> Scene:
+def table(game: Game, names: tuple[str, ...]) -> Scene:
     """The whole table as a scene of 1200 by 760 units."""
     scene = Scene(WIDTH, HEIGHT, theme.LINEN)
     for player in (0, 1):
@@ -119,7 +119,7 @@ def _piece(scene: Scene, piece: int, cells: Cells, origin: Point, cell: float) -
         scene.add(*parts.buttons_on(cells, PATCHES[piece].income, origin, cell))
 
 
-def _headline(scene: Scene, game: Game, names: tuple[str, str]) -> None:
+def _headline(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
     if game.is_over:
         hint = "both have reached the last space"
     elif game.pending_special:
@@ -213,7 +213,7 @@ def _tokens(scene: Scene, game: Game) -> None:
             scene.add(parts.token_number(player, x, y, _TOKEN))
 
 
-def _bonus(scene: Scene, game: Game, names: tuple[str, str]) -> None:
+def _bonus(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
     left, top, side = _TRACK_LEFT, _QUILT_TOP + _TRACK_HEIGHT + 16, 42
     owner = game.bonus_owner
     color = theme.GOLD if owner is None else theme.PLAYERS[owner]

@@ -40,7 +40,7 @@ def pieces(game: Game, player: int) -> list[tuple[int, Cells]]:
     return [*((piece, tuple(cells)) for piece, cells in patches.items()), *singles]
 
 
-def status(game: Game, names: tuple[str, str]) -> str:
+def status(game: Game, names: tuple[str, ...]) -> str:
     """One phrase: who is to do what, or who has won."""
     winner = game.winner()
     if winner is not None:
