@@ -301,7 +301,7 @@ def test_drawing_leaves_the_game_as_it_was_and_is_repeatable(positions):
 
 @pytest.mark.parametrize("width", [0, 99, 8001, 960.0, "wide"])
 def test_rgb_array_rejects_a_bad_width(width):
-    with pytest.raises(ValueError, match="width (is|must be an integer)"):
+    with pytest.raises(ValueError, match=r"width (is|must be an integer)"):
         rgb_array(Game(seed=1), width=width)
 
 
