@@ -1,0 +1,82 @@
+"""What the package uses of Numba beyond what Numba promises, and the versions that are known to have it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from patchwork_env.core import compile
+
+PROJECT = Path(__file__).parents[1]
+PROMISED = {"numba", "numba.extending", "numba.types", "numba.typed"}
+"""Modules that Numba documents for users."""
+INTERNALS = {
+    "numba.core.caching": ["IndexDataCacheFile"],
+    "numba.core.cgutils": ["alloca_once_value", "for_range", "get_or_insert_function"],
+    "numba.np.arrayobj": ["make_array"],
+    "llvmlite.ir": ["Constant", "FloatType", "FunctionType", "IntType", "Undefined", "VectorType"],
+}
+"""Everything else, by module."""
+OPTIONS = ["_nrt", "error_model", "forceinline", "nogil"]
+"""Options of ``njit``, of which two are not documented."""
+HINT = "this version of Numba cannot be used: raise the ceiling in pyproject.toml only with a way without"
+
+
+def imported_modules() -> set[str]:
+    """The modules of Numba and llvmlite that the package imports."""
+    found = set()
+    for path in (PROJECT / "patchwork_env").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            found |= {name for name in names if name.partition(".")[0] in ("numba", "llvmlite")}
+    return found
+
+
+def test_the_list_of_internals_is_complete() -> None:
+    allowed = {*PROMISED, *INTERNALS}
+    unknown = [
+        name for name in imported_modules() if name not in allowed and name.rpartition(".")[0] not in allowed
+    ]
+    assert unknown == [], "name in INTERNALS what is used of these"
+
+
+@pytest.mark.parametrize(("module", "names"), INTERNALS.items(), ids=str)
+def test_internals_are_there(module: str, names: list[str]) -> None:
+    missing = [name for name in names if not hasattr(import_module(module), name)]
+    assert not missing, f"{module} has no {', '.join(missing)}; {HINT}"
+
+
+def test_the_cache_on_disk_is_there() -> None:
+    file = import_module("numba.core.caching").IndexDataCacheFile("folder", "file", "stamp")
+    missing = [name for name in compile._INTERNALS if not hasattr(file, name)]
+    assert not missing, f"the cache has no {', '.join(missing)}; {HINT}"
+
+
+def test_the_options_are_there() -> None:
+    known = import_module("numba.core.options").DefaultOptions
+    missing = [name for name in OPTIONS if not hasattr(known, name)]
+    assert not missing, f"njit has no option {', '.join(missing)}; {HINT}"
+
+
+def test_the_version_is_one_of_those_tested() -> None:
+    """The newest that the metadata allows is the one that the suite runs with."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (numba,) = [r for r in map(Requirement, project["dependencies"]) if r.name == "numba"]
+    assert numba.specifier.contains(version("numba"))
+    lock = (PROJECT / "requirements.lock").read_text(encoding="utf-8")
+    locked = re.search(r"^numba==(\d+)\.(\d+)", lock, re.MULTILINE)
+    assert locked is not None
+    ceiling = f"{locked[1]}.{int(locked[2]) + 1}"
+    assert not numba.specifier.contains(ceiling), f"Numba {ceiling} is allowed and was never tried"
