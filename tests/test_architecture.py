@@ -67,8 +67,6 @@ KNOWN_ARROWS: set[tuple[str, str]] = {
     ("agents.nmbr9.policy_network", "agents.patchwork.policy_network"),
     ("agents.ragged", "patchwork.engine"),
     ("agents.ragged", "patchwork.state"),
-    ("learning.config", "learning.algorithms.registry"),
-    ("learning.config", "learning.distributed.players"),
     ("learning.distributed.remote_play", "learning.algorithms.common.parts"),
     ("learning.distributed.remote_play", "learning.algorithms.common.trainer"),
     ("learning.distributed.sharing", "learning.algorithms.common.tensors"),
@@ -108,19 +106,8 @@ KNOWN_CIRCLES: set[str] = {
     "agents.patchwork.champion.agent",
     "agents.patchwork.value.agent",
     "agents.patchwork.value.files",
-    "learning.config",
-    "learning.distributed.players",
     "learning.distributed.tasks",
     "learning.distributed.workers",
-    "nmbr9.game",
-    "nmbr9.render",
-    "nmbr9.render.relief",
-    "nmbr9.render.text_drawing",
-    "patchwork.game",
-    "patchwork.render",
-    "patchwork.render.table",
-    "patchwork.render.text_drawing",
-    "patchwork.render.view",
 }
 """Modules that are still part of a circle: it may only shrink."""
 
