@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from patchwork_env import agents
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
 from patchwork_env.learning.evaluation.matches import Result, play_matches
@@ -26,7 +26,7 @@ def trained(run: Path) -> list[tuple[float, int, Path]]:
     """Minutes, steps and folder of every checkpoint, oldest first."""
     checkpoints = []
     for folder in sorted((run / "checkpoints").glob("step_*")):
-        info = json.loads((folder / agents.CHECKPOINT_FILE).read_text())["info"]
+        info = json.loads((folder / CHECKPOINT_FILE).read_text())["info"]
         checkpoints.append((info["seconds"] / 60, info["steps"], folder))
     return checkpoints
 

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import torch
 
-from patchwork_env.agents.checkpoint import load_policy
 from patchwork_env.agents.patchwork.onnx_agent import OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
-from patchwork_env.agents.patchwork.policy import LearnedAgent
+from patchwork_env.agents.patchwork.policy import LearnedAgent, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States

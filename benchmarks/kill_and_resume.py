@@ -32,6 +32,7 @@ import torch
 from safetensors.torch import load_file
 
 from patchwork_env import agents
+from patchwork_env.agents.checkpoints import PARTIAL
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
@@ -114,7 +115,7 @@ def kill_after(process: int, seconds: float, run: Path, while_writing: bool) -> 
 
 def is_writing(run: Path) -> bool:
     """Whether a file or folder is there that is not complete."""
-    return any(any(folder.glob(f".*{agents.PARTIAL}")) for folder in (run, run / "checkpoints"))
+    return any(any(folder.glob(f".*{PARTIAL}")) for folder in (run, run / "checkpoints"))
 
 
 class Witness:
@@ -179,7 +180,7 @@ def result_of(run: Path) -> dict[str, Any]:
         "final policy": digests(run / "final", POLICY[1:]),
         "learning curves": [{name: line[name] for name in line if not is_time(name)} for line in lines],
         "evaluations": [path.name for path in sorted((run / "evaluations").iterdir())],
-        "left behind": [path.name for path in run.rglob(f"*{agents.PARTIAL}")],
+        "left behind": [path.name for path in run.rglob(f"*{PARTIAL}")],
     }
 
 

@@ -17,8 +17,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents import GreedyAgent, MctsAgent
+from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork.endgame import new_solver, solve
+from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.patchwork.mcts.agent import EDGES_PER_NODE, MARGIN_SHARE, RULE
 from patchwork_env.agents.patchwork.mcts.playout import Table, new_table, play_out
 from patchwork_env.agents.patchwork.mcts.simulation import new_workspace, simulate

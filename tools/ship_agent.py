@@ -15,8 +15,7 @@ from typing import Any
 
 import yaml
 
-from patchwork_env.agents import CHECKPOINT_FILE, SHIPPED_FOLDER
-from patchwork_env.agents.folders import read_description, write_folder
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, SHIPPED_FOLDER, read_description, write_folder
 from patchwork_env.learning.system.machine import describe_machine
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, Concatenate, ParamSpec, Self, SupportsIndex, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +20,63 @@ from patchwork_env.games import GAMES, rules_of
 Actions = npt.NDArray[np.int64]
 """Array of actions, shape ``(n,)``."""
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_A = TypeVar("_A", bound="Agent")
+_TAKING_TURNS = ("act", "act_batch", "reseed")
+
+
+def takes_turns(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenate[_A, _P], _R]:
+    """Makes a method of an agent wait until no other thread is in one of its methods that take turns."""
+
+    @functools.wraps(method)
+    def in_turn(self: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return in_turn
+
 
 class Agent(ABC):
     """Chooses an action for the current player of a game.
 
+    **Threads.** One agent may be used by several threads at once. Calls of :meth:`act`, :meth:`act_batch` and
+    :meth:`reseed` take turns, in every subclass, so each of them does what it would do alone. For agents that
+    draw random numbers or remember earlier moves, the order of the calls counts as ever. To play in parallel,
+    give each thread an agent of its own: ``copy.deepcopy(agent)``, or load it again.
+
+    **Copies and pickles** leave out the memory that an agent searches in, which is large and holds nothing
+    between two moves.
+
     Attributes:
         name: What tables and messages call the agent.
-        games: Which it plays, of ``"patchwork"`` and ``"nmbr9"``; both, unless it says otherwise.
+        games: The games that it plays; all, unless it says otherwise.
     """
+
+    __slots__ = ("__dict__", "__weakref__", "_lock", "_workspace")
 
     name: str
     games: Sequence[str] = GAMES
+
+    _lock: threading.RLock
+    _workspace: Any
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """A new agent, whose lock does not depend on what ``__init__`` does."""
+        agent = super().__new__(cls)
+        agent._lock, agent._workspace = threading.RLock(), None
+        return agent
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Makes the methods that a subclass defines take turns."""
+        super().__init_subclass__(**kwargs)
+        for name in _TAKING_TURNS:
+            if name in cls.__dict__:
+                setattr(cls, name, takes_turns(cls.__dict__[name]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Attributes without lock and workspace, which copies and pickles have of their own."""
+        return self.__dict__.copy()
 
     @abstractmethod
     def act(self, game: BaseGame) -> int:
@@ -61,8 +109,18 @@ class Agent(ABC):
         """Starts the agent's random numbers anew, freshly for None; agents that use none need not have it."""
         return
 
+    def workspace(self) -> Any:
+        """The memory that the agent searches in, made when it is first needed."""
+        if self._workspace is None:
+            self._workspace = self._new_workspace()
+        return self._workspace
+
+    def _new_workspace(self) -> Any:
+        """Makes :meth:`workspace`."""
+        raise NotImplementedError
+
     def check_game(self, game: str) -> None:
-        """Raises ValueError if the agent does not play ``"patchwork"`` or ``"nmbr9"``, whichever is given."""
+        """Raises ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
         if game not in self.games:
             raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {game}")
 
@@ -99,7 +157,7 @@ class SamplingAgent(BatchAgent):
     Args:
         name: What tables and messages call the agent.
         sample: Whether to draw from the policy.
-        seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
 
     def __init__(self, name: str, sample: bool, seed: int | None) -> None:

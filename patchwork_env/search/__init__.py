@@ -4,6 +4,13 @@ A game comes as :class:`Dynamics` and what is known about it as :data:`Evaluate`
 states, so that the search of many games makes one call per simulation.
 """
 
-from patchwork_env.search.gumbel import Dynamics, Evaluate, Evaluation, GumbelSearch, SearchResult, States
+from patchwork_env.search.gumbel.search import (
+    Dynamics,
+    Evaluate,
+    Evaluation,
+    GumbelSearch,
+    SearchResult,
+    States,
+)
 
 __all__ = ["Dynamics", "Evaluate", "Evaluation", "GumbelSearch", "SearchResult", "States"]

@@ -13,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from patchwork_env.agents import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.beam.planner import Plan
 from patchwork_env.agents.nmbr9.beam.stacks import Tile, action_of, alone, in_order
 from patchwork_env.errors import IllegalActionError, TableEdgeError

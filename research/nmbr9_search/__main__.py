@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from patchwork_env import agents
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion.agent import Nmbr9Champion
 from patchwork_env.agents.nmbr9.champion.search import PLAN
 from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
@@ -54,7 +54,7 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--checkpoint", type=Path, metavar="FOLDER", default=agents.SHIPPED_FOLDER / "nmbr9_champion"
+        "--checkpoint", type=Path, metavar="FOLDER", default=SHIPPED_FOLDER / "nmbr9_champion"
     )
     parser.add_argument("--efforts", type=int, metavar="N", nargs="+", default=[5_000, 20_000])
     parser.add_argument("--depths", type=int, metavar="N", nargs="+", default=[PLAN.depth])

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import TO_WIN

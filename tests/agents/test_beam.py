@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.beam import agent as beam
 from patchwork_env.agents.nmbr9.beam.forward import search
 from patchwork_env.agents.nmbr9.beam.planner import Budget, Plan, plan
@@ -19,7 +20,7 @@ SMALL_FREE = {"order": "free", "max_digit": 5, "deck_size": 7}
 
 @pytest.fixture(scope="module")
 def weights():
-    return read_value(agents.SHIPPED_FOLDER / "nmbr9_champion")[0]
+    return read_value(SHIPPED_FOLDER / "nmbr9_champion")[0]
 
 
 def play(game: Game, agent: agents.Agent) -> tuple[int, ...]:

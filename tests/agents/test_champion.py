@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent
+from patchwork_env.agents import Agent, checkpoints
+from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.compiled.records import arrays_of
-from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.patchwork.champion import agent as champion_agent
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent, load
 from patchwork_env.agents.patchwork.champion.endings import settle_root, solved_action
@@ -347,7 +347,7 @@ def exact_margin_sign(agent: Agent, game: Game) -> int:
 
 
 def test_a_value_that_comes_with_the_package_searches_at_once(checkpoint, monkeypatch) -> None:
-    monkeypatch.setattr(agents, "SHIPPED_FOLDER", checkpoint.parent)
+    monkeypatch.setattr(checkpoints, "SHIPPED_FOLDER", checkpoint.parent)
     agent = agents.load("final")
     assert isinstance(agent, ChampionAgent)
     assert (agent.name, agent.budget.effort) == ("final", LEVELS["instant"])

@@ -13,11 +13,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from patchwork_env import agents
-from patchwork_env.agents import checkpoint
-from patchwork_env.agents.checkpoint import load_policy, save_policy
-from patchwork_env.agents.folders import read_description, write_folder
-from patchwork_env.agents.patchwork.policy import LearnedAgent
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.agents import checkpoint_tensors
+from patchwork_env.agents.checkpoints import read_description, write_folder
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy import LearnedAgent, load_policy, save_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
@@ -145,7 +145,7 @@ def test_failing_write_leaves_no_folder(tmp_path, network, monkeypatch, error):
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(checkpoint, "write_tensors", fail)
+    monkeypatch.setattr(checkpoint_tensors, "write_tensors", fail)
     with pytest.raises(type(error)):
         save_policy(tmp_path / "policy", network)
     assert contents(tmp_path) == {}

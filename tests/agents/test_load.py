@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import CallableAgent, GreedyAgent, MctsAgent, RandomAgent
-from patchwork_env.agents.checkpoint import save_policy
-from patchwork_env.agents.folders import read_description
+from patchwork_env.agents import CallableAgent, GreedyAgent, RandomAgent
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_description
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
-from patchwork_env.agents.patchwork.policy import LearnedAgent
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.mcts import MctsAgent
+from patchwork_env.agents.patchwork.policy import LearnedAgent, save_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 
 
@@ -43,7 +44,7 @@ def test_an_agent_is_called_by_its_name() -> None:
 
 @pytest.mark.parametrize("name", [name for name in agents.names() if agents.path_of(name)])
 def test_agents_that_come_with_the_package_say_how_they_were_made(name: str) -> None:
-    info = read_description(agents.SHIPPED_FOLDER / name)["info"]
+    info = read_description(SHIPPED_FOLDER / name)["info"]
     assert info["configuration"]["algorithm"] == info["algorithm"]
     assert info["steps"] >= info["configuration"]["total_steps"]
     assert info["seconds"] > 0
@@ -53,7 +54,7 @@ def test_agents_that_come_with_the_package_say_how_they_were_made(name: str) -> 
 
 def test_where_the_policy_of_a_spec_lies() -> None:
     assert agents.path_of("greedy") is None
-    assert agents.path_of("ppo:sample=true") == agents.SHIPPED_FOLDER / "ppo"
+    assert agents.path_of("ppo:sample=true") == SHIPPED_FOLDER / "ppo"
     assert agents.path_of("runs/ppo/final:simulations=8") == Path("runs/ppo/final")
 
 

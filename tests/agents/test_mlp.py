@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents import checkpoint, folders
-from patchwork_env.agents.patchwork import mlp
+from patchwork_env.agents import checkpoints
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork import mlp, policy
 from patchwork_env.agents.patchwork.mlp import MlpAgent, MlpConfig, MlpNetwork, load_policy, write_policy
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
@@ -35,7 +36,7 @@ def network():
 def folder(tmp_path, network):
     """A good checkpoint."""
     folder = tmp_path / "good"
-    folders.write_folder(folder, lambda target: write_policy(target, network, {"steps": 5}))
+    checkpoints.write_folder(folder, lambda target: write_policy(target, network, {"steps": 5}))
     return folder
 
 
@@ -149,9 +150,9 @@ def test_damaged_descriptions(folder, entries, message):
 
 def test_kinds_of_policies_are_not_mixed_up(folder, tmp_path):
     other = tmp_path / "other"
-    checkpoint.save_policy(other, PatchworkNetwork(NetworkConfig(8, 1, 4)))
+    policy.save_policy(other, PatchworkNetwork(NetworkConfig(8, 1, 4)))
     with pytest.raises(ValueError, match="'maskable_ppo'; it must be 'network'"):
-        checkpoint.load_policy(folder)
+        policy.load_policy(folder)
     with pytest.raises(ValueError, match="'network'; it must be 'maskable_ppo'"):
         mlp.load_policy(other)
     change(other)  # a checkpoint of before there were kinds of policies

@@ -7,13 +7,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from patchwork_env.agents.patchwork.policy_network import (
-    NUM_KINDS,
-    NetworkConfig,
-    PatchworkNetwork,
-    encode,
-    kinds_of,
-)
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork, encode, kinds_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY

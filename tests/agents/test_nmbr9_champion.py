@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.nmbr9.champion.agent import LEVELS, Nmbr9Champion, search
 from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent

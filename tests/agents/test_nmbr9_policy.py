@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.policy import (
     Nmbr9PolicyAgent,
@@ -19,7 +20,6 @@ from patchwork_env.agents.nmbr9.policy import (
     write_policy,
 )
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import ORIENTED, TABLE_SIZE

@@ -7,8 +7,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
+from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.compiled.records import arrays_of
-from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import features, relief

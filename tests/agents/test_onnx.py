@@ -14,17 +14,12 @@ import pytest
 import torch
 
 from patchwork_env import agents
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dense import DensePolicy
 from patchwork_env.agents.patchwork.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
 from patchwork_env.agents.patchwork.policy import LearnedAgent
-from patchwork_env.agents.patchwork.policy_network import (
-    NUM_KINDS,
-    NetworkConfig,
-    PatchworkNetwork,
-    encode,
-    kinds_of,
-)
+from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork, encode, kinds_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import many_states

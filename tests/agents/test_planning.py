@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint import save_policy
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.planning import GumbelAgent
-from patchwork_env.agents.patchwork.policy import LearnedAgent
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy import LearnedAgent, save_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 from tests.agents.positions import many_states

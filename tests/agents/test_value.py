@@ -11,8 +11,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
+from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.compiled.records import LEAK, arrays_of, record_type
-from patchwork_env.agents.folders import write_folder
 from patchwork_env.agents.patchwork.joints import count_joints
 from patchwork_env.agents.patchwork.value import features, patterns
 from patchwork_env.agents.patchwork.value.agent import ValueAgent

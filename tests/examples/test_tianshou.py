@@ -22,8 +22,9 @@ from torch import nn
 
 from examples import tianshou_self_play as example
 from patchwork_env import agents, patchwork_v0
-from patchwork_env.agents.checkpoint import load_policy
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy import load_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.aec_env import AGENTS
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from patchwork_env import agents
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.learning.commands import gauntlet as module
 from patchwork_env.learning.commands.gauntlet import gauntlet, rating_of
 from patchwork_env.learning.evaluation import ratings
@@ -90,7 +90,7 @@ def test_there_are_no_other_versions() -> None:
 
 @pytest.mark.parametrize("name", FROZEN)
 def test_the_package_holds_the_weights_of_the_members(name: str) -> None:
-    weights = agents.SHIPPED_FOLDER / name / "weights.safetensors"
+    weights = SHIPPED_FOLDER / name / "weights.safetensors"
     assert hashlib.sha256(weights.read_bytes()).hexdigest() == FROZEN[name]
 
 

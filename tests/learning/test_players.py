@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from patchwork_env import agents
 from patchwork_env.agents import CallableAgent, GreedyAgent
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.learning.evaluation.players import fingerprint, labels, load_player
 from patchwork_env.patchwork import Game
 
@@ -69,7 +69,7 @@ def test_what_is_no_agent_is_an_error_that_says_so(module, name: str, error, mes
 
 
 def test_fingerprints_are_those_of_the_weights(tmp_path) -> None:
-    weights = agents.SHIPPED_FOLDER / "ppo" / "weights.safetensors"
+    weights = SHIPPED_FOLDER / "ppo" / "weights.safetensors"
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()
     for spec in ("ppo", "ppo:sample=true", str(weights.parent)):
         assert fingerprint(spec) == digest

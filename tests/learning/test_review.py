@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.value.choice import TO_WIN
 from patchwork_env.agents.patchwork.value.files import write_value

@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import load_file
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint import load_policy
+from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import encode
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.commands import train

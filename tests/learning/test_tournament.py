@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from patchwork_env.agents.checkpoint import save_policy
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy import save_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.contests.patchwork import FIGURES

@@ -15,7 +15,7 @@ import pytest
 from safetensors.torch import load_file
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint import load_policy
+from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches

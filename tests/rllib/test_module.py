@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ray.rllib.core.columns import Columns
 
 from patchwork_env import agents
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9.policy import encode as encode_nmbr9
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import encode as encode_patchwork
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import from_rllib, load_state, state_of, to_rllib

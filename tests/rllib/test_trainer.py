@@ -19,7 +19,7 @@ from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.evaluation.postprocessing import Postprocessing
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint import load_policy, save_policy
+from patchwork_env.agents.patchwork.policy import load_policy, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.tensors import names_of_parameters, tensors_of_optimizer
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import sizes_of

@@ -1,1 +1,26 @@
-"""Agents that play NMBR 9."""
+"""Agents that play NMBR 9; what a spec can name of them is registered here."""
+
+from patchwork_env.agents.checkpoints import NETWORK, VALUE
+from patchwork_env.agents.specs import (
+    LEVELS,
+    boolean,
+    integer,
+    one_of,
+    register,
+    register_checkpoint,
+    seconds,
+)
+from patchwork_env.games import NMBR9
+
+_PACKAGE = "patchwork_env.agents.nmbr9"
+_VALUE_OPTIONS = {"level": one_of(*LEVELS), "nodes": integer(2, 200_000), "seconds": seconds}
+
+register(
+    "beam",
+    f"{_PACKAGE}.beam.agent:from_spec",
+    games=(NMBR9,),
+    options={"width": integer(1, 999_999), "seconds": seconds, "value": str},
+    listed=False,
+)
+register_checkpoint(NMBR9, NETWORK, f"{_PACKAGE}.policy:load", options={"sample": boolean}, extra="train")
+register_checkpoint(NMBR9, VALUE, f"{_PACKAGE}.champion.agent:load_value", options=_VALUE_OPTIONS)

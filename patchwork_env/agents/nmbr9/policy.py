@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from patchwork_env.agents import NETWORK, ragged
+from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.checkpoint import read_network, write_kind_of_policy
+from patchwork_env.agents.checkpoint_tensors import read_network, write_kind_of_policy
+from patchwork_env.agents.checkpoints import NETWORK
 from patchwork_env.agents.nmbr9.policy_network import Inputs, Nmbr9Network
 from patchwork_env.agents.ragged import LegalLists
 from patchwork_env.core.compile import kernel

@@ -19,13 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.patchwork.policy_network import (
-    NUM_KINDS,
-    NetworkConfig,
-    Output,
-    hierarchical_policy,
-    new_trunk,
-)
+from patchwork_env.agents.networks import NetworkConfig, Output, hierarchical_policy, new_trunk
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     LONGEST_SIDE,
@@ -115,7 +109,7 @@ class Nmbr9Network(nn.Module):
         )
         placements = self._scores(observations, features, rows, actions.clamp(max=FIRST_CHOICE - 1))
         scores = torch.where(actions < FIRST_CHOICE, placements, choices)
-        one_kind = scores.new_zeros(observations.shape[0], NUM_KINDS)
+        one_kind = scores.new_zeros(observations.shape[0], 1)
         log_probabilities, entropies = hierarchical_policy(one_kind, scores, rows, torch.zeros_like(rows))
         return Output(log_probabilities, entropies, self.value(features).squeeze(1))
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from patchwork_env.agents import CHECKPOINT_FILE, MASKABLE_PPO, ragged
+from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.checkpoint import read_weights, write_kind_of_policy
-from patchwork_env.agents.folders import read_description
+from patchwork_env.agents.checkpoint_tensors import read_weights, write_kind_of_policy
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description
 from patchwork_env.agents.ragged import LegalLists, legal_lists
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
@@ -167,7 +167,9 @@ def _most_probable(
 
 def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None = None) -> None:
     """Writes the two files of a policy into an existing folder."""
-    write_kind_of_policy(folder, MASKABLE_PPO, asdict(network.config), network.state_dict(), info)
+    write_kind_of_policy(
+        folder, MASKABLE_PPO, asdict(network.config), network.state_dict(), info, game=PATCHWORK
+    )
 
 
 def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:

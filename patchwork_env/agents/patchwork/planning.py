@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from patchwork_env.agents import FEWEST_SIMULATIONS
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.patchwork import FEWEST_SIMULATIONS
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork

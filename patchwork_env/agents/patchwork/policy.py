@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, BatchAgent, SamplingAgent
-from patchwork_env.agents.checkpoint import load_policy
+from patchwork_env.agents.checkpoint_tensors import read_network, write_kind_of_policy
+from patchwork_env.agents.checkpoints import NETWORK, write_folder
 from patchwork_env.agents.patchwork.planning import GumbelAgent, dynamics_of
 from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork, encode
 from patchwork_env.games import PATCHWORK
@@ -51,6 +54,38 @@ class LearnedAgent(SamplingAgent):
         else:
             chosen = ragged.most_probable(legal.counts, inputs.kinds.numpy(), log_probabilities, NUM_KINDS)
         return legal.actions[chosen]
+
+
+# --- on disk ----------------------------------------------------------------------------------------------
+
+
+def save_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | None = None) -> None:
+    """Writes a policy as a new checkpoint folder, all of it or nothing.
+
+    Args:
+        folder: Must not exist yet.
+        network: The policy.
+        info: What to remember of its making; JSON.
+
+    Raises:
+        FileExistsError: The folder exists.
+    """
+    write_folder(folder, lambda target: write_policy(target, network, info))
+
+
+def write_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | None = None) -> None:
+    """Writes the two files of a policy into an existing folder."""
+    write_kind_of_policy(folder, NETWORK, asdict(network.config), network.state_dict(), info, game=PATCHWORK)
+
+
+def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
+    """Reads a policy and what was remembered of its making.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, or of a version that this library does not read.
+    """
+    return read_network(folder, PATCHWORK, PatchworkNetwork)
 
 
 def load(

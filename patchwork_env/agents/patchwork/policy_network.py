@@ -18,8 +18,6 @@ batches are ``tensor.shape[0]``, which an export leaves open; ``len(tensor)`` wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from patchwork_env.agents.networks import NetworkConfig, Output, hierarchical_policy, new_trunk
 from patchwork_env.agents.ragged import LegalLists, legal_lists
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork import observation
@@ -44,27 +43,6 @@ _NUM_PLACES = NUM_OFFERED * _SLOT_SIZE + NUM_CELLS
 _WINDOW = 7
 _WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
 _PATCH_FEATURES = 4
-
-
-@dataclass(frozen=True)
-class NetworkConfig:
-    """Sizes of the network.
-
-    Attributes:
-        width: Units of each hidden layer of the trunk.
-        depth: Hidden layers of the trunk, at least 1.
-        channels: Features of each cell of the quilt, and length of the keys.
-    """
-
-    width: int = 256
-    depth: int = 2
-    channels: int = 32
-
-    def __post_init__(self) -> None:
-        for name in ("width", "depth", "channels"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"network.{name} is {value!r}; it must be an integer of at least 1")
 
 
 class Inputs(NamedTuple):
@@ -87,20 +65,6 @@ class Inputs(NamedTuple):
         return Inputs(*(tensor.to(device) for tensor in self))
 
 
-class Output(NamedTuple):
-    """What the network says of ``n`` states.
-
-    Attributes:
-        log_probabilities: ``(total,)``, of the legal actions.
-        entropies: ``(n,)``, of the policy, in nats.
-        values: ``(n,)``, the expected return of the current player.
-    """
-
-    log_probabilities: Tensor
-    entropies: Tensor
-    values: Tensor
-
-
 def kinds_of(actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The kind of each action: 0 advance, 1-3 a slot, 4 special patch."""
     kinds = 1 + (actions - FIRST_BUY) // _SLOT_SIZE
@@ -118,13 +82,6 @@ def encode(states: States) -> tuple[Inputs, LegalLists]:
     places = np.maximum(legal.actions - FIRST_BUY, 0)
     arrays = (observations, legal.rows, kinds_of(legal.actions), places)
     return Inputs(*map(torch.from_numpy, arrays)), legal
-
-
-def new_trunk(inputs: int, config: NetworkConfig) -> nn.Sequential:
-    """Layers of rectified units, of the ``width`` and ``depth`` of a network."""
-    sizes = [inputs, *[config.width] * config.depth]
-    layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(sizes))
-    return nn.Sequential(*(module for layer in layers for module in layer))
 
 
 class PatchworkNetwork(nn.Module):
@@ -242,36 +199,6 @@ class PatchworkNetwork(nn.Module):
         special = self.special_key.expand(quilts.shape[0], 1, -1)
         keys = torch.cat([keys, special], 1) * (1 + self.modulation(features)).unsqueeze(1)
         return torch.bmm(keys, cells)
-
-
-def hierarchical_policy(
-    kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Log-probabilities of the legal actions and entropies of the states.
-
-    A state without any is no error, and adds nothing to gradients.
-
-    Args:
-        kind_logits: ``(n, NUM_KINDS)``.
-        scores: ``(total,)``, logits of the placements within their kind.
-        rows: ``(total,)``, the state that each belongs to.
-        kinds: ``(total,)``.
-
-    Returns:
-        ``(total,)`` and ``(n,)``.
-    """
-    groups = rows * NUM_KINDS + kinds
-    highest = scores.new_full((kind_logits.numel(),), -torch.inf)
-    highest = highest.scatter_reduce(0, groups, scores.detach(), "amax")
-    centered = scores - highest.index_select(0, groups)
-    sums = torch.zeros_like(highest).index_add(0, groups, centered.exp())
-    placement = centered - sums.clamp(min=1e-30).log().index_select(0, groups)
-    placement_entropies = torch.zeros_like(highest).index_add(0, groups, -placement.exp() * placement)
-    possible = (sums > 0).view_as(kind_logits)
-    kind = torch.log_softmax(kind_logits.masked_fill(~possible, -1e9), 1)
-    probabilities = kind.exp()
-    entropies = (probabilities * (placement_entropies.view_as(kind) - kind)).sum(1)
-    return kind.view(-1).index_select(0, groups) + placement, entropies
 
 
 def _patch_numbers(observations: Tensor) -> Tensor:

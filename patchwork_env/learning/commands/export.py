@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from patchwork_env import agents
-from patchwork_env.agents import ONNX_SUFFIX
+from patchwork_env.agents.patchwork import ONNX_SUFFIX
 from patchwork_env.learning.system.files import write_bytes
 
 
@@ -48,7 +48,7 @@ def export_policy(spec: str, out: Path) -> int:
     _check_out(out)
     agent, path = agents.load(spec), agents.path_of(spec)
     try:
-        from patchwork_env.agents.folders import read_description
+        from patchwork_env.agents.checkpoints import read_description
         from patchwork_env.agents.patchwork.mlp import MlpAgent
         from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
         from patchwork_env.agents.patchwork.policy import LearnedAgent

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents import CHECKPOINT_FILE
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.learning.runs.run_files import FINAL, METRICS_FILE
 
 _CHECKPOINTS = "checkpoints/step_*"

@@ -24,8 +24,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint import write_tensors
-from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.checkpoint_tensors import write_tensors
+from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.learning.config import RunConfig, dump_config
 from patchwork_env.learning.system.files import storing_in, write_text
 from patchwork_env.learning.runs.run_files import CONFIG_FILE, FINAL

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from patchwork_env.agents.folders import write_folder
+from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.learning.system.files import storing_in
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from patchwork_env.agents import PARTIAL
+from patchwork_env.agents.checkpoints import PARTIAL
 from patchwork_env.errors import StorageError
 
 

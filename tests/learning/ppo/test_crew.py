@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork, encode
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.threads import Crew

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from patchwork_env import agents
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.patchwork.value.files import read_value
 from patchwork_env.agents.patchwork.value.network import (
     OTHER_EMPTY,
@@ -152,7 +152,7 @@ def test_returns_do_not_pass_what_guests_do():
 
 
 def test_searches_teach_what_they_looked_at_as_its_player_sees_it():
-    weights, _ = read_value(agents.SHIPPED_FOLDER / "champion")
+    weights, _ = read_value(SHIPPED_FOLDER / "champion")
     positions, statistics = play_with(weights, Td(games=6, search=SEARCH))
     turns = int(statistics["turns"])
     states, targets = positions.states[turns:], positions.targets[turns:]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from pathlib import Path
+from typing import Any
 
 from patchwork_env.agents.base import Agent
 from patchwork_env.agents.nmbr9.beam.planner import MOST_WIDTH, Budget, plan
 from patchwork_env.agents.nmbr9.beam.stacks import Stack, action_of, alone, stack_of
 from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.agents.specs import check_checkpoint, checkpoint_path
 from patchwork_env.core.checks import check_between, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.games import NMBR9
@@ -19,8 +21,8 @@ from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
 DEFAULT_WIDTH = 1000
 MOST_PLANS = 4096
 """Plans that are remembered, those used last."""
-
-__all__ = ["DEFAULT_WIDTH", "BeamAgent", "load"]
+SHIPPED_VALUE = "nmbr9_champion"
+"""The value of tables, unless a spec names another checkpoint."""
 
 
 class BeamAgent(Agent):
@@ -104,6 +106,13 @@ class BeamAgent(Agent):
         if len(self._plans) > MOST_PLANS:
             self._plans.popitem(last=False)
         return stack
+
+
+def from_spec(seed: int | None, value: str = SHIPPED_VALUE, **budget: Any) -> BeamAgent:
+    """The agent of a spec, whose value may be named like a checkpoint of its own; see :func:`load`."""
+    path = checkpoint_path(value)
+    check_checkpoint(path)
+    return load(path, seed, **budget)
 
 
 def load(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from patchwork_env.agents.base import Actions, Agent, BatchAgent
+from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.nmbr9.champion.search import (
     PLAN,
     Plan,
@@ -17,6 +19,7 @@ from patchwork_env.agents.nmbr9.champion.search import (
     new_workspace,
     roll_out,
 )
+from patchwork_env.agents.nmbr9.value import agent as value_agent
 from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent, check_tiles
 from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
@@ -101,6 +104,16 @@ class Nmbr9Champion(BatchAgent):
             return float(self._work.effort[0]) / self._effort
         assert self._seconds is not None
         return (perf_counter() - began) / self._seconds
+
+
+def load_value(path: str | Path, seed: int | None = None, **options: Any) -> Agent:
+    """The agent of a value's checkpoint; it searches if there are options, and if it comes with the package.
+
+    Raises:
+        FileNotFoundError: See :func:`load`.
+        ValueError: See :func:`load`.
+    """
+    return load(path, seed, **options) if options or is_shipped(path) else value_agent.load(path)
 
 
 def load(

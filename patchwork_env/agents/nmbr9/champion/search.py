@@ -4,7 +4,7 @@ What is to come is drawn anew from the cards that are left, in whatever order th
 candidates meet the same decks, so that chance matters less to their differences; and among any decks in a
 row that are as many as the cards left, each card comes next once. A rollout plays some tiles by the value and
 then takes the value's word for the rest. The better half of the candidates goes on (sequential halving; see
-:mod:`patchwork_env.search.halving`).
+:mod:`patchwork_env.search.gumbel.halving`).
 """
 
 from __future__ import annotations

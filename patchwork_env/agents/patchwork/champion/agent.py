@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork.champion.endings import ensure_edge, settle_root, solved_action
 from patchwork_env.agents.patchwork.champion.glance import glance
 from patchwork_env.agents.patchwork.champion.levels import (
@@ -33,6 +34,7 @@ from patchwork_env.agents.patchwork.champion.simulation import (
     plant,
 )
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver
+from patchwork_env.agents.patchwork.value import agent as value_agent
 from patchwork_env.agents.patchwork.value.choice import FOR_MARGIN, FOR_SCORE, TO_WIN, TO_WIN_RICHLY, Payoffs
 from patchwork_env.agents.patchwork.value.files import read_value
 from patchwork_env.agents.patchwork.value.network import Weights
@@ -188,6 +190,16 @@ class ChampionAgent(BatchAgent):
 
     def _grow(self, budget: Budget, *, may_stop: bool) -> int:
         return int(grow(self._tree, self._work, self._mind, budget, may_stop))
+
+
+def load_value(path: str | Path, seed: int | None = None, **options: Any) -> BatchAgent:
+    """The agent of a value's checkpoint; it searches if there are options, and if it comes with the package.
+
+    Raises:
+        FileNotFoundError: See :func:`load`.
+        ValueError: See :func:`load`.
+    """
+    return load(path, **options) if options or is_shipped(path) else value_agent.load(path)
 
 
 def load(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.agents.compiled.arrays import read_weights, write_weights
+from patchwork_env.agents.compiled.files import read_weights, write_weights
 from patchwork_env.agents.patchwork.value.network import WEIGHTS, Weights
 from patchwork_env.games import PATCHWORK
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
 from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.checkpoint import write_policy
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.planning import GumbelAgent
-from patchwork_env.agents.patchwork.policy import LearnedAgent
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy import LearnedAgent, write_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.examples import Examples, Window
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from patchwork_env.agents.checkpoint import write_policy
-from patchwork_env.agents.patchwork.policy import LearnedAgent
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy import LearnedAgent, write_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.league import Pool
 from patchwork_env.learning.algorithms.common.tensors import (
     arrays_of_tensors,

@@ -8,7 +8,7 @@ from typing import Any
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
 from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
 from patchwork_env.learning.algorithms.rllib_ppo.league import (

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from patchwork_env import agents
-from patchwork_env.agents.folders import write_folder
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
 

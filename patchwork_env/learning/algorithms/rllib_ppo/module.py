@@ -13,7 +13,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import Tensor, nn
 
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.rllib_ppo.policies import (

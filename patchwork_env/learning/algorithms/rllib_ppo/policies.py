@@ -11,12 +11,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from patchwork_env.agents import Agent, checkpoint, ragged
+from patchwork_env.agents import Agent, ragged
+from patchwork_env.agents.networks import NetworkConfig, Output
 from patchwork_env.agents.nmbr9 import policy as nmbr9_policy
 from patchwork_env.agents.nmbr9 import policy_network as nmbr9_network
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork import policy, policy_network
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.patchwork.actions import FIRST_BUY
 
@@ -58,8 +59,8 @@ POLICIES: Mapping[str, Policies] = {
         policy_network.kinds_of,
         policy_network.NUM_KINDS,
         policy.LearnedAgent,
-        checkpoint.write_policy,
-        checkpoint.load_policy,
+        policy.write_policy,
+        policy.load_policy,
     ),
     NMBR9: Policies(
         Nmbr9Network,
@@ -85,7 +86,7 @@ class Evaluated(NamedTuple):
 
     rows: Tensor
     actions: Tensor
-    output: policy_network.Output
+    output: Output
 
     def dense(self, num_actions: int) -> Tensor:
         """Log-probabilities ``(n, num_actions)``; :data:`IMPOSSIBLE` for actions that are not legal."""

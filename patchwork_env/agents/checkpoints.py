@@ -1,6 +1,8 @@
-"""The folders of checkpoints: descriptions, and how they are written. Nothing here needs PyTorch.
+"""Checkpoints: folders with ``checkpoint.json`` and ``weights.safetensors``. Nothing here needs PyTorch.
 
-A checkpoint is a folder with ``checkpoint.json`` and ``weights.safetensors``.
+This module reads and writes the descriptions, and writes folders as a whole or not at all.
+:mod:`~patchwork_env.agents.checkpoint_tensors` reads and writes weights of PyTorch networks, and
+:mod:`~patchwork_env.agents.compiled.files` those of compiled ones.
 """
 
 from __future__ import annotations
@@ -12,13 +14,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
-from patchwork_env.agents import NETWORK, PARTIAL
-from patchwork_env.games import GAMES, PATCHWORK
+from patchwork_env.games import GAMES
 
 FORMAT = "patchwork_env checkpoint"
 VERSION = 1
-WEIGHTS_FILE = "weights.safetensors"
+CHECKPOINT_FILE, WEIGHTS_FILE = "checkpoint.json", "weights.safetensors"
+"""The description, which makes a folder a checkpoint, and the weights."""
+NETWORK, MASKABLE_PPO, VALUE = "network", "maskable_ppo", "value"
+"""Kinds of policies, as checkpoints call them; a checkpoint that does not say so holds the first of them."""
+SHIPPED_FOLDER = Path(__file__).parent / "shipped"
+"""The checkpoints that come with the package; each has the name of its folder."""
+PARTIAL = ".partial"
+"""How the names of files and folders end that are not complete yet; they begin with a dot."""
+
+
+def is_shipped(path: str | Path) -> bool:
+    """Whether a checkpoint folder is one of those that come with the package."""
+    return Path(path).parent == SHIPPED_FOLDER
 
 
 def write_description(
@@ -27,20 +39,20 @@ def write_description(
     network: Mapping[str, Any],
     info: Mapping[str, Any] | None = None,
     *,
-    game: str = PATCHWORK,
+    game: str,
 ) -> None:
     """Writes ``checkpoint.json`` into an existing folder.
 
     Args:
-        folder: Of the checkpoint.
-        kind: What can play the policy; see :func:`patchwork_env.agents.load`.
-        network: What it needs to know to build the network; JSON.
-        info: What to remember of its making; JSON.
-        game: That it plays.
+        folder: The folder of the checkpoint.
+        kind: The kind of policy, which says what can play it; see :func:`patchwork_env.agents.load`.
+        network: The sizes from which the network is built; JSON.
+        info: What to remember of how the policy was made; JSON.
+        game: The name of the game that the policy plays.
     """
     description = {"format": FORMAT, "version": VERSION, "game": game, "policy": kind}
     description |= {"network": dict(network), "info": dict(info or {})}
-    (folder / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+    (folder / CHECKPOINT_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 
 def read_description(folder: Path, game: str | None = None) -> dict[str, Any]:
@@ -50,16 +62,16 @@ def read_description(folder: Path, game: str | None = None) -> dict[str, Any]:
     names none.
 
     Args:
-        folder: Of the checkpoint.
-        game: That it must be of; None for any.
+        folder: The folder of the checkpoint.
+        game: The name of the game that the checkpoint must be for; None for any.
 
     Raises:
         FileNotFoundError: There is no such file.
         ValueError: It is something else.
     """
-    path = folder / DESCRIPTION_FILE
+    path = folder / CHECKPOINT_FILE
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} is no checkpoint: {DESCRIPTION_FILE} is missing")
+        raise FileNotFoundError(f"{folder} is no checkpoint: {CHECKPOINT_FILE} is missing")
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:  # no JSON, or not even text
@@ -85,9 +97,9 @@ def write_folder(folder: Path, write: Callable[[Path], None], *, replace: bool =
     """Has ``write`` fill a temporary folder and renames it: if ``folder`` exists, it is complete.
 
     Args:
-        folder: Its parents are created.
-        write: Called with the folder that it shall fill with files.
-        replace: Whether a folder that exists makes way, once the new one is complete.
+        folder: The folder to write; its parents are created.
+        write: Fills the folder that it is called with.
+        replace: Whether a folder that exists is replaced, once the new one is complete.
 
     Raises:
         FileExistsError: The folder exists, and is not to be replaced.

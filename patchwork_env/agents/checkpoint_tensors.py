@@ -1,12 +1,12 @@
-"""Policies on disk: a folder with ``checkpoint.json`` and ``weights.safetensors``.
+"""The tensors of checkpoints: weights of PyTorch networks as safetensors files. Needs torch.
 
-Loading never executes code.
+Loading never executes code. :mod:`~patchwork_env.agents.checkpoints` has the parts that need no torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,32 +14,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from patchwork_env.agents import CHECKPOINT_FILE as DESCRIPTION_FILE
-from patchwork_env.agents import NETWORK
-from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description, write_folder
-from patchwork_env.agents.patchwork.policy_network import NetworkConfig, PatchworkNetwork
-from patchwork_env.games import PATCHWORK
+from patchwork_env.agents.checkpoints import (
+    CHECKPOINT_FILE,
+    NETWORK,
+    WEIGHTS_FILE,
+    read_description,
+    write_description,
+)
+from patchwork_env.agents.networks import NetworkConfig
 
 Network = TypeVar("Network", bound=nn.Module)
-
-
-def save_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | None = None) -> None:
-    """Writes a policy as a new checkpoint folder, all of it or nothing.
-
-    Args:
-        folder: Must not exist yet.
-        network: The policy.
-        info: What to remember of its making; JSON.
-
-    Raises:
-        FileExistsError: The folder exists.
-    """
-    write_folder(folder, lambda target: write_policy(target, network, info))
-
-
-def write_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | None = None) -> None:
-    """Writes the two files of a policy into an existing folder."""
-    write_kind_of_policy(folder, NETWORK, asdict(network.config), network.state_dict(), info)
 
 
 def write_kind_of_policy(
@@ -49,17 +33,17 @@ def write_kind_of_policy(
     weights: Mapping[str, Tensor],
     info: dict[str, Any] | None = None,
     *,
-    game: str = PATCHWORK,
+    game: str,
 ) -> None:
     """Writes the two files of any kind of policy into an existing folder.
 
     Args:
-        folder: Of the checkpoint.
-        kind: What can play the policy; see :func:`patchwork_env.agents.load`.
-        network: What it needs to know to build the network; JSON.
-        weights: By name.
-        info: What to remember of its making; JSON.
-        game: That it plays.
+        folder: The folder of the checkpoint.
+        kind: The kind of policy, which says what can play it; see :func:`patchwork_env.agents.load`.
+        network: The sizes from which the network is built; JSON.
+        weights: The tensors by name.
+        info: What to remember of how the policy was made; JSON.
+        game: The name of the game that the policy plays.
     """
     write_description(folder, kind, network, info, game=game)
     write_tensors(folder / WEIGHTS_FILE, weights)
@@ -69,16 +53,6 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Writes tensors of any device to a safetensors file."""
     # save_file() of the library would let nobody but the owner read the file.
     path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
-
-
-def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
-    """Reads a policy and what was remembered of its making.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, or of a version that this library does not read.
-    """
-    return read_network(folder, PATCHWORK, PatchworkNetwork)
 
 
 def read_network(
@@ -124,10 +98,8 @@ def network_config(sizes: Any, folder: Path) -> NetworkConfig:
     """
     names = [field.name for field in fields(NetworkConfig)]
     if not isinstance(sizes, dict) or set(sizes) != set(names):
-        raise ValueError(
-            f"{folder / DESCRIPTION_FILE}: network is {sizes!r}; it must give {', '.join(names)}"
-        )
+        raise ValueError(f"{folder / CHECKPOINT_FILE}: network is {sizes!r}; it must give {', '.join(names)}")
     try:
         return NetworkConfig(**sizes)
     except ValueError as error:
-        raise ValueError(f"{folder / DESCRIPTION_FILE}: {error}") from None
+        raise ValueError(f"{folder / CHECKPOINT_FILE}: {error}") from None

@@ -10,9 +10,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from patchwork_env.agents import VALUE
+from patchwork_env.agents.checkpoints import VALUE, WEIGHTS_FILE, read_description, write_description
 from patchwork_env.agents.compiled.records import aligned_record, arrays_of
-from patchwork_env.agents.folders import WEIGHTS_FILE, read_description, write_description
 
 
 def write_weights(

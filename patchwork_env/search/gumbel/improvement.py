@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.search.qvalues import Scale, q_value, survey, weigh_children
-from patchwork_env.search.selection import Candidates, select_candidate
-from patchwork_env.search.tree import NOTHING, Edges, Floats, Integers, Nodes, capacity_of
+from patchwork_env.search.gumbel.qvalues import Scale, q_value, survey, weigh_children
+from patchwork_env.search.gumbel.selection import Candidates, select_candidate
+from patchwork_env.search.gumbel.tree import NOTHING, Edges, Floats, Integers, Nodes, capacity_of
 
 
 @kernel

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.search import improvement, selection, tree
-from patchwork_env.search.halving import considered_visits_table
-from patchwork_env.search.qvalues import Scale
+from patchwork_env.search.gumbel import improvement, selection, tree
+from patchwork_env.search.gumbel.halving import considered_visits_table
+from patchwork_env.search.gumbel.qvalues import Scale
 
 States = npt.NDArray[np.void]
 """Records of games, shape ``(n,)``."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.search.tree import NOTHING, Nodes
+from patchwork_env.search.gumbel.tree import NOTHING, Nodes
 
 _SMALLEST_RANGE = 1e-8
 

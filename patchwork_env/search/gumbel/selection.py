@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.search.qvalues import Scale, q_value, survey, weigh_children
-from patchwork_env.search.tree import (
+from patchwork_env.search.gumbel.qvalues import Scale, q_value, survey, weigh_children
+from patchwork_env.search.gumbel.tree import (
     NOTHING,
     UNKNOWN,
     VISITED,
@@ -111,7 +111,7 @@ def select_leaves(
         edges: Their legal actions.
         sizes: ``(trees,)``, nodes of each tree; 0 for trees that are not searched.
         candidates: ``(trees, m)``, actions of the roots that are considered.
-        visits_by_actions: ``(m, simulations)``, see :mod:`~patchwork_env.search.halving`.
+        visits_by_actions: ``(m, simulations)``, see :mod:`~patchwork_env.search.gumbel.halving`.
         simulation: Which one it is, from 0.
         scale: Of Q-values.
         leaves: Receives the new nodes.
