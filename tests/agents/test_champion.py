@@ -132,7 +132,7 @@ def test_a_position_considers_few_placements_of_a_patch_but_every_patch() -> Non
     assert isinstance(agent, ChampionAgent)
     for _ in range(6):
         game.play(agent.act(game))
-    lines, tree = agent.search(game), agent._tree
+    lines, tree = agent.search(game), agent.workspace().tree
     legal_kinds = {kind_of(int(action)) for action in game.legal_actions()}
     assert {kind_of(line.action) for line in lines} == legal_kinds
     most = []
@@ -174,7 +174,7 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
 def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None:
     """The best move comes first, and all four together survey no more quilts than three of them may."""
     game, agent = end_of_game(1, 12), champion()
-    tree, work, mind = agent._tree, agent._work, agent._mind
+    tree, work, mind = *agent.workspace()[:2], agent._mind
     for budget, num_settled in (200, 0), (1_000_000, 4):
         plant(tree, work, game.state, 0)
         grow(tree, work, mind, Budget(0, NO_LIMIT), False)
@@ -269,7 +269,7 @@ def test_a_level_ends_with_the_node_that_spends_it(turns_left: int) -> None:
     agent = ChampionAgent(WEIGHTS, PAYOFFS, level="instant")
     agent.search(end_of_game(1, turns_left))
     most_at_once = NODE_EFFORT + (1 + QUILT_EFFORT) * MAX_LEGAL_ACTIONS
-    assert 0 <= agent._work.effort[0] - LEVELS["instant"] <= most_at_once
+    assert 0 <= agent.workspace().work.effort[0] - LEVELS["instant"] <= most_at_once
 
 
 def test_a_game_that_is_over_is_an_error() -> None:

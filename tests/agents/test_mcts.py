@@ -51,7 +51,7 @@ def test_equal_seeds_play_alike() -> None:
 def test_the_budget_of_simulations_is_kept() -> None:
     agent, game = MctsAgent(1, simulations=150), Game(seed=2)
     agent.act(game)
-    assert agent._room.tree.nodes[0]["visits"] == 150
+    assert agent.workspace().tree.nodes[0]["visits"] == 150
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.2])
@@ -61,7 +61,7 @@ def test_the_budget_of_time_is_kept(seconds: float) -> None:
     began = time.perf_counter()
     agent.act(Game(seed=3))
     assert seconds <= time.perf_counter() - began < seconds + 1
-    assert agent._room.tree.nodes[0]["visits"] % 100 == 0
+    assert agent.workspace().tree.nodes[0]["visits"] % 100 == 0
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_trees_are_used_again() -> None:
         before = agent._memory.num_nodes
         action = agent.act(game)
         if len(game.legal_actions()) > 1:
-            visits = int(agent._room.tree.nodes[0]["visits"])
+            visits = int(agent.workspace().tree.nodes[0]["visits"])
             assert visits >= 200
             reused += visits > 200
             assert visits == 200 or before > 0
@@ -123,10 +123,10 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = MctsAgent(1, simulations=800)
     for seed in range(8):
         agent.act(Game(seed=seed))
-        assert agent._room.tree.sizes[0] <= 500
-        assert agent._room.tree.sizes[1] <= 500 * module.EDGES_PER_NODE
+        assert agent.workspace().tree.sizes[0] <= 500
+        assert agent.workspace().tree.sizes[1] <= 500 * module.EDGES_PER_NODE
         assert agent._memory.num_nodes <= 500
-    assert agent._room.tree.nodes[0]["visits"] == 800
+    assert agent.workspace().tree.nodes[0]["visits"] == 800
 
 
 def test_agents_can_be_pickled() -> None:

@@ -54,9 +54,6 @@ class OnnxAgent(SamplingAgent):
         seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
         threads: That onnxruntime computes with, at least 1.
 
-    Attributes:
-        session: That of onnxruntime.
-
     Raises:
         ValueError: The model is damaged, of another game, or of a version that this library does not read.
     """
@@ -75,7 +72,15 @@ class OnnxAgent(SamplingAgent):
         super().__init__(name, sample, seed)
         self._model = model
         self._threads = threads
-        self.session = _start(model, name, threads)
+        self.workspace()  # raises now if the model is not sound
+
+    def _new_workspace(self) -> onnxruntime.InferenceSession:
+        return _start(self._model, self.name, self._threads)
+
+    @property
+    def session(self) -> onnxruntime.InferenceSession:
+        """The session of onnxruntime; copies and pickles of the agent start one of their own."""
+        return self.workspace()
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
@@ -101,14 +106,6 @@ class OnnxAgent(SamplingAgent):
         self.check_states(states)
         log_probabilities, values = self._run(states, "log_probabilities", "value")
         return log_probabilities, values
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles, which start a session of their own."""
-        return {name: value for name, value in self.__dict__.items() if name != "session"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.session = _start(self._model, self.name, self._threads)
 
     def feed(self, states: States) -> dict[str, npt.NDArray[Any]]:
         """The model's inputs for games: what the players to move see and may do."""

@@ -14,6 +14,7 @@ from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.nmbr9.champion.search import (
     PLAN,
     Plan,
+    Workspace,
     begin,
     keep_best,
     new_workspace,
@@ -68,8 +69,10 @@ class Nmbr9Champion(BatchAgent):
         self.name = name
         self._weights, self._plan = weights, plan
         self._effort, self._seconds = effort, seconds
-        self._work = new_workspace()
         self.reseed(seed)
+
+    def _new_workspace(self) -> Workspace:
+        return new_workspace()
 
     def reseed(self, seed: int | None = None) -> None:
         """See :meth:`Agent.reseed`."""
@@ -83,7 +86,7 @@ class Nmbr9Champion(BatchAgent):
 
     def _choose(self, states: States, i: int) -> int:
         """Every round of halving gets an equal share of the budget."""
-        work = self._work
+        work = self.workspace()
         began = perf_counter()
         considered = int(begin(states, i, self._plan, self._weights, work))
         if int(work.root[0]["round"]) + 1 == int(work.root[0]["num_rounds"]):
@@ -101,7 +104,7 @@ class Nmbr9Champion(BatchAgent):
     def _spent(self, began: float) -> float:
         """The share of the budget that is spent."""
         if self._effort is not None:
-            return float(self._work.effort[0]) / self._effort
+            return float(self.workspace().effort[0]) / self._effort
         assert self._seconds is not None
         return (perf_counter() - began) / self._seconds
 

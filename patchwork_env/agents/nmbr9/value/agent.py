@@ -31,7 +31,9 @@ class Nmbr9ValueAgent(BatchAgent):
     def __init__(self, weights: Weights, name: str = "nmbr9 value") -> None:
         self.name = name
         self._weights = weights
-        self._expansion = new_expansion()
+
+    def _new_workspace(self) -> Expansion:
+        return new_expansion()
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`.
@@ -42,7 +44,7 @@ class Nmbr9ValueAgent(BatchAgent):
         self.check_states(states)
         check_tiles(states, self.name)
         actions = np.empty(len(states), np.int64)
-        _choose(states, self._weights, self._expansion, actions)
+        _choose(states, self._weights, self.workspace(), actions)
         return actions
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.base import Actions, BatchAgent, takes_turns
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork.champion.endings import ensure_edge, settle_root, solved_action
 from patchwork_env.agents.patchwork.champion.glance import glance
@@ -44,7 +44,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.engine import legal, nth_legal
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
-from patchwork_env.search.best_first import ROOT, Rule, best_edge, new_tree
+from patchwork_env.search.best_first import ROOT, Rule, Tree, best_edge, new_tree
 
 _NOTHING, _BLOCK = Budget(0, NO_LIMIT), Budget(16, NO_LIMIT)
 """The latter is spent between two looks at the clock."""
@@ -93,42 +93,22 @@ class ChampionAgent(BatchAgent):
         self.seconds = seconds
         self.budget, self._to_solve = _budget(level, nodes, seconds)
         self._mind = Mind(weights, payoffs, rule, likely)
-        self._make_room()
 
-    def _make_room(self) -> None:
-        """Room for searches, which holds nothing between two moves."""
-        self._tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
-        self._work, self._solver = new_workspace(), new_solver()
-        self._is_compiled = self.seconds is None
-
-    def _compile(self) -> None:
-        """Compiles, or loads, all that searches need, so that it takes none of their time."""
-        state, room = Game(seed=0).state, (self._tree, self._work, self._mind)
-        _known_action(state, 0, self._work, self._mind.payoffs, 1, self._solver)
-        plant(self._tree, self._work, state, 0)
-        grow(*room, _BLOCK, False)
-        action = int(self._tree.edges[best_edge(self._tree, ROOT)]["action"])
-        ensure_edge(*room, action)
-        settle_root(*room, action, 0, self._solver)
-        self._is_compiled = True
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the room for searches, which is large."""
-        return {**self.__dict__, "_tree": None, "_work": None, "_solver": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """With room of its own."""
-        self.__dict__.update(state)
-        self._make_room()
+    def _new_workspace(self) -> _Buffers:
+        """Memory for searches; with a budget of time, all that they need is compiled beforehand."""
+        tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
+        buffers = _Buffers(tree, new_workspace(), new_solver())
+        if self.seconds is not None:
+            _compile(buffers, self._mind)
+        return buffers
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
         self.check_states(states)
         states = np.ascontiguousarray(states)
-        if not self._is_compiled:
-            self._compile()
         return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
 
+    @takes_turns
     def search(self, game: Game) -> list[Line]:
         """What the agent thinks of a game with its whole budget, without ending early.
 
@@ -141,23 +121,21 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
-        if not self._is_compiled:
-            self._compile()
+        tree, work, solver = self.workspace()
         began = perf_counter()
-        plant(self._tree, self._work, game.state, 0)
+        plant(tree, work, game.state, 0)
         self._grow(_NOTHING, may_stop=False)  # completes the root
         solved, is_exact = NO_ACTION, False
-        if self._tree.nodes[ROOT]["count"] > 0:
-            solved, is_exact, _ = solved_action(
-                self._tree.states, ROOT, self._mind.payoffs, self._to_solve, self._solver
-            )
+        if tree.nodes[ROOT]["count"] > 0:
+            solved, is_exact, _ = solved_action(tree.states, ROOT, self._mind.payoffs, self._to_solve, solver)
         if solved != NO_ACTION:
-            ensure_edge(self._tree, self._work, self._mind, solved)
+            ensure_edge(tree, work, self._mind, solved)
         if is_exact:
-            settle_root(self._tree, self._work, self._mind, solved, self._to_solve, self._solver)
+            settle_root(tree, work, self._mind, solved, self._to_solve, solver)
         self._spend(self.budget, began, may_stop=False)
-        return lines_of(self._tree, game, solved)
+        return lines_of(tree, game, solved)
 
+    @takes_turns
     def appraise(self, game: Game) -> list[Line]:
         """What the value alone says of a game, at a glance at the position after each action.
 
@@ -168,16 +146,17 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
-        return glance(game, self._mind.weights, self._mind.payoffs, self._work.expansion)
+        return glance(game, self._mind.weights, self._mind.payoffs, self.workspace().work.expansion)
 
     def _choose(self, states: States, i: int) -> int:
+        tree, work, solver = self.workspace()
         began = perf_counter()
-        known, spent = _known_action(states, i, self._work, self._mind.payoffs, self._to_solve, self._solver)
+        known, spent = _known_action(states, i, work, self._mind.payoffs, self._to_solve, solver)
         if known != NO_ACTION:
             return int(known)
-        plant(self._tree, self._work, states, i)
+        plant(tree, work, states, i)
         self._spend(self.budget._replace(effort=self.budget.effort - spent), began, may_stop=True)
-        return int(self._tree.edges[best_edge(self._tree, ROOT)]["action"])
+        return int(tree.edges[best_edge(tree, ROOT)]["action"])
 
     def _spend(self, budget: Budget, began: float, *, may_stop: bool) -> None:
         """Spends a budget, or the time of a move that began at the time given, on a tree that is planted."""
@@ -189,7 +168,27 @@ class ChampionAgent(BatchAgent):
             added = self._grow(_BLOCK, may_stop=False)
 
     def _grow(self, budget: Budget, *, may_stop: bool) -> int:
-        return int(grow(self._tree, self._work, self._mind, budget, may_stop))
+        tree, work, _ = self.workspace()
+        return int(grow(tree, work, self._mind, budget, may_stop))
+
+
+class _Buffers(NamedTuple):
+    """The memory of searches, which holds nothing between two moves."""
+
+    tree: Tree
+    work: Workspace
+    solver: Solver
+
+
+def _compile(buffers: _Buffers, mind: Mind) -> None:
+    """Compiles, or loads, all that searches need, so that it takes none of their time."""
+    state, search = Game(seed=0).state, (buffers.tree, buffers.work, mind)
+    _known_action(state, 0, buffers.work, mind.payoffs, 1, buffers.solver)
+    plant(buffers.tree, buffers.work, state, 0)
+    grow(*search, _BLOCK, False)
+    action = int(buffers.tree.edges[best_edge(buffers.tree, ROOT)]["action"])
+    ensure_edge(*search, action)
+    settle_root(*search, action, 0, buffers.solver)
 
 
 def load_value(path: str | Path, seed: int | None = None, **options: Any) -> BatchAgent:

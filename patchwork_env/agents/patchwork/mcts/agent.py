@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,6 @@ class MctsAgent(BatchAgent):
         self.simulations, self.seconds = simulations, seconds
         self.name = _name(simulations, seconds)
         self._memory = TreeMemory(MOST_NODES)
-        self._room: _Room | None = None
         self.reseed(seed)
 
     def act_batch(self, states: States) -> Actions:
@@ -83,28 +82,26 @@ class MctsAgent(BatchAgent):
         self._stream = seed_streams(seed)
         self._memory.forget()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the room for searches, which is large and holds nothing between two moves."""
-        return {**self.__dict__, "_room": None}
+    def _new_workspace(self) -> _Buffers:
+        return _new_buffers()
 
     def _act(self, state: States) -> int:
         action = int(_forced_action(state))
         if action != NOTHING:
             return action
-        if self._room is None:
-            self._room = _new_room()
+        buffers: _Buffers = self.workspace()
         began = perf_counter()
-        action = _solved_action(state, self._budget_to_solve(), self._room.solver)
+        action = _solved_action(state, self._budget_to_solve(), buffers.solver)
         if action != NO_ACTION:
             return action
-        tree = self._room.tree
+        tree = buffers.tree
         if not self._memory.recall(state, tree):
             start_tree(tree, state, 0)
-        self._search(tree, self._room.work, began)
+        self._search(tree, buffers.work, began)
         edge = tree.edges[most_visited(tree, ROOT)]
         if edge["child"] != NOTHING:
-            copy_subtree(tree, edge["child"], self._room.part)
-            self._memory.keep(self._room.part)
+            copy_subtree(tree, edge["child"], buffers.part)
+            self._memory.keep(buffers.part)
         return int(edge["action"])
 
     def _budget_to_solve(self) -> int:
@@ -126,14 +123,14 @@ class MctsAgent(BatchAgent):
         simulate(tree, work, RULE, MARGIN_SHARE, self._stream, simulations)
 
 
-class _Room(NamedTuple):
-    """What a search needs room for; memory is taken as trees grow.
+class _Buffers(NamedTuple):
+    """The memory of searches; the system provides it as trees grow.
 
     Attributes:
-        tree: That is searched.
-        part: What is kept of it.
-        work: For simulations.
-        solver: For endings.
+        tree: The tree that is searched.
+        part: The part of it that is kept for the next move.
+        work: The memory of simulations.
+        solver: The memory of the solver of endings.
     """
 
     tree: Tree
@@ -142,16 +139,16 @@ class _Room(NamedTuple):
     solver: Solver
 
 
-def _new_room() -> _Room:
-    """Room for searches, and everything compiled that they need, so that no move has to wait for it."""
+def _new_buffers() -> _Buffers:
+    """Memory for searches, which have compiled everything that they need, so that no move waits for it."""
     tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
-    room = _Room(tree, part, new_workspace(), new_solver())
+    buffers = _Buffers(tree, part, new_workspace(), new_solver())
     state, stream = Game(seed=0).state, seed_streams(0)
     start_tree(tree, state, 0)
-    simulate(tree, room.work, RULE, MARGIN_SHARE, stream, 1)
+    simulate(tree, buffers.work, RULE, MARGIN_SHARE, stream, 1)
     copy_subtree(tree, ROOT, part)
-    solve(state, 0, 1, room.solver, False)
-    return room
+    solve(state, 0, 1, buffers.solver, False)
+    return buffers
 
 
 def _name(simulations: int | None, seconds: float | None) -> str:

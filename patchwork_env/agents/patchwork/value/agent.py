@@ -30,13 +30,15 @@ class ValueAgent(BatchAgent):
     def __init__(self, weights: Weights, payoffs: Payoffs, name: str = "value") -> None:
         self.name = name
         self._weights, self._payoffs = weights, payoffs
-        self._expansion = new_expansion()
+
+    def _new_workspace(self) -> Expansion:
+        return new_expansion()
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`."""
         self.check_states(states)
         actions = np.empty(len(states), np.int64)
-        _choose(states, self._weights, self._payoffs, self._expansion, actions)
+        _choose(states, self._weights, self._payoffs, self.workspace(), actions)
         return actions
 
 
