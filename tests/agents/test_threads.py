@@ -95,4 +95,3 @@ def test_copies_and_pickles_have_memory_of_their_own(name: str) -> None:
         assert twin._lock is not agent._lock
         assert twin.act(game) in game.legal_actions()
     assert len(pickle.dumps(agent)) < 5_000_000
-
