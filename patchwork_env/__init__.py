@@ -1,21 +1,49 @@
 """The board games Patchwork and NMBR 9 as fast, exact reinforcement-learning environments.
 
 Importing the package registers its environments with Gymnasium and PettingZoo; it compiles nothing.
+The modules that ``__all__`` names are imported when they are first asked for. What they name in an ``__all__``
+of their own may be relied upon; everything else is internal and may change.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import gymnasium
 import pettingzoo
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from patchwork_env import agents, errors, learning, nmbr9, nmbr9_v0, patchwork, patchwork_v0
+
+__all__ = [
+    "__version__",
+    "agents",
+    "errors",
+    "learning",
+    "nmbr9",
+    "nmbr9_v0",
+    "patchwork",
+    "patchwork_v0",
+]
 
 try:
     __version__ = version("patchwork-env")
 except PackageNotFoundError:  # a copy of the sources that was never installed
     __version__ = "0+unknown"
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A module of ``__all__``, imported when it is first asked for."""
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def _register() -> None:

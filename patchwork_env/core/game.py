@@ -43,11 +43,6 @@ class LegalMoves(Collection[M], Generic[M]):
     """The legal moves of one position, in the order of their actions; worked out when they are asked for.
 
     What is played later does not change them.
-
-    >>> from patchwork_env.patchwork import Game, Move
-    >>> moves = Game(seed=7).legal_moves
-    >>> len(moves), Move("advance") in moves, sum(move.kind == "buy" for move in moves)
-    (101, True, 100)
     """
 
     __slots__ = ("_actions", "_game")

@@ -123,10 +123,11 @@ def parse_game(
         nearest = max(allowed, key=lambda group: len(set_up.keys() & set(group)))
         unknown = [field for field in set_up if field not in nearest]
         if unknown:
-            problem = f"has an unknown field {shorten(unknown[0])}; {hint(unknown[0], nearest)}"
-        else:
-            problem = f"lacks {next(field for field in nearest if field not in set_up)!r}"
-        raise ValueError(f"the set-up {problem}; it needs {', '.join(nearest)}")
+            raise ValueError(
+                f"the set-up has an unknown field {shorten(unknown[0])}; {hint(unknown[0], nearest)}"
+            )
+        missing = next(field for field in nearest if field not in set_up)
+        raise ValueError(f"the set-up lacks {missing!r}; it needs {', '.join(nearest)}")
     return set_up, moves.split()
 
 

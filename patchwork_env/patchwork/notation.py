@@ -36,7 +36,8 @@ SET_UPS = (
     ("state",),
 )
 """The fields of a game's first line: of a new game, of any position, and of a stored state."""
-_COLUMNS = "abcdefghi"
+COLUMNS = "abcdefghi"
+"""The columns of a quilt from the left; its rows are 1-9 from the top."""
 _BUY = re.compile(r"([0-9]+)/([0-7])@([a-i])([1-9])")
 _SPECIAL = re.compile(r"\*([a-i])([1-9])")
 
@@ -92,8 +93,8 @@ def parse_quilt(text: str) -> int:
 
 
 def _cell_text(row: int, column: int) -> str:
-    return f"{_COLUMNS[column]}{row + 1}"
+    return f"{COLUMNS[column]}{row + 1}"
 
 
 def _parse_cell(column: str, row: str) -> tuple[int, int]:
-    return int(row) - 1, _COLUMNS.index(column)
+    return int(row) - 1, COLUMNS.index(column)

@@ -32,19 +32,23 @@ def test_text() -> None:
     lines = str(game).splitlines()
     assert lines[2] == "player 0: 2 tiles, score 0"
     assert lines[3:] == [
-        "1 1 1 ·    1 1 1 ·",
-        "· 1 1 ·    · 1 1 ·",
-        "· 1 1 ·    · 1 1 ·",
-        "· 1 1 1    · 1 1 1",
+        "       0   1   2   3       0   1   2   3",
+        "   0   1   1   1   ·       1   1   1   ·",
+        "   1   ·   1   1   ·       ·   1   1   ·",
+        "   2   ·   1   1   ·       ·   1   1   ·",
+        "   3   ·   1   1   1       ·   1   1   1",
     ]
 
 
 def test_text_of_a_tower() -> None:
     """What lies uppermost on every cell, and how many tiles lie there."""
     game = played(20, seed=2)
-    rows = [line.split("    ") for line in str(game).splitlines()[3:]]
-    digits = np.array([list(left.replace(" ", "")) for left, _ in rows])
-    heights = np.array([list(right.replace(" ", "").replace("·", "0")) for _, right in rows]).astype(int)
+    ruler, *lines = str(game).splitlines()[3:]
+    columns = len(ruler.split()) // 2
+    assert ruler.split()[:columns] == ruler.split()[columns:]
+    cells = np.array([line.split()[1:] for line in lines])
+    digits = cells[:, :columns]
+    heights = np.char.replace(cells[:, columns:], "·", "0").astype(int)
     table = game.heights()
     used = np.argwhere(table)
     (top, left), (bottom, right) = used.min(axis=0), used.max(axis=0)

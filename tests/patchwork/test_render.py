@@ -28,7 +28,6 @@ from patchwork_env.patchwork.render import (
     view,
 )
 from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, table
-from patchwork_env.patchwork.render.text_drawing import LETTERS
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUILT_LEFT, QUILT_TOP, CELL = (32, 808), 124, 40
@@ -73,19 +72,41 @@ def labels(game: Game) -> list[str]:
 # --- text ---------------------------------------------------------------------------------------------------
 
 
-def quilt_letters(drawing: str, player: int) -> list[list[str]]:
+def quilt_names(drawing: str, player: int) -> list[list[str]]:
+    """What the text shows in rows 1-9 and columns a-i of a quilt."""
     lines = drawing.splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith("  0 1 2")) + 1
-    start = 2 + 50 * player
-    return [line[start : start + 17].split() for line in lines[first : first + 9]]
+    first = next(number for number, line in enumerate(lines) if line.startswith("   a  b  c"))
+    start = 50 * player
+    assert lines[first][start : start + 28].split() == list("abcdefghi")
+    rows = [line[start : start + 28] for line in lines[first + 1 : first + 10]]
+    assert [row[0] for row in rows] == list("123456789")
+    return [[row[at : at + 3].strip() for at in range(1, 28, 3)] for row in rows]
 
 
 def test_text_shows_every_cell_of_both_quilts(positions):
+    marks = {EMPTY: ".", SPECIAL_PATCH: "*", UNKNOWN_PIECE: "#"}
     for game in positions:
         drawing = text(game)
         for player in (0, 1):
-            expected = [[LETTERS[piece] for piece in row] for row in game.layout(player).tolist()]
-            assert quilt_letters(drawing, player) == expected
+            expected = [
+                [marks.get(piece, str(piece)) for piece in row] for row in game.layout(player).tolist()
+            ]
+            assert quilt_names(drawing, player) == expected
+
+
+def test_text_has_the_coordinates_and_names_of_moves():
+    game = Game(seed=7)
+    word = next(word for word in map(game.move_text, game.legal_actions()) if word.endswith("@d5"))
+    action = game.parse_move(word)
+    patch, cells = game.decode(action).patch, game.decode(action).cells
+    game.play(action)
+    shown = quilt_names(text(game), 0)
+    assert word.startswith(f"{patch}/")
+    assert {
+        (row, column) for row in range(9) for column in range(9) if shown[row][column] == str(patch)
+    } == cells
+    assert min(row for row, _ in cells) == 5 - 1
+    assert min(column for _, column in cells) == "abcdefghi".index("d")
 
 
 def test_text_is_ascii_of_at_most_100_columns(positions):
@@ -113,11 +134,11 @@ def test_text_names_figures_offer_and_circle(positions):
         figures = f"buttons {game.buttons[player]}  income {game.incomes[player]}"
         assert figures in drawing
         assert f"score {game.scores()[player]}" in drawing
-    for slot, patch in enumerate(game.offered):
-        assert f"{slot} {LETTERS[patch]}" in drawing
+    for patch in game.offered:
+        assert f"patch {patch}" in drawing
     for patch in game.circle[3:]:
         _, buttons, time, income = PATCHES[patch]
-        assert f"{LETTERS[patch]} {buttons}/{time}/{income}" in drawing
+        assert f"{patch}: {buttons}/{time}/{income}" in drawing
 
 
 def test_text_says_whose_turn_it_is_and_who_has_won(positions, pending):
@@ -133,11 +154,6 @@ def test_text_says_whose_turn_it_is_and_who_has_won(positions, pending):
 
 def test_str_of_a_game_is_its_text(positions):
     assert str(positions[7]) == text(positions[7])
-
-
-def test_letters_of_all_pieces_differ():
-    assert set(LETTERS) == {EMPTY, *range(NUM_PATCHES), SPECIAL_PATCH, UNKNOWN_PIECE}
-    assert len(set(LETTERS.values())) == len(LETTERS)
 
 
 # --- shapes and colors --------------------------------------------------------------------------------------
@@ -226,7 +242,7 @@ def test_restored_game_shows_its_old_cells_as_unknown(positions):
     frame = rgb_array(restored, width=1200)
     color = pixel(frame, QUILT_LEFT[0] + 20, QUILT_TOP + CELL * row + 20)
     assert color == rgb(theme.UNKNOWN_FABRIC.cloth)
-    assert LETTERS[UNKNOWN_PIECE] in text(restored)
+    assert "#" in {cell for row in quilt_names(text(restored), 0) for cell in row}
 
 
 def test_pieces_of_a_quilt_hold_all_their_cells(positions):

@@ -13,7 +13,11 @@ _EMPTY = "·"
 
 
 def text(game: Game) -> str:
-    """The game as text: per player the digits that lie uppermost and, beside them, how many tiles do."""
+    """The game as text: per player the digits that lie uppermost and, beside them, how many tiles do.
+
+    Rows and columns have the numbers that they have in moves, counted from the table's first tile:
+    ``7/3@-2,5`` puts the top-left corner of tile 7 into row -2, column 5.
+    """
     lines = [_headline(game)]
     for player, score in enumerate(game.scores()):
         moves = game.placements(player)
@@ -46,10 +50,14 @@ def _table(moves: tuple[Move, ...]) -> Iterator[str]:
                 digits[cell] = move.digit
     if not heights:
         return
+    top, left = min(r for r, _ in moves[0].cells), min(c for _, c in moves[0].cells)
     rows = range(min(r for r, _ in heights), max(r for r, _ in heights) + 1)
     columns = range(min(c for _, c in heights), max(c for _, c in heights) + 1)
+    ruler = "".join(f"{column - left:>4}" for column in columns)
+    yield f"    {ruler}    {ruler}"
     for row in rows:
-        yield "    ".join(
-            " ".join(str(values.get((row, column), _EMPTY)) for column in columns)
+        parts = (
+            "".join(f"{values.get((row, column), _EMPTY):>4}" for column in columns)
             for values in (digits, heights)
         )
+        yield f"{row - top:>4}" + "    ".join(parts)

@@ -3,47 +3,39 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from string import ascii_letters
 
 from patchwork_env.core.polyomino import Cells, extent
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     INCOME_SPACES,
     LAST_SPACE,
-    NUM_PATCHES,
     PATCHES,
-    QUILT_SIZE,
 )
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
+from patchwork_env.patchwork.notation import COLUMNS
 from patchwork_env.patchwork.render.view import PLAYER_NAMES, empty_cells, status, top_player
 
-LETTERS = {
-    EMPTY: ".",
-    SPECIAL_PATCH: "*",
-    UNKNOWN_PIECE: "#",
-    **dict(enumerate(ascii_letters[:NUM_PATCHES])),
-}
-"""The character of every piece: a letter of its own per patch."""
-
+_MARKS = {EMPTY: ".", SPECIAL_PATCH: "*", UNKNOWN_PIECE: "#"}
 _COLUMN = 50
 _CARD = 30
 _LABEL = 11
-_REST_PER_LINE = 8
+_REST_PER_LINE = 7
+_LEGEND = "a number: that patch   * special patch   # covered by an unknown patch   . empty"
 
 
 def text(game: Game) -> str:
     """Draws a game as text: players and quilts, time track, offered patches, the rest of the circle.
 
+    Cells and patches have the names that they have in moves: ``12/3@d5`` puts patch 12 into column d, row 5.
+
     Args:
         game: The game; it is only read.
 
     Returns:
-        Several lines of at most 100 ASCII characters, without a final line break. On a quilt a
-        letter is a patch, the same wherever it appears, ``*`` a special patch, ``#`` a covered
-        cell of an unknown patch and ``.`` an empty cell.
+        Several lines of at most 100 ASCII characters, without a final line break.
     """
     players = _side_by_side([_player(game, 0), _player(game, 1)], _COLUMN)
-    blocks = [[status(game, PLAYER_NAMES)], players, _track(game), _circle(game)]
+    blocks = [[status(game, PLAYER_NAMES)], [*players, "", _LEGEND], _track(game), _circle(game)]
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -63,9 +55,11 @@ def _player(game: Game, player: int) -> list[str]:
 
 
 def _quilt(game: Game, player: int) -> list[str]:
-    ruler = "  " + " ".join(str(column) for column in range(QUILT_SIZE))
-    rows = [" ".join(LETTERS[int(piece)] for piece in row) for row in game.layout(player)]
-    return [ruler, *(f"{number} {row}" for number, row in enumerate(rows))]
+    ruler = " " + "".join(f"{column:>3}" for column in COLUMNS)
+    rows = [
+        "".join(f"{_MARKS.get(piece, piece):>3}" for piece in row) for row in game.layout(player).tolist()
+    ]
+    return [ruler, *(f"{number}{row}" for number, row in enumerate(rows, 1))]
 
 
 def _track(game: Game) -> list[str]:
@@ -90,30 +84,28 @@ def _track(game: Game) -> list[str]:
 def _circle(game: Game) -> list[str]:
     if not game.circle:
         return ["no patches left"]
-    cards = [_card(slot, patch) for slot, patch in enumerate(game.offered)]
-    lines = ["offered", *_side_by_side(cards, _CARD)]
+    lines = ["offered, each in orientation 0", *_side_by_side(list(map(_card, game.offered)), _CARD)]
     rest = [_short_tag(patch) for patch in game.circle[len(game.offered) :]]
     if rest:
-        lines += ["", "then (buttons/time/income)"]
+        lines += ["", "then (patch: buttons/time/income)"]
     for start in range(0, len(rest), _REST_PER_LINE):
-        lines.append("  ".join(tag.ljust(8) for tag in rest[start : start + _REST_PER_LINE]).rstrip())
+        lines.append("  ".join(tag.ljust(10) for tag in rest[start : start + _REST_PER_LINE]).rstrip())
     return lines
 
 
-def _card(slot: int, patch: int) -> list[str]:
-    _, buttons, time, income = PATCHES[patch]
-    prices = f"  buttons {buttons}, time {time}, income {income}"
-    return [f"{slot} {LETTERS[patch]}", prices, *_shape(PATCHES[patch].cells, LETTERS[patch])]
+def _card(patch: int) -> list[str]:
+    cells, buttons, time, income = PATCHES[patch]
+    return [f"patch {patch}", f"  buttons {buttons}, time {time}, income {income}", *_shape(cells)]
 
 
-def _shape(cells: Cells, letter: str) -> list[str]:
+def _shape(cells: Cells) -> list[str]:
     height, width = extent(cells)
     return [
-        "  " + " ".join(letter if (row, column) in cells else " " for column in range(width)).rstrip()
+        "  " + " ".join("#" if (row, column) in cells else " " for column in range(width)).rstrip()
         for row in range(height)
     ]
 
 
 def _short_tag(patch: int) -> str:
     _, buttons, time, income = PATCHES[patch]
-    return f"{LETTERS[patch]} {buttons}/{time}/{income}"
+    return f"{patch:>2}: {buttons}/{time}/{income}"

@@ -1,0 +1,66 @@
+"""What users may rely on: every public name is there, and what is there by accident is not public."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import patchwork_env
+from patchwork_env import errors
+
+MODULES = ["", ".errors", ".patchwork", ".nmbr9", ".patchwork.render", ".nmbr9.render"]
+MODULES += [".patchwork_v0", ".nmbr9_v0"]
+
+
+def module(name: str) -> ModuleType:
+    return importlib.import_module(f"patchwork_env{name}")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_all_names_are_there_and_in_order(name: str) -> None:
+    names = module(name).__all__
+    constants = sorted(n for n in names if n.isupper())
+    classes = sorted(n for n in names if not n.isupper() and n[0].isupper())
+    others = sorted(n for n in names if n[0] == "_" or n[0].islower())
+    assert names == [*constants, *classes, *others]
+    assert len(set(names)) == len(names)
+    for public in names:
+        assert getattr(module(name), public) is not None
+        assert public in dir(module(name)) or name in (".patchwork", ".nmbr9")
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_everything_imported_by_the_package_of_a_game_is_public(game: str) -> None:
+    package = module(f".{game}")
+    here = {name for name, value in vars(package).items() if not isinstance(value, ModuleType)}
+    stray = {name for name in here if not name.startswith("_")} - set(package.__all__)
+    assert stray <= {"annotations", "TYPE_CHECKING", "Any"}
+
+
+def test_both_games_offer_the_same_names() -> None:
+    patchwork, nmbr9 = set(module(".patchwork").__all__), set(module(".nmbr9").__all__)
+    assert patchwork - nmbr9 == {"PATCHES", "Patch"}
+    assert nmbr9 - patchwork == {"TILES", "TableEdgeError"}
+
+
+def test_all_errors_are_public_and_documented() -> None:
+    defined = {name for name, value in vars(errors).items() if inspect.isclass(value)}
+    raised = {name for name in defined if issubclass(getattr(errors, name), Exception)}
+    assert raised == set(errors.__all__)
+    assert all(getattr(errors, name).__doc__ for name in errors.__all__)
+
+
+def test_modules_come_when_they_are_asked_for() -> None:
+    program = (
+        "import sys, patchwork_env as p; assert 'numba' not in sys.modules;"
+        "p.patchwork.Game(seed=1); p.nmbr9_v0.env; p.errors.ConfigError;"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    with pytest.raises(AttributeError, match="has no attribute 'chess'"):
+        patchwork_env.chess  # noqa: B018
