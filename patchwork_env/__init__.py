@@ -1,7 +1,7 @@
 """The board games Patchwork and NMBR 9 as fast, exact reinforcement-learning environments.
 
 Importing the package registers its environments with Gymnasium and PettingZoo; it compiles nothing.
-The modules that ``__all__`` names are imported when they are first asked for. What they name in an ``__all__``
+The modules of ``__all__`` are imported when they are first asked for. What these name in an ``__all__``
 of their own may be relied upon; everything else is internal and may change.
 """
 
