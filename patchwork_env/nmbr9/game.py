@@ -313,11 +313,13 @@ class Game(BaseGame[Move]):
                 record["row"][player, t], record["column"][player, t] = _FIRST + down, _FIRST + right
             if digit != "-":
                 record["chosen"][player] = check_between(storage.parse_number(digit), 0, 9, "a chosen digit")
-        replayed = serialization.replay(states)
+        if record["order"] != FREE and fields["chosen"].strip("-,"):
+            raise ValueError(f"nobody can have chosen {fields['chosen']}: the order is {fields['order']}")
         for player, words in enumerate(tables):
-            placed = engine.num_placed(replayed, 0, player)
+            placed = engine.num_placed(states, 0, player)
             if placed != len(words):
                 raise ValueError(f"player {player} has {len(words)} tiles, but must have {placed} now")
+        replayed = serialization.replay(states)
         if (replayed["chosen"] != states["chosen"]).any():
             raise ValueError(f"the players cannot have chosen {fields['chosen']} now")
         return replayed

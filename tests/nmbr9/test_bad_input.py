@@ -116,6 +116,38 @@ def test_notation(text: str, message: str) -> None:
         Game.from_notation(text)
 
 
+POSITION = "nmbr9/1 players=2 order=unknown rounds=3 deck=1,2,3 player=1 chosen=-,- tables=1/0@0,0|-"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("players=2", "players=5", "players is 5"),
+        ("players=2", "players=3", "3 players have 2 tables and 2 chosen digits"),
+        ("rounds=3", "rounds=4", "deck_size is 4"),
+        ("deck=1", "deck=2", "player 0 cannot have placed tile 0"),
+        ("player=1", "player=0", "player 0 has 1 tiles, but must have 0 now"),
+        ("player=1", "player=2", "player is 2"),
+        ("chosen=-,-", "chosen=-", "2 tables and 1 chosen"),
+        ("chosen=-,-", "chosen=2,-", "nobody can have chosen 2,-"),
+        ("chosen=-,-", "chosen=-,10", "a chosen digit is 10"),
+        ("1/0@0,0", "1/0@0", "is not a move"),
+        ("1/0@0,0", "1/0@0,0;2/0@9,9", "player 0 has 2 tiles, but must have 1"),
+        ("1/0@0,0|-", "1/0@0,0;2/0@9,9|1/0@0,0", "player 0 cannot have placed tile 1"),
+        ("|-", "|1/0@0,0;2/0@9,9", "player 0 has 1 tiles, but must have 3 now"),
+        ("1/0@0,0", "1/0@0,0;2/0@2,0;3/0@0,0;3/0@5,5", "4 tiles in 3 rounds"),
+        ("tables", "table", "did you mean 'tables'"),
+    ],
+)
+def test_bad_positions(old: str, new: str, message: str) -> None:
+    game = Game(deck=[1, 2, 3], players=2)
+    game.play(game.legal_actions()[0])
+    assert game.position_text() == POSITION
+    assert Game.from_position(POSITION) == game
+    with pytest.raises(ValueError, match=message):
+        Game.from_position(POSITION.replace(old, new, 1))
+
+
 # --- bytes ------------------------------------------------------------------------------------------------
 
 

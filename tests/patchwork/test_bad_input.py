@@ -93,6 +93,12 @@ NO_MOVES = [
     Move("special", None, frozenset({(0, 0), (0, 1)})),
     Move("special", None, frozenset({(-1, 0)})),
     Move("sell", 1, frozenset({(0, 0), (0, 1), (1, 0)})),  # type: ignore[arg-type]
+    Move("advance", 3, frozenset({(0, 0)})),  # advancing takes nothing
+    Move("advance", None, frozenset({(0, 0)})),
+    Move("advance", 3),
+    Move("special", 3, frozenset({(0, 0)})),
+    Move("buy", True, frozenset({(0, 0), (0, 1), (1, 0)})),
+    Move("buy", 1.0, frozenset({(0, 0), (0, 1), (1, 0)})),  # type: ignore[arg-type]
 ]
 
 
@@ -100,6 +106,11 @@ NO_MOVES = [
 def test_what_is_no_move(move: Move) -> None:
     with pytest.raises(IllegalActionError):
         Game(circle=CIRCLE).encode(move)
+
+
+def test_a_patch_that_is_no_number_is_named() -> None:
+    with pytest.raises(IllegalActionError, match="must be an integer, not '1' of type str"):
+        Game(circle=CIRCLE).encode(Move("buy", "1", frozenset({(0, 0), (0, 1), (1, 0)})))  # type: ignore[arg-type]
 
 
 def test_moves_onto_covered_cells_are_illegal() -> None:
@@ -279,6 +290,66 @@ def test_a_state_that_is_let_in_can_be_played(game: Game, data: st.DataObject) -
     while not again.is_over:
         again.play(random_action(again, rng, "buys"))
     assert again.winner() in (0, 1)
+
+
+def test_no_more_buttons_than_a_game_can_bring() -> None:
+    """With the most that are let in, buttons never leave the bounds of records and observations."""
+    game = played(12)
+    states = game.state.copy()
+    for buttons in (2**15 - 1, 400, 5 + 53):
+        states["buttons"] = buttons
+        with pytest.raises(ValueError, match=f"{buttons} buttons, of which at most"):
+            Game.from_bytes(FORMAT.pack(states))
+    states = Game(circle=CIRCLE).state.copy()
+    states["buttons"] = 5, 6
+    with pytest.raises(ValueError, match="player 1 has 6 buttons, of which at most 5 can be"):
+        Game.from_bytes(FORMAT.pack(states))
+
+
+def test_what_was_paid_is_gone() -> None:
+    game = Game(circle=CIRCLE)
+    game.play(game.parse_move("2/0@a1"))
+    states = game.state.copy()
+    assert states["buttons"].tolist() == [[3, 5]]
+    states["buttons"] = 7, 5
+    with pytest.raises(ValueError, match=r"the buttons .* are more than 12 less the 2 paid"):
+        Game.from_bytes(FORMAT.pack(states))
+
+
+POSITION = Game(circle=CIRCLE).position_text()
+BAD_POSITIONS = [
+    ("player=0", "player=2", "player is 2"),
+    ("player=0", "player=1", ""),
+    ("pending_special=0", "pending_special=1", "no special patch to place"),
+    ("pending_special=0", "pending_special=7", "pending_special is 7"),
+    ("positions=0,0", "positions=0,54", "0 to 53"),
+    ("positions=0,0", "positions=0", "two numbers"),
+    ("positions=0,0", "positions=5,0", "player 0 is not to move"),
+    ("buttons=5,5", "buttons=5,x", "'x' in the set-up is not a number"),
+    ("buttons=5,5", "buttons=6,5", "6 buttons, of which at most 5"),
+    ("incomes=0,0", "incomes=1,0", "do not add up"),
+    ("bonus_owner=-", "bonus_owner=1", "owner of the bonus tile is 1"),
+    ("first_finisher=-", "first_finisher=1", "the first to reach the end is 1"),
+    ("quilts=9/", "quilts=8/", "the row '8' of a quilt"),
+    ("quilts=9/", "quilts=#8/", "1 cells are covered"),
+    ("quilts=9/", "quilts=", "nine rows"),
+    ("circle=1,", "circle=", "do not add up|cells are covered|paid"),
+    ("circle=1,", "circle=33,", "do not exist"),
+    ("circle=1,", "circle=2,", "repeats a patch"),
+    ("circle=1,", "circles=1,", "did you mean 'circle'"),
+    (" circle=", " circle=1 circle=", "repeats a field"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "named"), BAD_POSITIONS)
+def test_bad_positions(old: str, new: str, named: str) -> None:
+    assert old in POSITION
+    text = POSITION.replace(old, new, 1)
+    if not named:
+        assert Game.from_position(text) == Game(circle=CIRCLE, first_player=1)
+        return
+    with pytest.raises(ValueError, match=named):
+        Game.from_position(text)
 
 
 def test_every_state_of_a_game_is_let_in() -> None:

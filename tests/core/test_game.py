@@ -1,0 +1,310 @@
+"""What every game object does, whatever the game: play and undo, copies, positions as text, moves."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patchwork_env import nmbr9, patchwork
+from patchwork_env.core.game import BaseGame, LegalMoves
+from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from patchwork_env.patchwork.components import VARIANTS
+
+BEGINNINGS: list[Callable[[int], BaseGame]] = [
+    lambda seed: patchwork.Game(seed, special_patches=VARIANTS[seed % 2], first_player=seed // 2 % 2),
+    lambda seed: nmbr9.Game(seed, players=1 + seed % 4, order=("unknown", "known")[seed // 4 % 2]),
+    lambda seed: nmbr9.Game(seed, players=1 + seed % 4, order="free", deck_size=9),
+]
+
+
+@st.composite
+def played(draw: st.DrawFn) -> BaseGame:
+    """A game after some moves, sometimes one that goes on from a position and knows nothing before it."""
+    game = draw(st.sampled_from(BEGINNINGS))(draw(st.integers(0, 2**32)))
+    play(game, draw(st.integers(0, 60)), draw(st.integers(0, 2**32)))
+    if draw(st.booleans()):
+        game = type(game).from_position(game.position_text())
+        play(game, draw(st.integers(0, 10)), draw(st.integers(0, 2**32)))
+    return game
+
+
+def play(game: BaseGame, turns: int, seed: int) -> None:
+    """Plays at random, more often late actions than early ones, so that patches are bought."""
+    rng = random.Random(seed)
+    for _ in range(turns):
+        if game.is_over:
+            return
+        actions = game.legal_actions().tolist()
+        game.play(max(rng.choice(actions), rng.choice(actions)))
+
+
+BOTH = pytest.mark.parametrize("kind", [patchwork.Game, nmbr9.Game], ids=["patchwork", "nmbr9"])
+
+
+# --- play and undo ----------------------------------------------------------------------------------------
+
+
+@given(played())
+def test_undo_is_the_inverse_of_play(game: BaseGame) -> None:
+    before = [game.clone()]
+    for _ in range(5):
+        if not game.is_over:
+            game.play(game.legal_actions()[-1])
+            before.append(game.clone())
+    while len(before) > 1:
+        played_last = before.pop()
+        assert game == played_last
+        assert game.undo() == played_last.history[-1]
+        assert game.to_bytes() == before[-1].to_bytes()
+        assert game.history == before[-1].history
+        assert game.notation() == before[-1].notation()
+
+
+@given(played())
+def test_everything_can_be_taken_back(game: BaseGame) -> None:
+    actions = game.history
+    assert [game.undo() for _ in actions] == list(reversed(actions))
+    assert game == game.root()
+    with pytest.raises(IndexError, match="no action to take back"):
+        game.undo()
+    for action in actions:
+        game.play(action)
+
+
+@BOTH
+def test_what_is_refused_leaves_no_trace(kind: Any) -> None:
+    game = kind(seed=2)
+    illegal = int(np.flatnonzero(game.action_mask() == 0)[0])
+    with pytest.raises(IllegalActionError):
+        game.play(illegal)
+    assert game.history == ()
+    with pytest.raises(IndexError):
+        game.undo()
+
+
+@BOTH
+@pytest.mark.parametrize("moment", ["play", "undo"])
+def test_an_interrupt_leaves_state_and_history_in_step(
+    kind: Any, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if Ctrl-C came after the kernel had begun its work, or before."""
+    for is_played in (True, False):
+        game = kind(seed=2)
+        game.play(game.legal_actions()[0])
+        action, original = int(game.legal_actions()[0]), game._engine.play
+
+        def interrupted(*arguments: Any, done: bool = is_played, kernel: Any = original) -> bool:
+            if done:
+                kernel(*arguments)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(game._engine, "play", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            game.play(action)
+        monkeypatch.undo()
+        assert len(game.history) == 1 + is_played
+        again = kind.from_notation(game.notation())
+        assert again == game
+        if moment == "play":
+            game.play(game.legal_actions()[0])
+            assert len(game.history) == 2 + is_played
+        else:
+            game.undo()
+            assert len(game.history) == is_played
+        assert kind.from_notation(game.notation()) == game
+
+
+# --- copies, equality, hash -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))]
+)
+@BOTH
+def test_copies_are_independent(kind: Any, duplicate: Callable[[Any], Any]) -> None:
+    game = kind(seed=4)
+    play(game, 7, 0)
+    again = duplicate(game)
+    assert again == game
+    assert again.notation() == game.notation()
+    bytes_before, history = game.to_bytes(), game.history
+    again.play(again.legal_actions()[0])
+    again.undo()
+    again.undo()
+    assert (game.to_bytes(), game.history) == (bytes_before, history)
+
+
+@given(played(), played())
+def test_games_are_equal_if_their_positions_are(first: BaseGame, second: BaseGame) -> None:
+    for game in (
+        first.clone(),
+        type(first).from_bytes(first.to_bytes()),
+        type(first).from_state(first.state),
+    ):
+        assert game == first
+        assert hash(game) == hash(first)
+        assert len({game, first}) == 1
+    assert (first == second) == (type(first) is type(second) and first.to_bytes() == second.to_bytes())
+    assert first != first.to_bytes()
+
+
+# --- positions as text ------------------------------------------------------------------------------------
+
+
+@given(played())
+def test_position_texts_round_trip(game: BaseGame) -> None:
+    text = game.position_text()
+    assert "\n" not in text
+    again = type(game).from_position(text)
+    assert again == game
+    assert again.position_text() == text
+    assert again.history == ()
+    assert type(game).from_notation(again.notation()) == game
+
+
+@given(played())
+def test_first_lines_of_notations_are_positions(game: BaseGame) -> None:
+    first_line = game.notation().splitlines()[0]
+    assert type(game).from_position(first_line) == game.root()
+    assert type(game).from_notation(game.notation()).history == game.history
+
+
+@given(played(), st.data())
+def test_a_changed_position_is_refused_or_plays_on(game: BaseGame, data: st.DataObject) -> None:
+    text = game.position_text()
+    at = data.draw(st.integers(8, len(text) - 1))
+    changed = text[:at] + data.draw(st.sampled_from("0123456789,-/#;|@= ")) + text[at + 1 :]
+    try:
+        again = type(game).from_position(changed)
+    except ValueError:
+        return
+    assert type(game).from_bytes(again.to_bytes()) == again
+    play(again, 200, 0)
+    assert type(game).from_bytes(again.to_bytes()) == again
+
+
+@BOTH
+@pytest.mark.parametrize("text", [None, 1, b"patchwork/1", ""], ids=repr)
+def test_what_is_no_position(kind: Any, text: Any) -> None:
+    for read in (kind.from_position, kind.from_notation):
+        with pytest.raises(ValueError, match=r"a game is written as text|starts with"):
+            read(text)
+    with pytest.raises(ValueError, match="a position is one line"):
+        kind.from_position(kind(seed=1).position_text() + "\n+")
+
+
+# --- moves ------------------------------------------------------------------------------------------------
+
+
+@given(played())
+def test_legal_moves_are_the_mask(game: BaseGame) -> None:
+    moves, actions = game.legal_moves, np.flatnonzero(game.action_mask()).tolist()
+    assert isinstance(moves, LegalMoves)
+    assert isinstance(moves, Collection)
+    assert len(moves) == len(actions)
+    assert [game.encode(move) for move in moves] == actions
+    assert game.decode_all() == list(moves) == [game.decode(action) for action in actions]
+    assert game.decode_all(np.array(actions[::-1], np.int64)) == list(moves)[::-1]
+    assert all(move in moves for move in list(moves)[:20])
+    assert "+" not in moves
+    if actions:
+        first = next(iter(moves))
+        game.play(actions[-1])
+        assert next(iter(moves)) == first  # those of the position before
+        assert len(moves) == len(actions)
+
+
+@BOTH
+def test_bulk_decoding_refuses_what_decode_refuses(kind: Any) -> None:
+    game = kind(seed=1)
+    legal = game.legal_actions().tolist()
+    illegal = int(np.flatnonzero(game.action_mask() == 0)[0])
+    for wrong in (illegal, -1, 2**40, 1.0, None, True):
+        with pytest.raises(IllegalActionError) as caught:
+            game.decode_all([legal[0], wrong])
+        assert str(wrong) in str(caught.value)
+    assert game.decode_all([]) == []
+    assert repr(game.legal_moves).startswith(f"<{len(legal)} legal moves: {game.move_text(legal[0])}")
+
+
+@BOTH
+@pytest.mark.parametrize("move", [None, (1, 2), 3, "+", ("advance", None, frozenset())], ids=repr)
+def test_what_is_no_move_is_named(kind: Any, move: Any) -> None:
+    game = kind(seed=1)
+    with pytest.raises(IllegalActionError) as caught:
+        game.encode(move)
+    assert repr(move) in str(caught.value)
+    assert move not in game.legal_moves
+    with pytest.raises(IllegalActionError) as caught:
+        game.parse_move(1)
+    assert "1" in str(caught.value)
+
+
+@BOTH
+@pytest.mark.parametrize("cells", [None, 3, [(0,)], [(0, "a")], {(0.0, 1)}, [None]], ids=repr)
+def test_what_are_no_cells_is_named(kind: Any, cells: Any) -> None:
+    game = kind(seed=1)
+    move = game.decode(game.legal_actions()[-1])._replace(cells=cells)
+    with pytest.raises(IllegalActionError, match=r"cells are pairs|must be an integer"):
+        game.encode(move)
+
+
+# --- records and options ----------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("index", [-1, 3, 2**70, 1.0, None, True], ids=repr)
+def test_records_that_are_not_there(kind: Any, index: Any) -> None:
+    states = np.concatenate([kind(seed=seed).state for seed in range(3)])
+    with pytest.raises(ValueError, match="the index of the record") as caught:
+        kind.from_state(states, index)
+    assert str(index) in str(caught.value)
+    assert [kind.from_state(states, i) for i in range(3)] == [kind(seed=seed) for seed in range(3)]
+    assert kind.from_state(states[::-1], np.int64(0)) == kind(seed=2)
+
+
+@pytest.mark.parametrize(
+    "states", [None, [1], np.zeros(80, np.uint8), nmbr9.Game(seed=1).state, patchwork.Game(seed=1).state[0]]
+)
+def test_records_of_something_else(states: Any) -> None:
+    with pytest.raises(ValueError, match="records of Patchwork"):
+        patchwork.Game.from_state(states)
+
+
+@BOTH
+def test_a_game_of_a_first_state_has_its_ordinary_set_up(kind: Any) -> None:
+    """So that an engine that replays moves can follow games that come from records."""
+    game = kind(seed=5)
+    assert kind.from_state(game.state).notation() == game.notation()
+    assert "state=" not in game.notation()
+
+
+@BOTH
+def test_misspelt_options_are_named(kind: Any) -> None:
+    with pytest.raises(UnknownOptionError, match="Game has no option 'sed'; did you mean 'seed'"):
+        kind(sed=3)
+
+
+@BOTH
+def test_pictures_of_notebooks(kind: Any) -> None:
+    game = kind(seed=1)
+    assert game._repr_svg_().startswith("<svg")
+    assert str(game)
+
+
+@settings(max_examples=20)
+@given(played())
+def test_winners_are_those_of_the_scores(game: BaseGame) -> None:
+    assert (game.winners() == ()) == (not game.is_over)
+    play(game, 400, 1)
+    best = max(game.scores())
+    assert game.winners()
+    assert all(game.scores()[player] == best for player in game.winners())
