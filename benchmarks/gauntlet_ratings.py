@@ -22,7 +22,7 @@ from tqdm import tqdm
 from patchwork_env.learning.commands.tournament import enter, play, write_results
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
 from patchwork_env.learning.distributed.workers import Workers
-from patchwork_env.learning.evaluation.gauntlet_pool import LATEST, VERSIONS, Pool, pool_file, read_pool
+from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, Pool, pool_file, read_pool
 from patchwork_env.learning.evaluation.matches import check_games
 from patchwork_env.learning.evaluation.pairings import Entrant, Pairing, folder_name, play_pairings
 from patchwork_env.learning.evaluation.players import fingerprint, load_player

@@ -15,7 +15,7 @@ from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import AGENT, Result
-from patchwork_env.learning.reports.pictures import milestones, picture, position_after
+from patchwork_env.learning.evaluation.sample_games import milestones, picture, position_after
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.runs.evaluations import Evaluations, gauntlet_rating, metrics

@@ -16,12 +16,12 @@ from typing import Any
 from tqdm import tqdm
 
 from patchwork_env.agents import Agent
-from patchwork_env.errors import TableEdgeError, WorkerError
+from patchwork_env.errors import TableEdgeError
+from patchwork_env.learning.commands.match_options import add_options, variant_of
 from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
 from patchwork_env.learning.distributed.worker_options import workers_of
 from patchwork_env.learning.distributed.workers import Workers, kept_connected
 from patchwork_env.learning.evaluation.contests import common_game
-from patchwork_env.learning.evaluation.contests.options import add_options, variant_of
 from patchwork_env.learning.evaluation.matches import Result, play_matches
 from patchwork_env.learning.evaluation.players import HELP, load_player
 from patchwork_env.learning.system.files import check_file_path, write_text

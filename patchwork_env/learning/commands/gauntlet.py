@@ -25,8 +25,8 @@ from patchwork_env.agents import Agent
 from patchwork_env.errors import WorkerError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
-from patchwork_env.learning.distributed.workers import Workers, check_workers
-from patchwork_env.learning.evaluation.gauntlet_pool import LATEST, VERSIONS, Pool, read_pool
+from patchwork_env.learning.distributed.workers import WorkerError, Workers, check_workers
+from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, Pool, read_pool
 from patchwork_env.learning.evaluation.matches import Player, check_games
 from patchwork_env.learning.evaluation.pairings import Entrant, Pairing, folder_name, play_pairings
 from patchwork_env.learning.evaluation.players import HELP, fingerprint, load_player

@@ -22,11 +22,18 @@ from tqdm import tqdm
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_seed
-from patchwork_env.errors import OtherSettingsError, TableEdgeError, WorkerError
+from patchwork_env.errors import TableEdgeError
+from patchwork_env.learning.commands.match_options import add_options, variant_of
 from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
 from patchwork_env.learning.distributed.worker_options import workers_of
-from patchwork_env.learning.distributed.workers import Workers, check_workers
-from patchwork_env.learning.evaluation.block_store import (
+from patchwork_env.learning.distributed.workers import WorkerError, Workers, check_workers
+from patchwork_env.learning.evaluation.contests import check_variant, common_game, contest_of
+from patchwork_env.learning.evaluation.matches import Task, check_games, join, play_tasks, split
+from patchwork_env.learning.evaluation.players import HELP, fingerprint, labels, load_player
+from patchwork_env.learning.evaluation.ratings import Anchor
+from patchwork_env.learning.evaluation.results import Result
+from patchwork_env.learning.evaluation.standings import Standings
+from patchwork_env.learning.evaluation.store import (
     FORMAT,
     VERSION,
     BlockStore,
@@ -34,14 +41,7 @@ from patchwork_env.learning.evaluation.block_store import (
     open_store,
     read_settings,
 )
-from patchwork_env.learning.evaluation.contests import check_variant, common_game, contest_of
-from patchwork_env.learning.evaluation.contests.options import add_options, variant_of
-from patchwork_env.learning.evaluation.ladder import Rung, rungs
-from patchwork_env.learning.evaluation.matches import Task, check_games, join, play_tasks, split
-from patchwork_env.learning.evaluation.players import HELP, fingerprint, labels, load_player
-from patchwork_env.learning.evaluation.ratings import Anchor
-from patchwork_env.learning.evaluation.results import Result
-from patchwork_env.learning.evaluation.standings import Standings
+from patchwork_env.learning.runs.ladder import Rung, rungs
 from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import made_with, usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt

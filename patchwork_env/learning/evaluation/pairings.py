@@ -11,10 +11,10 @@ from typing import NamedTuple
 from patchwork_env.agents import Agent
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.workers import Workers
-from patchwork_env.learning.evaluation.block_store import BlockStore, Settings, open_store
 from patchwork_env.learning.evaluation.matches import BLOCK_SIZE, Task, join, play_tasks, split
 from patchwork_env.learning.evaluation.paired_games import Played
 from patchwork_env.learning.evaluation.results import Result
+from patchwork_env.learning.evaluation.store import BlockStore, Settings, open_store
 
 
 class Entrant(NamedTuple):

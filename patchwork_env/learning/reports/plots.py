@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.learning.evaluation.ladder import Rung
 from patchwork_env.learning.evaluation.ratings import Bounds
 from patchwork_env.learning.evaluation.standings import Standings
 from patchwork_env.learning.reports.palette import SERIES
+from patchwork_env.learning.runs.ladder import Rung
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

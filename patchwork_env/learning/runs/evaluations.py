@@ -8,18 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import PATCHWORK, rules_of
-
-from patchwork_env.learning.evaluation.contests import contest_of
-from patchwork_env.learning.runs.curves import Curves
-from patchwork_env.learning.system.files import write_text
-from patchwork_env.learning.commands.gauntlet import rating_of
-from patchwork_env.learning.evaluation.gauntlet_pool import read_pool
-from patchwork_env.learning.system.machine import describe_machine
-from patchwork_env.learning.reports.pictures import picture
-from patchwork_env.learning.evaluation.results import AGENT, Result
-from patchwork_env.learning.runs.run_files import EVALUATION_FORMAT, EVALUATION_VERSION, evaluation_file, evaluation_files, interval_metrics
+from patchwork_env.drawing.pixel_drawing import MissingExtraError
+from patchwork_env.games import PATCHWORK, room
 from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.commands.gauntlet import rating_of
+from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.gauntlet import read_pool
+from patchwork_env.learning.evaluation.results import AGENT, Result
+from patchwork_env.learning.evaluation.sample_games import picture
+from patchwork_env.learning.runs.curves import Curves
+from patchwork_env.learning.runs.run_files import (
+    EVALUATION_FORMAT,
+    EVALUATION_VERSION,
+    evaluation_file,
+    evaluation_files,
+    interval_metrics,
+)
+from patchwork_env.learning.system.files import write_text
+from patchwork_env.learning.system.machine import describe_machine
 
 SAMPLE_GAMES = 2
 """Games that an evaluation keeps of every match: in Patchwork one circle from both seats."""

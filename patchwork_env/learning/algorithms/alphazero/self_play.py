@@ -16,7 +16,7 @@ from patchwork_env.learning.algorithms.common.advantages import Decisions, advan
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.config import Reward
-from patchwork_env.learning.evaluation.statistics import Ended, Tally
+from patchwork_env.patchwork.figures import Ended, Tally
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from patchwork_env.search import GumbelSearch, SearchResult

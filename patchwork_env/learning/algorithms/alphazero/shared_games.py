@@ -17,7 +17,7 @@ from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPl
 from patchwork_env.learning.algorithms.common.parts import joined
 from patchwork_env.learning.distributed.players import Weights
 from patchwork_env.learning.distributed.remote_play import split_in_jobs
-from patchwork_env.learning.evaluation.statistics import Ended, Tally
+from patchwork_env.patchwork.figures import Ended, Tally
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 
 _Arrays = dict[str, npt.NDArray[Any]]

@@ -17,9 +17,9 @@ from patchwork_env.learning.algorithms.common.advantages import Decisions
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import Crew
 from patchwork_env.learning.config import Reward
-from patchwork_env.learning.evaluation.statistics import Tally
 from patchwork_env.patchwork import turns as kernels
 from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.figures import Tally
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation

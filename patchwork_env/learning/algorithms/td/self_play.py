@@ -35,9 +35,9 @@ from patchwork_env.learning.algorithms.td.searched_play import (
     samples_of,
 )
 from patchwork_env.learning.config import Reward
-from patchwork_env.learning.evaluation.statistics import statistics_of_games
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, is_over, random_below, restart_games
+from patchwork_env.patchwork.figures import statistics_of_games
 from patchwork_env.patchwork.options import check_variant
 from patchwork_env.patchwork.state import NOBODY, States
 

@@ -13,10 +13,10 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.contests.base import Block, Contest, Integers
 from patchwork_env.learning.evaluation.results import BaseGames, Kind
-from patchwork_env.learning.evaluation.statistics import FROM_ADVANCING, FROM_INCOME, SPENT, apply_counting
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
+from patchwork_env.patchwork.figures import FROM_ADVANCING, FROM_INCOME, SPENT, apply_counting
 from patchwork_env.patchwork.state import States, empty_states
 
 FIGURES = {

@@ -15,7 +15,7 @@ from typing import Any
 from patchwork_env.agents import Agent, analyse
 from patchwork_env.agents.analysis import Analysis
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.reports.pictures import position_after
+from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.patchwork import Game
 
 FORMAT = "patchwork-env review"

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from patchwork_env.learning.reports.pictures import position_after
+from patchwork_env.learning.evaluation.sample_games import position_after
+from patchwork_env.learning.reports import charts
+from patchwork_env.learning.reports.charts import Chart, Sample, Series
 from patchwork_env.learning.reports.review.judging import Review, Verdict
 from patchwork_env.learning.reports.review.tables import (
     MOST_MISTAKES,
@@ -15,9 +17,7 @@ from patchwork_env.learning.reports.review.tables import (
     loss_texts,
     summary,
 )
-from patchwork_env.learning.reports.run import charts
-from patchwork_env.learning.reports.run.charts import Chart, Sample, Series
-from patchwork_env.learning.reports.run.templates import render
+from patchwork_env.learning.reports.templates import render
 from patchwork_env.patchwork.render import svg
 
 _TEMPLATE = "review/page.html.jinja"

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from patchwork_env.learning.reports.run.games import ShownGame, shown_game
 from patchwork_env.learning.reports.run.run_data import RunData
 from patchwork_env.learning.reports.run.sections import Figures, sections
-from patchwork_env.learning.reports.run.templates import render
 from patchwork_env.learning.reports.run.words import WORDS
+from patchwork_env.learning.reports.templates import render
 
 _TEMPLATE = "run/page.html.jinja"
 _MOST_PICTURES = 4

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from patchwork_env.learning.reports.run import charts
-from patchwork_env.learning.reports.run.charts import Chart, Sample, Series
+from patchwork_env.learning.reports import charts
+from patchwork_env.learning.reports.charts import Chart, Sample, Series
 from patchwork_env.learning.reports.run.run_data import Point, RunData
 from patchwork_env.learning.reports.run.words import WORDS, Words
 

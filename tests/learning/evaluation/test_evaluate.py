@@ -17,7 +17,7 @@ from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import AGENT
 from patchwork_env.learning.system.files import write_text
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_command_measures_against_every_opponent(tmp_path, capsys) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.gauntlet_pool import Member, Pool, pool_file, read_pool
+from patchwork_env.learning.evaluation.gauntlet import Member, Pool, pool_file, read_pool
 from patchwork_env.learning.evaluation.ratings import rate_beside
 from tests.test_benchmarks import ROOT, run
 

@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from patchwork_env.learning.reports.palette import SERIES
-from patchwork_env.learning.reports.run.charts import (
+from patchwork_env.learning.reports.charts import (
     BOTTOM,
     HEIGHT,
     LEFT,
@@ -23,6 +22,7 @@ from patchwork_env.learning.reports.run.charts import (
     thinned,
     ticks,
 )
+from patchwork_env.learning.reports.palette import SERIES
 
 
 def coordinates(path: str) -> list[tuple[float, float]]:

@@ -22,12 +22,12 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.contests.patchwork import FIGURES
-from patchwork_env.learning.evaluation.ladder import Rung, rungs
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import AGENT, OPPONENT
+from patchwork_env.learning.runs.ladder import Rung, rungs
 from patchwork_env.learning.system.lock import sole_user
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MODULE = """
 import os, time
 SLOW = float(os.environ.get("SLOW", "0"))

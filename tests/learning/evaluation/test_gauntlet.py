@@ -17,7 +17,7 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.learning.commands import gauntlet as module
 from patchwork_env.learning.commands.gauntlet import gauntlet, rating_of
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.gauntlet_pool import (
+from patchwork_env.learning.evaluation.gauntlet import (
     LATEST,
     VERSIONS,
     Member,
@@ -28,7 +28,7 @@ from patchwork_env.learning.evaluation.gauntlet_pool import (
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.ratings import rate_against
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FUNCTIONS = """
 def lowest(game):
     return game.legal_actions()[0]

@@ -13,13 +13,13 @@ from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.value.choice import TO_WIN
 from patchwork_env.agents.patchwork.value.files import write_value
 from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
-from patchwork_env.learning.reports.pictures import position_after
+from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.learning.reports.review.judging import POINTS, Review, review
 from patchwork_env.learning.reports.review.reading import read_game
 from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, text
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
-from tests.learning.report.pages import Page, check_nothing_has_to_be_loaded
+from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 
 WEIGHTS = simple_weights()
 NODES = 20

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env.learning.evaluation.statistics import (
+from patchwork_env.patchwork import PATCHES, Game
+from patchwork_env.patchwork.components import LAST_SPACE
+from patchwork_env.patchwork.figures import (
     FROM_ADVANCING,
     FROM_INCOME,
     SPENT,
@@ -13,8 +15,6 @@ from patchwork_env.learning.evaluation.statistics import (
     apply_counting,
     statistics_of_games,
 )
-from patchwork_env.patchwork import PATCHES, Game
-from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.palette import SERIES, SERIES_ON_DARK
-from patchwork_env.learning.reports.run import charts
 from patchwork_env.learning.reports.run.sections import words
 
-_FOLDER = Path(__file__).parents[1]
+_FOLDER = Path(__file__).parent
 
 
 def render(template: str, **values: Any) -> str:

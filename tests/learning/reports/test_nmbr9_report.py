@@ -13,12 +13,12 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.report import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.reports.pictures import picture
+from patchwork_env.learning.evaluation.sample_games import picture
 from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.runs.evaluations import Evaluations
 from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluation
 from patchwork_env.nmbr9 import Game
-from tests.learning.report.pages import Page, check_nothing_has_to_be_loaded
+from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 
 CONFIG = PpoConfig(evaluation={"opponents": ("random", "greedy")}).model_copy(update={"game": "nmbr9"})
 

@@ -17,7 +17,7 @@ from patchwork_env.learning.runs.evaluations import sample_games
 from patchwork_env.learning.runs.run_files import EVALUATION_FORMAT as FORMAT
 from patchwork_env.learning.runs.run_files import EVALUATION_VERSION as VERSION
 from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluation
-from tests.learning.report.pages import Page, check_nothing_has_to_be_loaded
+from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 
 OPPONENTS = ("random", "greedy")
 

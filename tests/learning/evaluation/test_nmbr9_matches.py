@@ -29,7 +29,7 @@ from patchwork_env.learning.evaluation.results import (
 )
 from patchwork_env.nmbr9 import Game
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def match(agent, opponent, games: int = 70, seed: int = 9, **options) -> Result:

@@ -18,7 +18,7 @@ from patchwork_env.learning.evaluation.decks import decks_text, read_decks, shuf
 from patchwork_env.learning.evaluation.solo import KeptGames, play_decks
 from patchwork_env.nmbr9 import Game
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILE = ROOT / "benchmarks" / "nmbr9_decks.txt"
 DECKS = dict(enumerate(shuffled_decks(6, seed=9)))
 

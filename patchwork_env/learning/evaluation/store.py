@@ -21,9 +21,9 @@ from patchwork_env import __version__
 from patchwork_env.errors import OtherSettingsError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.contests import contest_of
-from patchwork_env.learning.evaluation.ladder import Rung
 from patchwork_env.learning.evaluation.matches import BLOCK_SIZE, Task
 from patchwork_env.learning.evaluation.paired_games import Played
+from patchwork_env.learning.runs.ladder import Rung
 from patchwork_env.learning.system.files import remove_partial, storing_in, write_text
 from patchwork_env.learning.system.lock import sole_user
 
