@@ -14,7 +14,7 @@ from pathlib import Path
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
-from patchwork_env.learning.evaluation.matches import Result, play_matches
+from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
 from patchwork_env.learning.runs.run_files import CONFIG_FILE
 from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import describe_setup
@@ -39,7 +39,7 @@ def chosen(run: Path, minutes: list[float]) -> list[tuple[float, int, Path]]:
     return sorted({c for found in newest for c in found})
 
 
-def as_text(result: Result) -> str:
+def as_text(result: MatchResult) -> str:
     """A win rate with its interval."""
     low, high = result.interval
     return f"{result.win_rate:.1%} ({low:.1%} to {high:.1%})"

@@ -19,16 +19,27 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from patchwork_env.learning.commands.tournament import enter, play, write_results
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
 from patchwork_env.learning.distributed.workers import Workers
-from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, Pool, pool_file, read_pool
+from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
+from patchwork_env.learning.evaluation.gauntlet import (
+    LATEST,
+    VERSIONS,
+    GauntletPool,
+    Meeting,
+    folder_name,
+    play_meetings,
+    pool_file,
+    read_pool,
+)
 from patchwork_env.learning.evaluation.matches import check_games
-from patchwork_env.learning.evaluation.pairings import Entrant, Pairing, folder_name, play_pairings
-from patchwork_env.learning.evaluation.players import fingerprint, load_player
+from patchwork_env.learning.evaluation.players import Entrant
 from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_beside
-from patchwork_env.learning.evaluation.results import AGENT, OPPONENT, Result
-from patchwork_env.learning.evaluation.standings import Standings, aligned, show_interval
+from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.standings import show_bounds
+from patchwork_env.learning.evaluation.tables import aligned
+from patchwork_env.learning.evaluation.tournament import Tournament
+from patchwork_env.learning.reports.tournament import write_results
 from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import describe_setup, made_with, usable_cores
 
@@ -58,27 +69,27 @@ class Ladder:
         seed: Of the circles and of the agents' random numbers.
     """
 
-    def __init__(self, pool: Pool, games: Games, seed: int) -> None:
+    def __init__(self, pool: GauntletPool, games: Games, seed: int) -> None:
         self.pool, self.games, self.seed = pool, games, seed
         self.specs = [spec for spec in pool.specs if any(spec in pair for pair in games)]
         frozen = {member.agent: member.rating for member in read_pool(LATEST - 1).members}
         self.known = np.array([frozen.get(spec, np.nan) for spec in self.specs], np.float64)
-        self.results: list[Result] = []
+        self.results: list[MatchResult] = []
 
     def play(self, only: list[str], workers: Workers, folder: Path) -> None:
         """Plays what is left of all matches, or of those of some of the new members."""
-        pairings = [self._pairing(*pair) for pair in self.games if not only or pair[0] in only]
-        entrants = [Entrant(spec, fingerprint(spec), load_player(spec)) for spec in self.specs]
+        meetings = [self._meeting(*pair) for pair in self.games if not only or pair[0] in only]
+        entrants = [Entrant.load(spec) for spec in self.specs]
         about = self.seed, self.pool.special_patches
-        with tqdm(total=sum(pairing.games for pairing in pairings), unit=" games", disable=None) as bar:
-            self.results = play_pairings(
-                entrants, pairings, *about, workers=workers, folder=folder, progress=bar.update
+        with tqdm(total=sum(meeting.games for meeting in meetings), unit=" games", disable=None) as bar:
+            self.results = play_meetings(
+                entrants, meetings, *about, workers=workers, folder=folder, progress=bar.update
             )
 
-    def _pairing(self, agent: str, opponent: str) -> Pairing:
+    def _meeting(self, agent: str, opponent: str) -> Meeting:
         games, circles = self.games[agent, opponent], self.pool.member(agent).circles_per_block
         places = self.specs.index(agent), self.specs.index(opponent)
-        return Pairing(*places, games, circles, f"{folder_name(agent)}_against_{folder_name(opponent)}")
+        return Meeting(*places, games, circles, f"{folder_name(agent)}_against_{folder_name(opponent)}")
 
     def rate(self) -> tuple[Floats, tuple[Bounds, ...]]:
         """The ratings of ``specs`` and their 95% intervals; those of version 1 stand."""
@@ -86,7 +97,7 @@ class Ladder:
         wins = np.zeros((circles, len(self.specs), len(self.specs)))
         for result in self.results:
             i, j = self.specs.index(result.agent), self.specs.index(result.opponent)
-            won = 2 * result.games.by_set_up(result.games.agent_wins)
+            won = result.wins_by_set_up()
             wins[: len(won), i, j], wins[: len(won), j, i] = won, 2 - won
         return rate_beside(self.known, wins)
 
@@ -102,7 +113,7 @@ class Ladder:
                     f"{result.win_rate:.1%}",
                     f"{low:.1%} to {high:.1%}",
                     f"{result.score_difference:+.1f}",
-                    *(f"{1000 * _seconds_per_move(result, side):.3g}" for side in (AGENT, OPPONENT)),
+                    *(f"{1000 * (result.seconds_per_move(side) or 0.0):.3g}" for side in (AGENT, OPPONENT)),
                 ]
             )
         return aligned(rows)
@@ -121,7 +132,7 @@ class Ladder:
         return [*aligned([["agent", "rating", "95% interval"], *rows]), "", *aligned(fit)]
 
     def _interval(self, i: int, intervals: tuple[Bounds, ...]) -> str:
-        return show_interval(intervals[i]) if np.isnan(self.known[i]) else "of version 1"
+        return show_bounds(intervals[i]) if np.isnan(self.known[i]) else "of version 1"
 
     def freeze(self, ratings: Floats, intervals: tuple[Bounds, ...]) -> None:
         """Writes the new ratings, whole points, into the file of the pool; its settings stay."""
@@ -143,14 +154,9 @@ class Ladder:
         write_text(path, json.dumps(contents, indent=1) + "\n")
 
 
-def _summary(result: Result) -> dict[str, Any]:
+def _summary(result: MatchResult) -> dict[str, Any]:
     about = {"agent": result.agent, "opponent": result.opponent, "games": len(result.games)}
     return about | {"win_rate": result.win_rate}
-
-
-def _seconds_per_move(result: Result, side: int) -> float:
-    assert result.seconds is not None
-    return result.seconds[side] / int(result.games.turns[:, side].sum())
 
 
 def measure_ladder(options: argparse.Namespace) -> None:
@@ -187,11 +193,10 @@ def measure_round_robin(options: argparse.Namespace) -> None:
     """Repeats the measurement of version 1 and prints the ratings beside the frozen ones."""
     pool = read_pool(1)
     names, variant = pool.specs, {"special_patches": pool.special_patches}
-    entry = enter(names, ROUND_ROBIN_GAMES, options.seed, variant, ANCHOR, ANCHOR_RATING)
-    total = ROUND_ROBIN_GAMES * len(names) * (len(names) - 1) // 2
-    with tqdm(total=total, unit=" games", disable=None) as bar:
-        standings: Standings = play(entry, options.out, workers_of(options), bar.update)
-    write_results(options.out, entry, standings)
+    tournament = Tournament.enter(names, ROUND_ROBIN_GAMES, options.seed, variant, ANCHOR, ANCHOR_RATING)
+    with tqdm(total=tournament.num_games, unit=" games", disable=None) as bar:
+        standings = tournament.play(options.out, workers_of(options), bar.update)
+    write_results(options.out, tournament, standings)
     print(standings.table(), "\n")
     for i in standings.order:
         name = standings.names[i]

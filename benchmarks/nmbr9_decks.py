@@ -1,7 +1,7 @@
 """Measures what an agent scores alone at NMBR 9, with the decks of nmbr9_decks.txt.
 
     python benchmarks/nmbr9_decks.py AGENT [--decks N] [--first K] [--known] [--processes N]
-                                     [--cluster ADDRESS] [--keep FILE] [--json FILE]
+                                     [--cluster ADDRESS] [--keep DIR] [--json FILE]
     python benchmarks/nmbr9_decks.py --write
 
 The file holds 1000 decks of the published game, shuffled with seed 9. They are unknown to the agent unless
@@ -13,15 +13,22 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
 
-from patchwork_env import __version__
-from patchwork_env.errors import TableEdgeError, WorkerError
+from patchwork_env.errors import TableEdgeError
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
-from patchwork_env.learning.evaluation.decks import decks_text, read_decks, shuffled_decks
-from patchwork_env.learning.evaluation.players import HELP, fingerprint, load_player
-from patchwork_env.learning.evaluation.solo import KeptGames, SoloGame, play_decks, result_of
+from patchwork_env.learning.distributed.workers import WorkerError
+from patchwork_env.learning.evaluation.decks import (
+    DeckGame,
+    decks_text,
+    open_decks,
+    play_decks,
+    read_decks,
+    shuffled_decks,
+)
+from patchwork_env.learning.evaluation.players import HELP, Entrant
 from patchwork_env.learning.system.files import check_file_path, write_text
 from patchwork_env.learning.system.machine import describe_setup
 
@@ -55,7 +62,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--known", action="store_true", help="show the agent the whole deck")
     parser.add_argument("--seed", type=int, default=0, help="of the agent (default: 0)")
     add_options(parser, 1, "--processes")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="keep all games, to go on after a stop")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all games, to go on after a stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     parser.add_argument("--write", action="store_true", help="write nmbr9_decks.txt anew")
     options = parser.parse_args()
@@ -70,42 +77,32 @@ def run(options: argparse.Namespace) -> None:
     end = len(decks) if options.decks is None else options.first + options.decks
     if not 0 <= options.first < end <= len(decks):
         raise ValueError(f"decks {options.first} to {end - 1} are asked for; there are 0 to {len(decks) - 1}")
-    agent, order = load_player(options.agent), "known" if options.known else "unknown"
-    workers = workers_of(options)
-    settings = {"agent": options.agent, "weights": fingerprint(options.agent), "order": order}
-    settings |= {"seed": options.seed, "file": options.file.name, "package": __version__}
-    kept = KeptGames(options.keep, settings) if options.keep else None
-    wanted = range(options.first, end)
-    games = [game for game in kept.games if game.deck in wanted] if kept else []
-    there = {game.deck for game in games}
-    left = {number: decks[number] for number in wanted if number not in there}
-    report = reporter(games, len(wanted))
-
-    def done(game: SoloGame) -> None:
-        games.append(game)
-        if kept:
-            kept.add(game)
-        report()
-
-    if left:
-        play_decks(agent, left, order, options.seed, workers, done)
-    result = result_of(options.agent, order, games)
+    entrant, order = Entrant.load(options.agent), "known" if options.known else "unknown"
+    wanted = {number: decks[number] for number in range(options.first, end)}
+    with ExitStack() as stack:
+        store = None
+        if options.keep:
+            about = entrant, order, options.seed, options.file.name
+            store = stack.enter_context(open_decks(options.keep, *about))
+        done, workers = reporter(len(wanted)), workers_of(options)
+        result = play_decks(entrant.agent, wanted, order, options.seed, workers, done, store)
     print(describe_setup())
     print(result.table())
     if options.json:
         write_text(options.json, json.dumps(result.as_dict(), indent=1) + "\n")
 
 
-def reporter(games: list[SoloGame], number: int) -> Callable[[], None]:
-    """What says now and then how many of a number of games have been played."""
-    said = monotonic()
+def reporter(number: int) -> Callable[[DeckGame], None]:
+    """What says now and then how many of a number of decks have been played."""
+    said, scores = monotonic(), []
 
-    def report() -> None:
+    def report(game: DeckGame) -> None:
         nonlocal said
+        scores.append(game.score)
         if monotonic() - said > _PAUSE:
             said = monotonic()
-            mean = sum(game.score for game in games) / len(games)
-            print(f"{len(games)} of {number} decks, mean {mean:.2f}", file=sys.stderr, flush=True)
+            mean = sum(scores) / len(scores)
+            print(f"{len(scores)} of {number} decks, mean {mean:.2f}", file=sys.stderr, flush=True)
 
     return report
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.games import GAMES, PATCHWORK
-from patchwork_env.learning.commands.tournament import enter, play
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.evaluation import Tournament
 from patchwork_env.learning.system.machine import describe_setup, usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
@@ -33,7 +33,7 @@ def main() -> None:
     anchor, rating = (ANCHOR, ANCHOR_RATING) if ANCHOR in names else (None, 0.0)
     print(describe_setup())
     try:
-        entry = enter(
+        tournament = Tournament.enter(
             names,
             options.games,
             options.seed,
@@ -42,7 +42,7 @@ def main() -> None:
             game=options.game,
         )
         with tempfile.TemporaryDirectory() as folder:
-            print(play(entry, Path(folder), workers_of(options)).table())
+            print(tournament.play(Path(folder), workers_of(options)).table())
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
 

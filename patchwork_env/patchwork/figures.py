@@ -173,4 +173,5 @@ def _spent(finals: States) -> npt.NDArray[np.int64]:
     """What both players together paid in each game: the prices of the patches that left the circle."""
     circles = finals["circle"]
     is_left = np.arange(circles.shape[1]) < finals["num_patches"][:, None]
-    return PRICES.sum() - np.where(is_left, PRICES[circles], 0).sum(1)
+    spent: npt.NDArray[np.int64] = PRICES.sum() - np.where(is_left, PRICES[circles], 0).sum(1)
+    return spent

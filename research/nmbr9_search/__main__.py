@@ -20,8 +20,7 @@ from patchwork_env.agents.nmbr9.champion.agent import Nmbr9Champion
 from patchwork_env.agents.nmbr9.champion.search import PLAN
 from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
 from patchwork_env.agents.nmbr9.value.files import read_value
-from patchwork_env.learning.evaluation.decks import read_decks
-from patchwork_env.learning.evaluation.solo import SoloResult, play_decks
+from patchwork_env.learning.evaluation.decks import DecksResult, play_decks, read_decks
 from patchwork_env.learning.system.machine import describe_setup
 
 _DECKS = Path(__file__).parents[2] / "benchmarks" / "nmbr9_decks.txt"
@@ -67,7 +66,7 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def show(name: str, result: SoloResult, base: SoloResult) -> None:
+def show(name: str, result: DecksResult, base: DecksResult) -> None:
     """Prints a line; ranges are standard errors."""
     scores, more = result.scores, result.scores - base.scores
     root = np.sqrt(len(scores))

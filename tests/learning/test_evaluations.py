@@ -13,12 +13,14 @@ from PIL import Image
 from patchwork_env import agents
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
+from patchwork_env.learning.evaluation.contests import AGENT
+from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.results import AGENT, Result
+from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.sample_games import milestones, picture, position_after
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.curves import Curves
-from patchwork_env.learning.runs.evaluations import Evaluations, gauntlet_rating, metrics
+from patchwork_env.learning.runs.evaluations import Evaluations, metrics
 from patchwork_env.learning.runs.run_files import evaluation_files, interval_metrics, read_evaluation
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import MissingExtraError, rgb_array
@@ -49,7 +51,7 @@ def trainer() -> Trainer:
 
 
 @pytest.fixture(scope="module")
-def results() -> list[Result]:
+def results() -> list[MatchResult]:
     return [play_matches("random", opponent, 8, keep=2) for opponent in OPPONENTS]
 
 
@@ -65,7 +67,7 @@ def events_of(folder: Path):
     return accumulator
 
 
-def add(folder: Path, trainer: Trainer, *evaluations: list[Result]) -> Evaluations:
+def add(folder: Path, trainer: Trainer, *evaluations: list[MatchResult]) -> Evaluations:
     """Starts, or goes on with, a run, and adds evaluations an iteration apart."""
     curves = Curves(folder, trainer.steps)
     kept = Evaluations(folder, trainer, curves)
@@ -114,19 +116,29 @@ def test_metrics_are_the_figures_of_the_agent(results) -> None:
 
 
 def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results) -> None:
-    alone = gauntlet_rating(results)["evaluation/gauntlet_rating"]
+    alone = rating_metrics(results)
+    name = "evaluation/gauntlet_rating"
+    assert alone[f"{name}_low"] < alone[name] < alone[f"{name}_high"]
     stranger = play_matches("greedy", agents.as_agent(lambda game: game.legal_actions()[-1]), 2)
-    assert gauntlet_rating([*results, stranger]) == {"evaluation/gauntlet_rating": alone}
-    assert gauntlet_rating([stranger]) == {}
+    assert rating_metrics([*results, stranger]) == alone
+    assert rating_metrics([stranger]) == {}
     better = play_matches("greedy", "random", 8), play_matches("greedy", "ppo-quick", 8)
-    assert gauntlet_rating(list(better))["evaluation/gauntlet_rating"] > alone + 300
+    assert rating_metrics(list(better))[name] > alone[name] + 300
+
+
+def test_a_rating_without_an_end_is_no_metric() -> None:
+    """Whoever wins or loses all games has one that says mostly how many games there were."""
+    always_wins = play_matches("greedy", "random", 8)
+    assert always_wins.win_rate == 1
+    assert rating_metrics([always_wins]) == {}
+    assert rating_metrics([play_matches(lambda game: game.legal_actions()[0], "greedy", 8)]) == {}
 
 
 def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, trainer, results) -> None:
     add(tmp_path, trainer, results, results)
     events = events_of(tmp_path)
     expected = {name: value for result in results for name, value in metrics(result).items()}
-    expected |= gauntlet_rating(results)
+    expected |= rating_metrics(results)
     assert set(events.Tags()["scalars"]) == set(expected)
     for name, value in expected.items():
         assert [(e.step, e.value) for e in events.Scalars(name)] == [

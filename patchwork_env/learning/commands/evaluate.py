@@ -11,23 +11,21 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
 from patchwork_env.agents import Agent
 from patchwork_env.errors import TableEdgeError
-from patchwork_env.learning.commands.match_options import add_options, variant_of
+from patchwork_env.learning.commands.match_options import add_format, add_options, variant_of
 from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
 from patchwork_env.learning.distributed.worker_options import workers_of
 from patchwork_env.learning.distributed.workers import Workers, kept_connected
 from patchwork_env.learning.evaluation.contests import common_game
-from patchwork_env.learning.evaluation.matches import Result, play_matches
-from patchwork_env.learning.evaluation.players import HELP, load_player
+from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
+from patchwork_env.learning.evaluation.players import HELP, Entrant
+from patchwork_env.learning.evaluation.results import results_as_dict, show_results
+from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.system.files import check_file_path, write_text
-
-FORMAT = "patchwork-env evaluation"
-VERSION = 1
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,29 +34,23 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.json:
             check_file_path(options.json, "--json")
-        agent, *opponents = map(load_player, (options.agent, *options.against))
-        game = common_game((agent, *opponents), options.game)
+        agent, *opponents = entrants = [Entrant.load(spec) for spec in (options.agent, *options.against)]
+        game = common_game([entrant.agent for entrant in entrants], options.game)
         workers, results = workers_of(options), []
         with kept_connected(workers):
             for opponent in opponents:
-                results.append(_play(options, game, agent, opponent, workers))
-                print(results[-1].table(), flush=True)
+                results.append(_play(options, game, agent.agent, opponent.agent, workers))
+                if options.format == TEXT:
+                    print(results[-1].table(), flush=True)
+        if options.format != TEXT:
+            print(show_results(results, options.format))
         if options.json:
-            write_text(options.json, json.dumps(as_json(results), indent=2) + "\n")
+            weights = {entrant.name: entrant.weights for entrant in entrants}
+            write_text(options.json, json.dumps(results_as_dict(results, weights), indent=2) + "\n")
     except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
         print(f"training.evaluate: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def as_json(results: list[Result]) -> dict[str, Any]:
-    """The contents of the JSON file.
-
-    ``{"format", "version", "game", "matches"}``; every match is the ``as_dict`` of a
-    :class:`~patchwork_env.learning.evaluation.results.Result`, in the order of the opponents.
-    """
-    matches = [result.as_dict() for result in results]
-    return {"format": FORMAT, "version": VERSION, "game": results[0].kind.game, "matches": matches}
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -75,11 +67,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
     add_options(parser)
     add_worker_options(parser, 1)
+    add_format(parser)
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
     return parser.parse_args(arguments)
 
 
-def _play(options: argparse.Namespace, game: str, agent: Agent, opponent: Agent, workers: Workers) -> Result:
+def _play(
+    options: argparse.Namespace, game: str, agent: Agent, opponent: Agent, workers: Workers
+) -> MatchResult:
     with tqdm(total=options.games, desc=opponent.name, unit=" games", leave=False, disable=None) as bar:
         return play_matches(
             agent,

@@ -1,4 +1,4 @@
-"""What commands have in common that let agents meet: which game, and what of it."""
+"""What commands have in common that let agents meet: which game, what of it, and how results are shown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from patchwork_env.games import GAMES
+from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork.components import VARIANTS
 
@@ -21,6 +22,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order", choices=ORDERS, help=f"of nmbr9: what is known of the cards to come ({ORDERS[0]})"
     )
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--format``."""
+    parser.add_argument("--format", choices=FORMATS, default=TEXT, help=f"of what is printed ({TEXT})")
 
 
 def variant_of(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,1 +1,22 @@
-"""How strong agents are: matches, intervals, ratings, tournaments and the gauntlet."""
+"""How strong agents are: matches, tournaments, the gauntlet, and what they say.
+
+Nothing here needs an extra but :class:`Tournament`, whose ratings take choix of ``patchwork-env[train]``.
+"""
+
+from patchwork_env.learning.evaluation.decks import play_decks, shuffled_decks
+from patchwork_env.learning.evaluation.gauntlet import GauntletResult, play_gauntlet
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.players import load_player
+from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.tournament import Tournament
+
+__all__ = [
+    "GauntletResult",
+    "MatchResult",
+    "Tournament",
+    "load_player",
+    "play_decks",
+    "play_gauntlet",
+    "play_matches",
+    "shuffled_decks",
+]

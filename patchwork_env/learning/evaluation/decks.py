@@ -1,15 +1,268 @@
-"""Decks of NMBR 9 in files: a line of digits for each, the first card first."""
+"""NMBR 9 alone, deck by deck: what an agent scores, how its tables look, and the time that it takes.
+
+Needs no more than the library itself, so that long searches can be measured on any machine. Decks lie in
+files as lines of digits, the first card first.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+from weakref import WeakSet
 
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env import __version__
+from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_at_least_one, seed_streams
+from patchwork_env.games import NMBR9
+from patchwork_env.learning.distributed.workers import Workers, check_workers, do_jobs
+from patchwork_env.learning.evaluation.players import Entrant
+from patchwork_env.learning.evaluation.store import GameStore, open_store
+from patchwork_env.learning.system.machine import made_with
+from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.options import STANDARD, beginning, check_deck
 from patchwork_env.nmbr9.state import empty_states
 from patchwork_env.nmbr9.turns import restart_games
 
+KIND = "decks"
 Deck = tuple[int, ...]
+"""Digits, the first card first."""
+
+FORMAT, VERSION = "patchwork-env decks", 1
+_STORE_VERSION = 2
+_QUANTILES = (5, 25, 50, 75, 95)
+_BIN = 10
+"""Points in a row of the histogram."""
+_LONGEST_BAR = 50
+
+
+class DeckGame(NamedTuple):
+    """What became of a deck.
+
+    Attributes:
+        deck: Its number.
+        score: Points.
+        tiles: On each level, the table itself first.
+        seconds: What the agent took for all of its moves.
+        longest: The same for the move that took longest.
+        notation: The game, to be replayed by ``Game.from_notation``.
+    """
+
+    deck: int
+    score: int
+    tiles: tuple[int, ...]
+    seconds: float
+    longest: float
+    notation: str
+
+
+class _Job(NamedTuple):
+    number: int
+    deck: Deck
+    order: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class DecksResult:
+    """What an agent did with some decks.
+
+    Attributes:
+        agent: Its name.
+        order: ``"unknown"``, or ``"known"`` if the agent was shown the whole deck.
+        games: One for each deck.
+    """
+
+    agent: str
+    order: str
+    games: tuple[DeckGame, ...]
+
+    @property
+    def scores(self) -> npt.NDArray[np.int64]:
+        """By deck, int64 ``(n,)``."""
+        return np.array([game.score for game in self.games], np.int64)
+
+    @property
+    def standard_error(self) -> float | None:
+        """Of the mean score; None for a single deck."""
+        number = len(self.games)
+        return None if number < 2 else float(self.scores.std(ddof=1)) / sqrt(number)
+
+    @property
+    def seconds_per_move(self) -> float:
+        """The mean over all moves."""
+        moves = sum(sum(game.tiles) for game in self.games)
+        return sum(game.seconds for game in self.games) / moves
+
+    def tiles_per_level(self) -> list[float]:
+        """Mean number of tiles on each level, the table itself first."""
+        height = max(len(game.tiles) for game in self.games)
+        padded = [game.tiles + (0,) * (height - len(game.tiles)) for game in self.games]
+        return [float(mean) for mean in np.mean(padded, axis=0)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain data, for JSON; docs/nmbr9.md describes it."""
+        scores = self.scores
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "game": NMBR9,
+            "agent": self.agent,
+            "order": self.order,
+            "decks": len(self.games),
+            "mean": float(scores.mean()),
+            "standard_error": self.standard_error,
+            "lowest": int(scores.min()),
+            "highest": int(scores.max()),
+            "quantiles": {str(q): float(np.percentile(scores, q)) for q in _QUANTILES},
+            "levels": float(np.mean([len(game.tiles) for game in self.games])),
+            "tiles_per_level": self.tiles_per_level(),
+            "seconds_per_move": self.seconds_per_move,
+            "longest_move": max(game.longest for game in self.games),
+            "scores": {str(game.deck): game.score for game in self.games},
+            "made_with": made_with(),
+        }
+
+    def table(self) -> str:
+        """The result as lines of text."""
+        scores, error = self.scores, self.standard_error
+        spread = "" if error is None else f" ± {error:.2f} (standard error)"
+        quantiles = ", ".join(f"{q}%: {np.percentile(scores, q):.0f}" for q in _QUANTILES)
+        tiles = ", ".join(f"{mean:.2f}" for mean in self.tiles_per_level())
+        levels = np.mean([len(game.tiles) for game in self.games])
+        return "\n".join(
+            [
+                f"{self.agent}: {len(self.games)} decks, order {self.order}",
+                f"  mean score {scores.mean():.2f}{spread}, {scores.min()} to {scores.max()}",
+                f"  quantiles {quantiles}",
+                f"  {levels:.2f} levels, with {tiles} tiles",
+                f"  {self.seconds_per_move:.3g} s per move, at most "
+                f"{max(game.longest for game in self.games):.3g} s",
+                *_histogram(scores),
+            ]
+        )
+
+
+def _histogram(scores: npt.NDArray[np.int64]) -> list[str]:
+    counts = Counter((scores // _BIN).tolist())
+    scale = _LONGEST_BAR / max(counts.values())
+    return [
+        f"  {_BIN * k:>4}-{_BIN * k + _BIN - 1:<3} {counts[k]:>5} {'#' * round(scale * counts[k])}".rstrip()
+        for k in range(min(counts), max(counts) + 1)
+    ]
+
+
+def play_decks(
+    agent: Agent,
+    decks: Mapping[int, Deck],
+    order: str = "unknown",
+    seed: int = 0,
+    workers: Workers = 1,
+    done: Callable[[DeckGame], object] | None = None,
+    store: GameStore | None = None,
+) -> DecksResult:
+    """Has an agent play decks alone.
+
+    In unknown order the agent is shown games in which the cards to come lie in another, random order: nothing
+    that it could look at betrays the real one. It is reseeded for each deck, with a number that follows from
+    ``seed`` and that of the deck, so that equal seeds give equal results whatever the number of processes,
+    unless the agent looks at the clock.
+
+    Args:
+        agent: Plays NMBR 9.
+        decks: By number, at least one.
+        order: ``"unknown"`` or ``"known"``.
+        seed: Of random numbers, ``0 ... 2**64 - 1``.
+        workers: Processes that share the decks, or a cluster; with more than one, the agent must allow
+            pickling.
+        done: Called with every game as it ends.
+        store: Keeps the games; those that it holds are not played again. See :func:`open_decks`.
+
+    Raises:
+        ValueError: There is no deck, or the agent does not play NMBR 9.
+        IllegalActionError: The agent chose an action that is not legal.
+        TableEdgeError: Its tiles would spread further than the numbering of actions reaches.
+        WorkerError: A process was killed.
+    """
+    agent.check_game(NMBR9)
+    check_workers(workers)
+    if not decks:
+        raise ValueError("there is no deck to be played")
+    games = [] if store is None else [game for game in _kept(store) if game.deck in decks]
+    there = {game.deck for game in games}
+    jobs = [_Job(number, deck, order, seed) for number, deck in decks.items() if number not in there]
+    for _, game in do_jobs(play_deck, agent, jobs, workers):
+        games.append(game)
+        if store is not None:
+            store.write(f"{game.deck:06d}", game._asdict())
+        if done is not None:
+            done(game)
+    return DecksResult(agent.name, order, tuple(sorted(games)))
+
+
+def open_decks(
+    folder: Path, entrant: Entrant, order: str, seed: int, file: str
+) -> AbstractContextManager[GameStore]:
+    """A folder that keeps the games of an agent, for this process alone; it is created if it does not exist.
+
+    Args:
+        folder: Its parents are created too.
+        entrant: Who plays.
+        order: ``"unknown"`` or ``"known"``.
+        seed: The seed of the agent's random numbers.
+        file: The name of the file that the decks come from.
+
+    Raises:
+        ValueError: The folder holds games of other settings, or is none.
+    """
+    if folder.is_file():
+        raise ValueError(f"{folder} is a file; games are kept in a folder: name another")
+    settings = {"game": NMBR9, "agent": entrant.name, "weights": entrant.weights, "order": order}
+    settings |= {"seed": seed, "file": file, "package": __version__}
+    return open_store(folder, KIND, _STORE_VERSION, settings)
+
+
+def _kept(store: GameStore) -> list[DeckGame]:
+    return [
+        store.read(name, lambda kept: DeckGame(**kept | {"tiles": tuple(kept["tiles"])}))
+        for name in store.names()
+    ]
+
+
+_warm: WeakSet[Agent] = WeakSet()
+"""Agents that have played in this process, so that what they need is compiled."""
+
+
+def play_deck(agent: Agent, job: _Job) -> DeckGame:
+    """Plays one deck; see :func:`play_decks`."""
+    game = Game(deck=job.deck, order=job.order)
+    if agent not in _warm:
+        agent.act(game.clone())
+        _warm.add(agent)
+    source = np.random.SeedSequence([job.seed, job.number])
+    seeds = source.generate_state(len(job.deck) + 1, np.uint64).tolist()
+    agent.reseed(seeds[-1])
+    times = []
+    while not game.is_over:
+        shown = game.imagine(seeds[game.round])
+        began = perf_counter()
+        action = agent.act(shown)
+        times.append(perf_counter() - began)
+        game.play(action)
+    tiles = Counter(move.level or 0 for move in game.placements(0))
+    counts = tuple(tiles[level] for level in range(max(tiles) + 1))
+    return DeckGame(job.number, game.scores()[0], counts, sum(times), max(times), game.notation())
+
+
+# --- decks in files -----------------------------------------------------------------------------------------
 
 
 def shuffled_decks(number: int, seed: int) -> list[Deck]:

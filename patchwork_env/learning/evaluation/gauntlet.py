@@ -1,21 +1,46 @@
-"""The pools of the gauntlet: who is met how often, under which settings, and what their ratings are.
+"""The gauntlet: an agent meets a fixed pool of reference players under frozen settings, and gets a rating.
 
-Each version is a file, gauntlet_v1.json and so on, which never changes: another pool is another version.
+Each version of the pool is a file, gauntlet_v1.json and so on, which never changes: another pool is another
+version. docs/evaluation.md has the protocol.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env.learning.evaluation.matches import BLOCK_SIZE
-from patchwork_env.learning.evaluation.ratings import Floats
+from patchwork_env import agents
+from patchwork_env.agents import Agent
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.distributed.workers import Workers, check_workers
+from patchwork_env.learning.evaluation.contests import AGENT
+from patchwork_env.learning.evaluation.intervals import CONFIDENCE
+from patchwork_env.learning.evaluation.matches import (
+    BLOCK_SIZE,
+    Pairing,
+    Player,
+    Progress,
+    check_games,
+    play_pairings,
+    split,
+)
+from patchwork_env.learning.evaluation.players import Entrant, fingerprint, load_player
+from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_against
+from patchwork_env.learning.evaluation.results import MatchResult, match_cells, match_columns
+from patchwork_env.learning.evaluation.standings import show_bounds
+from patchwork_env.learning.evaluation.store import open_store
+from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
+from patchwork_env.learning.evaluation.tournament import KIND, STORE_VERSION, Settings
+from patchwork_env.learning.system.machine import made_with
 
-FORMAT = "patchwork-env gauntlet pool"
+FORMAT = "patchwork-env gauntlet"
 VERSIONS = (1, 2)
 LATEST = VERSIONS[-1]
 
@@ -41,14 +66,14 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Pool:
+class GauntletPool:
     """The reference players, and how everybody meets them.
 
     Attributes:
-        version: Of the gauntlet.
-        seed: Of the circles and of the agents' random numbers.
-        special_patches: Print of the time track.
-        members: From the weakest to the strongest.
+        version: The version of the gauntlet.
+        seed: The seed of the circles and of the agents' random numbers.
+        special_patches: The print of the time track.
+        members: The reference players from the weakest to the strongest.
     """
 
     version: int
@@ -58,7 +83,7 @@ class Pool:
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """Of the members."""
+        """The specs of the members."""
         return tuple(member.agent for member in self.members)
 
     def member(self, agent: str) -> Member:
@@ -86,7 +111,7 @@ class Pool:
             )
         return np.array([member.rating for member in self.members], np.float64)
 
-    def without(self, agents: tuple[str, ...]) -> Pool:
+    def without(self, agents: tuple[str, ...]) -> GauntletPool:
         """The pool without some of its members.
 
         Raises:
@@ -99,7 +124,7 @@ class Pool:
         return replace(self, members=members)
 
 
-def read_pool(version: int = LATEST) -> Pool:
+def read_pool(version: int = LATEST) -> GauntletPool:
     """The reference players and the frozen settings of a version of the gauntlet.
 
     Raises:
@@ -107,7 +132,7 @@ def read_pool(version: int = LATEST) -> Pool:
     """
     contents = json.loads(pool_file(version).read_text(encoding="utf-8"))
     members = tuple(_member(entry, contents) for entry in contents["members"])
-    return Pool(version, contents["seed"], contents["special_patches"], members)
+    return GauntletPool(version, contents["seed"], contents["special_patches"], members)
 
 
 def pool_file(version: int) -> Path:
@@ -126,3 +151,294 @@ def _member(entry: dict[str, Any], contents: dict[str, Any]) -> Member:
     games = entry["games"] if "games" in entry else contents["games"]
     circles = entry.get("circles_per_block", BLOCK_SIZE)
     return Member(entry["agent"], entry["weights"], entry["rating"], games, circles)
+
+
+# --- an agent in the gauntlet -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GauntletResult:
+    """How an agent did in the gauntlet.
+
+    Attributes:
+        pool: Whom it met; without those who were left out.
+        results: Its matches, in the order of the pool's members.
+        rating: Elo points on the scale of the pool.
+        interval: The 95% interval of the rating; see :mod:`patchwork_env.learning.evaluation.ratings`.
+        weights: SHA-256 of the agent's weights; None if it has none on disk.
+        skipped: Members that were left out.
+    """
+
+    pool: GauntletPool
+    results: tuple[MatchResult, ...]
+    rating: float
+    interval: Bounds
+    weights: str | None
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def agent(self) -> str:
+        """Its name."""
+        return self.results[0].agent
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all games of the protocol were played; if not, the result is a trial."""
+        return not self.skipped and not self._is_short
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether there are fewer games against some member than the protocol has."""
+        return any(len(r.games) < m.games for r, m in zip(self.results, self.pool.members, strict=True))
+
+    @property
+    def seconds_per_move(self) -> float:
+        """What the agent took per action."""
+        moves = sum(int(result.games.turns[:, AGENT].sum()) for result in self.results)
+        return sum(result.seconds[AGENT] for result in self.results if result.seconds) / moves
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain data, for JSON; docs/evaluation.md describes it."""
+        ratings = self.pool.ratings()
+        expected = expected_wins(self.rating - ratings)
+        return {
+            "format": FORMAT,
+            "version": self.pool.version,
+            "game": PATCHWORK,
+            "agent": self.agent,
+            "weights": self.weights,
+            "complete": self.is_complete,
+            "skipped": list(self.skipped),
+            "rating": self.rating,
+            "interval": list(self.interval),
+            "confidence": CONFIDENCE,
+            "matches": [
+                result.as_dict() | {"opponent_rating": float(rating), "expected_win_rate": float(share)}
+                for result, rating, share in zip(self.results, ratings, expected, strict=True)
+            ],
+            "seconds_per_move": self.seconds_per_move,
+            "made_with": made_with(),
+        }
+
+    def table(self, form: str = TEXT) -> str:
+        """The result in one of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
+
+        CSV holds the matches alone, without the rating that they give.
+        """
+        columns = [Column("against"), Column("its rating", "{:.0f}".format), *match_columns()]
+        rows = [
+            [result.opponent, float(rating), *match_cells(result)]
+            for rating, result in zip(self.pool.ratings(), self.results, strict=True)
+        ]
+        name = f"gauntlet v{self.pool.version}{self._reservations()}"
+        rating = f"rating {self.rating:.0f}, 95% interval {show_bounds(self.interval)}"
+        speed = f"every circle from both seats, {1000 * self.seconds_per_move:.3g} ms per move"
+        return render([f"{self.agent} in {name}: {rating}", Table(columns, rows), speed], form)
+
+    def _reservations(self) -> str:
+        """Why the result is not that of the protocol, in parentheses; nothing if it is."""
+        games = sum(len(result.games) for result in self.results)
+        reasons = []
+        if self._is_short:
+            reasons.append(f"a trial: {games} of {sum(member.games for member in self.pool.members)} games")
+        if self.skipped:
+            reasons.append(f"by a part of the pool, without {', '.join(self.skipped)}")
+        return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+def play_gauntlet(
+    agent: Player,
+    *,
+    version: int = LATEST,
+    games: int | None = None,
+    skip: Sequence[str] = (),
+    workers: Workers = 1,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> GauntletResult:
+    """Has an agent play the gauntlet.
+
+    Args:
+        agent: What ``load_player`` takes, an agent, or a function from a game to an action.
+        version: The version of the gauntlet.
+        games: At most so many against each member, for a trial; None for the numbers of the protocol.
+        skip: Members to leave out; the result says that it comes from a part of the pool.
+        workers: The number of processes that share the games, or a cluster; with more than one, the agent
+            must allow pickling.
+        folder: Where to keep the games, so that a second call goes on where the first was stopped; it must
+            be the same agent. None to keep nothing.
+        progress: Called with numbers of games, at first of those that ``folder`` holds already.
+
+    Raises:
+        ValueError: An argument is not of these, the pool is not as it was frozen, not all of its members have
+            been rated, or the folder holds other games.
+        FileNotFoundError: A spec names no checkpoint.
+        ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
+        IllegalActionError: The agent chose an action that is not legal.
+    """
+    pool = read_pool(version).without(tuple(skip))
+    most = None if games is None else check_games(games)
+    check_workers(workers)
+    player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
+    _check_game(player)
+    pool.ratings()  # a pool that is not rated is refused before anything is played
+    weights = fingerprint(agent) if isinstance(agent, str) else None
+    meetings = [
+        Meeting(0, 1 + k, _games(member.games, most), member.circles_per_block, folder_name(member.agent))
+        for k, member in enumerate(pool.members)
+    ]
+    entrants = [Entrant(player.name, weights, player), *_load_members(pool)]
+    results = play_meetings(
+        entrants, meetings, pool.seed, pool.special_patches, workers=workers, folder=folder, progress=progress
+    )
+    rating, interval = rating_of(results, pool)
+    return GauntletResult(pool, tuple(results), rating, interval, weights, tuple(skip))
+
+
+def games_of_gauntlet(version: int = LATEST, games: int | None = None, skip: Sequence[str] = ()) -> int:
+    """How many games :func:`play_gauntlet` plays.
+
+    Raises:
+        ValueError: There is no such version or member, or nobody is left.
+    """
+    return sum(_games(member.games, games) for member in read_pool(version).without(tuple(skip)).members)
+
+
+def _games(protocol: int, most: int | None) -> int:
+    return protocol if most is None else min(protocol, most)
+
+
+class Meeting(NamedTuple):
+    """A match between two of some entrants, whose games have a folder of their own.
+
+    Attributes:
+        agent: Index of the entrant whom the result is about.
+        opponent: Index of the other one.
+        games: The number of games, even.
+        circles_per_block: How many circles are played at once.
+        folder: The name of the folder that keeps the games.
+    """
+
+    agent: int
+    opponent: int
+    games: int
+    circles_per_block: int
+    folder: str
+
+
+def play_meetings(
+    entrants: Sequence[Entrant],
+    meetings: Sequence[Meeting],
+    seed: int,
+    special_patches: str,
+    *,
+    workers: Workers = 1,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> list[MatchResult]:
+    """Plays what has not been played yet of matches that have the same circles, as far as each goes.
+
+    Args:
+        entrants: Everybody whom the meetings name.
+        meetings: What is played.
+        seed: The seed of the circles, and of the agents' random numbers.
+        special_patches: The print of the time track.
+        workers: The number of processes that share the games, or a cluster; with more than one, the agents
+            must allow pickling.
+        folder: Where the games are kept, in a folder for each meeting; None to keep nothing.
+        progress: Called with numbers of games, at first of those that had been played before.
+
+    Returns:
+        The result of each meeting.
+
+    Raises:
+        OtherSettingsError: The folder holds matches of other settings.
+        InUseError: Another process plays these matches.
+        StorageError: The folder cannot be written.
+        IllegalActionError: An agent chose an action that is not legal.
+        WorkerError: A process was killed.
+    """
+    with ExitStack() as stack:
+        pairings = []
+        for meeting in meetings:
+            size, sides = meeting.circles_per_block, (entrants[meeting.agent], entrants[meeting.opponent])
+            store = None
+            if folder is not None:
+                names, weights = tuple(side.name for side in sides), tuple(side.weights for side in sides)
+                settings = Settings(names, weights, meeting.games, seed, special_patches, block_size=size)
+                place = folder / meeting.folder
+                store = stack.enter_context(open_store(place, KIND, STORE_VERSION, settings.as_dict()))
+            blocks = split(PATCHWORK, special_patches, meeting.games, seed, block_size=size)
+            pairings.append(Pairing(meeting.agent, meeting.opponent, blocks, store))
+        played = play_pairings([entrant.agent for entrant in entrants], pairings, workers, progress)
+    results = []
+    for meeting, match in zip(meetings, played, strict=True):
+        names = entrants[meeting.agent].name, entrants[meeting.opponent].name
+        results.append(MatchResult(*names, seed, special_patches, match.games, seconds=match.seconds))
+    return results
+
+
+def folder_name(spec: str) -> str:
+    """A spec as a name that every file system takes."""
+    return re.sub(r"[^\w.=-]", "_", spec)
+
+
+def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float, Bounds]:
+    """The rating that matches against members of the pool give an agent, and its 95% interval.
+
+    Args:
+        results: Of one agent against members of the pool, all with the same circles, as far as each goes.
+        pool: Where their ratings stand.
+
+    Raises:
+        ValueError: An opponent is no member of the pool or has no rating, or the circles differ.
+    """
+    circles = {(result.seed, result.variant) for result in results}
+    if len(circles) != 1:
+        raise ValueError(
+            f"a rating needs matches with the same circles, at least one; given: {len(circles)} kinds"
+        )
+    members = tuple(pool.member(result.opponent) for result in results)
+    ratings = replace(pool, members=members).ratings()
+    wins, losses = np.zeros((2, max(result.num_set_ups for result in results), len(results)))
+    for k, result in enumerate(results):
+        won = result.wins_by_set_up()
+        wins[: len(won), k], losses[: len(won), k] = won, 2 - won
+    return rate_against(ratings, wins, losses)
+
+
+def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
+    """The rating on the gauntlet's scale, with the ends of its 95% interval, as metrics by name.
+
+    It comes from the matches against members of the pool, and is left out if there are none. If the agent won
+    all of their games, or none, the rating has no interval and says mostly how many games there were: then it
+    is left out too.
+    """
+    pool = read_pool()
+    rated = {member.agent for member in pool.members if member.rating is not None}
+    known = [result for result in results if result.games.game == PATCHWORK and result.opponent in rated]
+    if not known:
+        return {}
+    rating, (low, high) = rating_of(known, pool)
+    if low is None or high is None:
+        return {}
+    name = "evaluation/gauntlet_rating"
+    return {name: rating, f"{name}_low": low, f"{name}_high": high}
+
+
+def _check_game(player: Agent) -> None:
+    try:
+        player.check_game(PATCHWORK)
+    except ValueError as error:
+        raise ValueError(f"the gauntlet is one of Patchwork: {error}") from None
+
+
+def _load_members(pool: GauntletPool) -> list[Entrant]:
+    for member in pool.members:
+        found = fingerprint(member.agent)
+        if found != member.weights:
+            raise ValueError(
+                f"the weights of {member.agent!r} are not those of gauntlet v{pool.version}: "
+                f"SHA-256 {found} instead of {member.weights}"
+            )
+    return [Entrant.load(member.agent) for member in pool.members]

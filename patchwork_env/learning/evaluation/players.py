@@ -7,6 +7,7 @@ import importlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, CallableAgent
@@ -19,8 +20,28 @@ HELP = (
 
 _IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 WEIGHTS_FILE = "weights.safetensors"
-"""Of a checkpoint."""
+"""The file with the weights of a checkpoint."""
 _CHUNK = 2**20
+
+
+class Entrant(NamedTuple):
+    """Who takes part.
+
+    Attributes:
+        name: Its spec, or the name of the function.
+        weights: SHA-256 of its weights; None if it has none on disk.
+        agent: Itself.
+    """
+
+    name: str
+    weights: str | None
+    agent: Agent
+
+    @classmethod
+    def load(cls, text: str) -> Entrant:
+        """Whom :func:`load_player` gives."""
+        agent = load_player(text)
+        return cls(text, fingerprint(text), agent)
 
 
 def load_player(text: str) -> Agent:

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import NamedTuple
 
-import choix
 import numpy as np
 import numpy.typing as npt
 
@@ -175,6 +174,8 @@ def _checked(wins: Floats) -> Floats:
 
 def _solve(wins: Floats, start: Floats | None = None) -> Floats:
     """The likeliest ratings, around 0; all who met have beaten each other, if ever so little."""
+    import choix  # of the extra ``train``
+
     first = None if start is None else start / ELO
     parameters: Floats = choix.ilsr_pairwise_dense(
         wins, initial_params=first, max_iter=10_000, tol=_PRECISION

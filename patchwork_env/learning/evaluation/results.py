@@ -2,95 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.game import BaseGame
+from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest, MatchGames, contest_of
+from patchwork_env.learning.evaluation.intervals import CONFIDENCE, Interval, mean_interval, win_rate_interval
+from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, aligned, render
+from patchwork_env.learning.system.machine import made_with
 
-CONFIDENCE = 0.95
-Z = 1.959963984540054
-"""The 97.5% quantile of the normal distribution: two-sided intervals of 95%."""
-
-AGENT, OPPONENT = 0, 1
-"""Columns of the figures that both sides have."""
-
-Interval = tuple[float, float]
-
+FORMAT = "patchwork-env evaluation"
+VERSION = 1
 _TIE = 0.5
-"""Of a win."""
-
-
-class Kind(NamedTuple):
-    """What results say of a game.
-
-    Attributes:
-        game: Its name.
-        set_up: What both sides have in common, in a word.
-        variant: The option that tells what is played, by its name.
-        is_solitary: Whether the sides do not interact. If so, every set-up is played once, there are ties,
-            and a side's mean score is its own. If not, every set-up is played twice, with seats and the first
-            turn swapped, and there are no ties.
-        figures: Mean figures of a side, and the arrays of :class:`BaseGames` that they come from.
-        shares: Those of them that are shares of the games.
-        shown: Those that tables of many agents show and whose distributions are drawn, and their titles.
-    """
-
-    game: str
-    set_up: str
-    variant: str
-    is_solitary: bool
-    figures: Mapping[str, str]
-    shares: tuple[str, ...]
-    shown: Mapping[str, str]
-
-    @property
-    def games_per_set_up(self) -> int:
-        """How often every set-up is played."""
-        return 1 if self.is_solitary else 2
+"""What a tie counts of a win."""
+_NAME_WIDTH = 22
+"""Of the longest name of a figure."""
 
 
 @dataclass(frozen=True)
-class BaseGames:
-    """Figures of every game of a match, those that all kinds have; the games of a set-up are neighbors.
-
-    Attributes:
-        seats: int64 ``(n,)``, the agent's seat, 0 or 1.
-        agent_starts: bool ``(n,)``, whether the agent has the first turn.
-        agent_wins: ``(n,)``, bool, or float64 with 0.5 for a tie.
-        scores: int64 ``(n, 2)``, of the agent and of the opponent, as in all following ones.
-        turns: int64 ``(n, 2)``, actions played.
-    """
-
-    kind: ClassVar[Kind]
-
-    seats: npt.NDArray[np.int64]
-    agent_starts: npt.NDArray[np.bool_]
-    agent_wins: npt.NDArray[Any]
-    scores: npt.NDArray[np.int64]
-    turns: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.seats)
-
-    def by_set_up(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Means over the games of each set-up, of values ``(n,)``."""
-        return values.reshape(-1, self.kind.games_per_set_up).mean(1)
-
-
-@dataclass(frozen=True)
-class Result:
+class MatchResult:
     """The result of a match.
 
     Attributes:
         agent: Name of the agent that is measured.
         opponent: Name of the agent that it is measured against.
-        seed: Of the set-ups and of both agents' random numbers.
-        variant: What was played of the game; see :attr:`Kind.variant`.
+        seed: The seed of the set-ups and of both agents' random numbers.
+        variant: What was played of the game; see :attr:`Contest.variant`.
         games: Figures of every game.
         kept: Games move by move, the first ones of the match, as many as were asked for.
         seconds: What each side took to choose its actions; None if that was not measured.
@@ -100,19 +41,27 @@ class Result:
     opponent: str
     seed: int
     variant: str
-    games: BaseGames
+    games: MatchGames
     kept: tuple[BaseGame, ...] = ()
     seconds: tuple[float, float] | None = None
 
     @property
-    def kind(self) -> Kind:
-        """What results say of the game."""
-        return self.games.kind
+    def contest(self) -> type[Contest]:
+        """How agents meet in the game, and what results tell of it."""
+        return contest_of(self.games.game)
 
     @property
     def num_set_ups(self) -> int:
         """How many circles or decks were played."""
-        return len(self.games) // self.kind.games_per_set_up
+        return len(self.games) // self.contest.games_per_set_up
+
+    def by_set_up(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Means over the games of each set-up, of values ``(n,)``."""
+        return values.reshape(-1, self.contest.games_per_set_up).mean(1)
+
+    def wins_by_set_up(self) -> npt.NDArray[np.float64]:
+        """``(set-ups,)``, how many games with each circle or deck the agent won."""
+        return self.contest.games_per_set_up * self.by_set_up(self.games.agent_wins)
 
     @property
     def win_rate(self) -> float:
@@ -122,7 +71,7 @@ class Result:
     @property
     def interval(self) -> Interval:
         """The 95% confidence interval of the win rate; see :func:`win_rate_interval`."""
-        return win_rate_interval(self.games.by_set_up(self.games.agent_wins))
+        return win_rate_interval(self.by_set_up(self.games.agent_wins))
 
     @property
     def ties(self) -> float:
@@ -137,11 +86,11 @@ class Result:
     @property
     def score_difference_interval(self) -> Interval | None:
         """The 95% confidence interval of the score difference; None for a single set-up."""
-        return mean_interval(self.games.by_set_up(self._differences()))
+        return mean_interval(self.by_set_up(self._differences()))
 
     def score_interval(self, side: int) -> Interval | None:
-        """That of the mean score of ``AGENT`` or ``OPPONENT``."""
-        return mean_interval(self.games.by_set_up(self.games.scores[:, side]))
+        """The 95% confidence interval of the mean score of ``AGENT`` or ``OPPONENT``; None for one set-up."""
+        return mean_interval(self.by_set_up(self.games.scores[:, side]))
 
     def win_rate_if(self, agent_starts: bool) -> float:
         """Win rate over the games that the agent starts, or over those that the opponent starts."""
@@ -149,8 +98,7 @@ class Result:
 
     def means(self, side: int) -> dict[str, float]:
         """Mean figures of ``AGENT`` or ``OPPONENT`` by name; some are shares of the games."""
-        figures = self.kind.figures.items()
-        return {name: float(getattr(self.games, array)[:, side].mean()) for name, array in figures}
+        return {name: float(figure[:, side].mean()) for name, figure in self.games.figures.items()}
 
     def seconds_per_move(self, side: int) -> float | None:
         """What ``AGENT`` or ``OPPONENT`` took per action; None if unknown."""
@@ -158,23 +106,23 @@ class Result:
 
     def set_ups(self) -> str:
         """What was played, in words."""
-        kind, number = self.kind, self.num_set_ups
-        how = ", the same for both sides" if kind.is_solitary else " from both seats"
+        contest, number = self.contest, self.num_set_ups
+        how = ", the same for both sides" if contest.is_solitary else " from both seats"
         return (
-            f"{number} {kind.set_up}s{how}, {kind.variant.replace('_', ' ')} {self.variant!r}, "
+            f"{number} {contest.set_up}s{how}, {contest.variant.replace('_', ' ')} {self.variant!r}, "
             f"seed {self.seed}"
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON."""
-        solitary = self.kind.is_solitary
+        solitary = self.contest.is_solitary
         return {
             "agent": self.agent,
             "opponent": self.opponent,
             "games": len(self.games),
             **({} if solitary else {"pairs": self.num_set_ups}),
             "seed": self.seed,
-            self.kind.variant: self.variant,
+            self.contest.variant: self.variant,
             "confidence": CONFIDENCE,
             "win_rate": self.win_rate,
             "win_rate_interval": list(self.interval),
@@ -204,62 +152,90 @@ class Result:
             f"  wins {self.win_rate:.1%} (95% interval {low:.1%} to {high:.1%}), "
             + (
                 f"ties, which are half a win, {self.ties:.1%}"
-                if self.kind.is_solitary
+                if self.contest.is_solitary
                 else f"{self.win_rate_if(True):.1%} when starting, {self.win_rate_if(False):.1%} when second"
             ),
             f"  score difference {self.score_difference:+.2f}{_text(self.score_difference_interval, '+')}"
-            + ("" if self.kind.is_solitary else f", {self.games.turns.sum(1).mean():.1f} turns per game"),
+            + ("" if self.contest.is_solitary else f", {self.games.turns.sum(1).mean():.1f} turns per game"),
         ]
-        if self.kind.is_solitary:
+        if self.contest.is_solitary:
             lines += [f"  {self._score(self.agent, AGENT)}", f"  {self._score(self.opponent, OPPONENT)}"]
-        columns = [self._column(self.agent, AGENT), self._column(self.opponent, OPPONENT)]
-        names = ["per game", *(name.replace("_", " ") for name in self.kind.figures)]
-        widths = [max(map(len, column)) for column in columns]
-        for name, *cells in zip(names, *columns, strict=True):
-            row = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-            lines.append(f"  {name:<22}  {row}")
-        return "\n".join(lines)
+        rows = [["per game".ljust(_NAME_WIDTH), self.agent, self.opponent]]
+        own, others = self.means(AGENT), self.means(OPPONENT)
+        for name, figure in self.contest.figures.items():
+            cells = (
+                f"{mean:.1%}" if figure.is_share else f"{mean:.2f}" for mean in (own[name], others[name])
+            )
+            rows.append([name.replace("_", " "), *cells])
+        return "\n".join([*lines, *(f"  {line}" for line in aligned(rows))])
 
     def _score(self, name: str, side: int) -> str:
         mean = float(self.games.scores[:, side].mean())
         return f"{name} scores {mean:.2f}{_text(self.score_interval(side))}"
 
-    def _column(self, name: str, side: int) -> list[str]:
-        cells = (
-            f"{mean:.1%}" if key in self.kind.shares else f"{mean:.2f}"
-            for key, mean in self.means(side).items()
-        )
-        return [name, *cells]
-
     def _differences(self) -> npt.NDArray[np.int64]:
         return self.games.scores[:, AGENT] - self.games.scores[:, OPPONENT]
 
 
-def win_rate_interval(pairs: npt.NDArray[np.float64]) -> Interval:
-    """The 95% confidence interval of a win rate measured by pairs of games, or by games that may be ties.
+def matches_table(results: Sequence[MatchResult]) -> Table:
+    """A row for each match: who won how much, by how many points, and how sure that is."""
+    columns = [Column("agent"), Column("against"), *match_columns()]
+    return Table(columns, [[result.agent, result.opponent, *match_cells(result)] for result in results])
 
-    The two games of a pair share a circle and are not independent, so the unit is the pair, with result 0,
-    1/2 or 1; a single game that may be a tie has the same results. To those that were seen the formula adds
-    ``z**2`` imagined pairs, half of them won twice and half lost twice, and takes ``mean ± z s / sqrt(n)`` of
-    them all. That is the interval of Agresti and Coull (1998), for results that may also be 1/2. It stays
-    honest where the plain formula breaks down: at rates near 0 and 1, and for few pairs.
+
+def match_columns() -> list[Column]:
+    """Columns for the figures of a match."""
+    difference = "score difference"
+    return [
+        Column("games"),
+        Column("wins", "{:.1%}".format),
+        Column("95% interval", show_shares, ("wins, lower end", "wins, upper end")),
+        Column(difference, "{:+.1f}".format),
+        Column("95% interval", show_points, (f"{difference}, lower end", f"{difference}, upper end")),
+    ]
+
+
+def match_cells(result: MatchResult) -> list[Any]:
+    """The figures of a match that :func:`match_columns` are for."""
+    wins, difference = result.win_rate, result.score_difference
+    return [len(result.games), wins, result.interval, difference, result.score_difference_interval]
+
+
+def show_results(results: Sequence[MatchResult], form: str) -> str:
+    """Matches in one of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
+
+    As text each match has lines of its own, with the figures of both sides; otherwise it is a row of a table.
+    """
+    if form == TEXT:
+        return "\n".join(result.table() for result in results)
+    return render([results[0].set_ups(), matches_table(results)], form)
+
+
+def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | None]) -> dict[str, Any]:
+    """Matches as plain data, for JSON; docs/evaluation.md describes them.
 
     Args:
-        pairs: Share of its two games that the agent won, or result of a game, ``(n,)``.
+        results: At least one.
+        weights: SHA-256 of the weights that agents play with, by their names.
     """
-    number = len(pairs) + Z**2
-    mean = (pairs.sum() + Z**2 / 2) / number
-    variance = ((pairs**2).sum() + Z**2 / 2) / number - mean**2
-    margin = Z * sqrt(variance / number)
-    return max(0.0, float(mean - margin)), min(1.0, float(mean + margin))
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "game": results[0].games.game,
+        "weights": dict(weights),
+        "matches": [result.as_dict() for result in results],
+        "made_with": made_with(),
+    }
 
 
-def mean_interval(values: npt.NDArray[np.float64]) -> Interval | None:
-    """The 95% confidence interval of a mean, ``mean ± z s / sqrt(n)``; None for a single value."""
-    if len(values) < 2:
-        return None
-    margin = Z * float(values.std(ddof=1)) / sqrt(len(values))
-    return float(values.mean()) - margin, float(values.mean()) + margin
+def show_shares(interval: Interval) -> str:
+    """An interval of shares as text."""
+    return f"{interval[0]:.1%} to {interval[1]:.1%}"
+
+
+def show_points(interval: Interval) -> str:
+    """An interval of differences of scores as text."""
+    return f"{interval[0]:+.1f} to {interval[1]:+.1f}"
 
 
 def _as_list(interval: Interval | None) -> list[float] | None:

@@ -1,20 +1,41 @@
-"""Pictures of whole games."""
+"""Games of a match that are kept, as plain data and as pictures."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.drawing.pixel_drawing import Frame
-from patchwork_env.games import PATCHWORK, rules_of
+from patchwork_env.games import PATCHWORK, room
+from patchwork_env.learning.evaluation.results import MatchResult
 
 _Game = TypeVar("_Game", bound=BaseGame)
 
 _WIDTH = 960
 _SMALL = 3
 """Positions before the last one, in a row below it."""
+
+
+def sample_games(result: MatchResult) -> list[dict[str, Any]]:
+    """The games that a result kept, as plain data."""
+    return [
+        {
+            "opponent": result.opponent,
+            "players": list(players_of(result, i)),
+            "scores": list(game.scores()),
+            "winner": result.contest.winner(game),
+            "notation": game.notation(),
+        }
+        for i, game in enumerate(result.kept)
+    ]
+
+
+def players_of(result: MatchResult, i: int) -> tuple[str, str]:
+    """The names of the players of game ``i`` by seat."""
+    agent, opponent = result.agent, result.opponent
+    return (agent, opponent) if result.games.seats[i] == 0 else (opponent, agent)
 
 
 def position_after(game: _Game, turns: int) -> _Game:
@@ -33,8 +54,8 @@ def picture(game: BaseGame, names: tuple[str, str], kind: str = PATCHWORK) -> Fr
     """The last position, 960 pixels wide, above three earlier ones of 320 pixels each.
 
     Args:
-        game: That was played.
-        names: Of the players.
+        game: A game that was played.
+        names: The names of the players by seat.
         kind: The name of the game.
 
     Raises:

@@ -1,9 +1,7 @@
-"""What a round robin says: ratings, who beats whom, how everybody plays; as text, JSON and CSV."""
+"""What a round robin says: ratings, who beats whom, how everybody plays; as tables, JSON and CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest
+from patchwork_env.learning.evaluation.intervals import CONFIDENCE
 from patchwork_env.learning.evaluation.ratings import MEAN_AT_ZERO, Anchor, Bounds, Ratings, rate
-from patchwork_env.learning.evaluation.results import AGENT, CONFIDENCE, OPPONENT, Kind, Result
+from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, csv_text, render
 
-Pairing = tuple[int, int]
+Pair = tuple[int, int]
 """Indices of two agents, the lower one first."""
 
 
@@ -24,28 +25,34 @@ class Standings:
     """The matches of a round robin, and what follows from them.
 
     Attributes:
-        names: Of the agents, each once.
-        results: Of every pairing; the lower index is the agent that the result is about. All have the same
+        names: The names of the agents, each once.
+        results: The result of every pairing; it is about the agent with the lower index. All have the same
             circles or decks.
         anchor: What fixes the scale of the ratings.
     """
 
     names: tuple[str, ...]
-    results: Mapping[Pairing, Result]
+    results: Mapping[Pair, MatchResult]
     anchor: Anchor = MEAN_AT_ZERO
 
     @cached_property
     def ratings(self) -> Ratings:
-        """Of all agents, in the order of ``names``; see :mod:`patchwork_env.learning.evaluation.ratings`."""
+        """The ratings in the order of ``names``; see :mod:`patchwork_env.learning.evaluation.ratings`."""
         return rate(self._wins_by_set_up(), self.anchor)
 
     @property
-    def kind(self) -> Kind:
-        """What results say of the game."""
-        return self._any_result.kind
+    def contest(self) -> type[Contest]:
+        """How agents meet in the game, and what results tell of it."""
+        return self._any_result.contest
 
     @property
-    def _any_result(self) -> Result:
+    def shown_figures(self) -> dict[str, str]:
+        """The figures that tables of many agents show, and their titles."""
+        figures = self.contest.figures.items()
+        return {name: figure.title for name, figure in figures if figure.title is not None}
+
+    @property
+    def _any_result(self) -> MatchResult:
         return next(iter(self.results.values()))
 
     @cached_property
@@ -62,15 +69,14 @@ class Standings:
         return rates
 
     def values(self, agent: int, figure: str) -> npt.NDArray[Any]:
-        """A figure of an agent, a key of the kind's ``figures``, in all of its games."""
-        array = self.kind.figures[figure]
+        """A figure of an agent, a key of the contest's ``figures``, in all of its games."""
         return np.concatenate(
-            [getattr(result.games, array)[:, side] for result, side in self._matches_of(agent)]
+            [result.games.figures[figure][:, side] for result, side in self._matches_of(agent)]
         )
 
     def means(self, agent: int) -> dict[str, float]:
         """Mean figures of an agent over all of its games, by name."""
-        return {name: float(self.values(agent, name).mean()) for name in self.kind.figures}
+        return {name: float(self.values(agent, name).mean()) for name in self.contest.figures}
 
     def win_rate(self, agent: int) -> float:
         """Share of all of its games that an agent won; a tie is half a win."""
@@ -85,7 +91,7 @@ class Standings:
             seconds, moves = seconds + result.seconds[side], moves + int(result.games.turns[:, side].sum())
         return seconds / moves
 
-    def _matches_of(self, agent: int) -> Iterator[tuple[Result, int]]:
+    def _matches_of(self, agent: int) -> Iterator[tuple[MatchResult, int]]:
         """The matches of an agent, and its side in each."""
         for (i, j), result in self.results.items():
             if agent in (i, j):
@@ -93,39 +99,52 @@ class Standings:
 
     def _wins_by_set_up(self) -> npt.NDArray[np.float64]:
         """``(set-ups, n, n)``, the games with each circle or deck that the row won against the column."""
-        times = self.kind.games_per_set_up
+        times = self.contest.games_per_set_up
         wins = np.zeros((self._any_result.num_set_ups, len(self.names), len(self.names)))
         for (i, j), result in self.results.items():
-            wins[:, i, j] = times * result.games.by_set_up(result.games.agent_wins)
+            wins[:, i, j] = result.wins_by_set_up()
             wins[:, j, i] = times - wins[:, i, j]
         return wins
 
-    # --- as text, JSON and CSV ----------------------------------------------------------------------------
+    # --- as tables, JSON and CSV --------------------------------------------------------------------------
 
-    def table(self) -> str:
-        """The standings and the win matrix as lines of text."""
-        return "\n".join([self._heading(), "", *self._ranking(), "", *self._matrix(), "", *self._notes()])
+    def table(self, form: str = TEXT) -> str:
+        """The standings and the win matrix; as CSV the standings alone.
+
+        Args:
+            form: One of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
+        """
+        notes = "\n".join(self._notes())
+        return render([self._heading(), self.ranking(), self.matrix(), notes], form)
 
     def _heading(self) -> str:
         match = self._any_result
         return f"{len(self.names)} agents, {len(match.games)} games of each pairing: {match.set_ups()}"
 
-    def _ranking(self) -> list[str]:
-        rows = [["agent", "rating", "95% interval", "ahead", "wins", *self.kind.shown.values(), "ms/move"]]
-        for i in self.order:
-            means, seconds, ahead = self.means(i), self.seconds_per_move(i), self._ahead_of_next(i)
-            rows.append(
-                [
-                    self.names[i],
-                    f"{self.ratings.values[i]:.0f}",
-                    show_interval(self.ratings.intervals[i]),
-                    "" if ahead is None else f"{ahead:.1%}",
-                    f"{self.win_rate(i):.1%}",
-                    *(f"{means[figure]:.1f}" for figure in self.kind.shown),
-                    "" if seconds is None else f"{1000 * seconds:.3g}",
-                ]
-            )
-        return aligned(rows)
+    def ranking(self) -> Table:
+        """A row for each agent, from the highest rating to the lowest."""
+        columns = [
+            Column("agent"),
+            Column("rating", "{:.0f}".format),
+            Column("95% interval", show_bounds, ("rating, lower end", "rating, upper end")),
+            Column("ahead", "{:.1%}".format),
+            Column("wins", "{:.1%}".format),
+            *(Column(title, "{:.1f}".format) for title in self.shown_figures.values()),
+            Column("ms/move", "{:.3g}".format),
+        ]
+        return Table(columns, [self._row(i) for i in self.order])
+
+    def _row(self, agent: int) -> list[Any]:
+        means, seconds = self.means(agent), self.seconds_per_move(agent)
+        return [
+            self.names[agent],
+            float(self.ratings.values[agent]),
+            self.ratings.intervals[agent],
+            self._ahead_of_next(agent),
+            self.win_rate(agent),
+            *(means[name] for name in self.shown_figures),
+            None if seconds is None else 1000 * seconds,
+        ]
 
     def _ahead_of_next(self, agent: int) -> float | None:
         """How sure it is that an agent is stronger than the next one of the order; None for the last."""
@@ -134,12 +153,17 @@ class Standings:
             return None
         return float(self.ratings.ahead[agent, self.order[place + 1]])
 
-    def _matrix(self) -> list[str]:
-        rows = [["% of games won against", *(self.names[j] for j in self.order)]]
-        for i in self.order:
-            cells = ("-" if i == j else f"{100 * self.win_rates[i, j]:.1f}" for j in self.order)
-            rows.append([self.names[i], *cells])
-        return aligned(rows)
+    def matrix(self) -> Table:
+        """The share of games that the row won against the column, in percent."""
+        columns = [
+            Column("% of games won against"),
+            *(
+                Column(self.names[j], lambda rate: "-" if np.isnan(rate) else f"{rate:.1f}")
+                for j in self.order
+            ),
+        ]
+        rows = [[self.names[i], *(100 * self.win_rates[i, j] for j in self.order)] for i in self.order]
+        return Table(columns, rows)
 
     def _notes(self) -> list[str]:
         zero = "the mean" if self.anchor.player is None else self.names[self.anchor.player]
@@ -158,7 +182,7 @@ class Standings:
             )
         return notes
 
-    def _worst_fit(self) -> Pairing:
+    def _worst_fit(self) -> Pair:
         gaps = {pair: abs(self.ratings.expected[pair] - self.win_rates[pair]) for pair in self.results}
         return max(gaps, key=gaps.__getitem__)
 
@@ -190,20 +214,20 @@ class Standings:
 
     def csv(self) -> str:
         """All games as CSV: the pairing, the circle or deck, and the figures of both sides."""
-        kind = self.kind
-        columns = [f"{name}_of_{side}" for name in kind.figures for side in ("agent", "opponent")]
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["agent", "opponent", kind.set_up, "seat", "agent_starts", "agent_wins", *columns])
+        contest = self.contest
+        columns = [f"{name}_of_{side}" for name in contest.figures for side in ("agent", "opponent")]
+        rows: list[list[Any]] = [
+            ["agent", "opponent", contest.set_up, "seat", "agent_starts", "agent_wins", *columns]
+        ]
         for result in self.results.values():
             games = result.games
-            number = np.arange(len(games)) // kind.games_per_set_up
+            number = np.arange(len(games)) // contest.games_per_set_up
             values = [number, games.seats, games.agent_starts, games.agent_wins]
-            for array in kind.figures.values():
-                values += list(getattr(games, array).T)
-            rows = zip(*map(_as_numbers, values), strict=True)
-            writer.writerows([result.agent, result.opponent, *row] for row in rows)
-        return file.getvalue()
+            for name in contest.figures:
+                values += list(games.figures[name].T)
+            listed = zip(*map(_as_numbers, values), strict=True)
+            rows += [[result.agent, result.opponent, *row] for row in listed]
+        return csv_text(rows)
 
 
 def _as_numbers(values: npt.NDArray[Any]) -> list[Any]:
@@ -212,20 +236,13 @@ def _as_numbers(values: npt.NDArray[Any]) -> list[Any]:
     return listed
 
 
-def show_interval(interval: Bounds) -> str:
+def _percent(rate: float) -> str:
+    return "-" if np.isnan(rate) else f"{rate:.1f}"
+
+
+def show_bounds(interval: Bounds) -> str:
     """An interval of ratings as text."""
     low, high = interval
     if low is None or high is None:
         return "unknown" if low == high else f"at least {low:.0f}" if high is None else f"at most {high:.0f}"
     return f"{low:.0f} to {high:.0f}"
-
-
-def aligned(rows: list[list[str]]) -> list[str]:
-    """Lines whose first column is flush left and the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    ]

@@ -9,13 +9,12 @@ from typing import Any
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.drawing.pixel_drawing import MissingExtraError
-from patchwork_env.games import PATCHWORK, room
+from patchwork_env.games import room
 from patchwork_env.learning.algorithms.common.trainer import Trainer
-from patchwork_env.learning.commands.gauntlet import rating_of
-from patchwork_env.learning.evaluation.contests import contest_of
-from patchwork_env.learning.evaluation.gauntlet import read_pool
-from patchwork_env.learning.evaluation.results import AGENT, Result
-from patchwork_env.learning.evaluation.sample_games import picture
+from patchwork_env.learning.evaluation.contests import AGENT
+from patchwork_env.learning.evaluation.gauntlet import rating_metrics
+from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.sample_games import picture, players_of, sample_games
 from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.runs.run_files import (
     EVALUATION_FORMAT,
@@ -56,7 +55,7 @@ class Evaluations:
         """Whether the policy after so many steps has been evaluated."""
         return evaluation_file(self.folder, steps).exists()
 
-    def add(self, trainer: Trainer, results: list[Result]) -> Path:
+    def add(self, trainer: Trainer, results: list[MatchResult]) -> Path:
         """Writes the results against all opponents, at the trainer's present step; returns the file.
 
         Args:
@@ -77,7 +76,7 @@ class Evaluations:
         }
         for result in results:
             self._curves.add(trainer, metrics(result))
-        self._curves.add(trainer, gauntlet_rating(results))
+        self._curves.add(trainer, rating_metrics(results))
         if any(result.kept for result in results):
             self._show_game(trainer.steps, min(results, key=lambda result: result.win_rate))
         # The file comes last: an evaluation that has it is not repeated.
@@ -87,20 +86,20 @@ class Evaluations:
         write_text(path, json.dumps(contents, indent=1) + "\n")
         return path
 
-    def _show_game(self, steps: int, result: Result) -> None:
+    def _show_game(self, steps: int, result: MatchResult) -> None:
         """Shows a game of the match that the policy won least of."""
-        game, names = result.kept[0], _players(result, 0)
-        self._curves.add_text(_SHOWN_GAME, _as_markdown(game, names, result.kind.game), steps)
+        game, names = result.kept[0], players_of(result, 0)
+        self._curves.add_text(_SHOWN_GAME, _as_markdown(game, names, result.games.game), steps)
         if not self._draws:
             return
         try:
-            self._curves.add_picture(_SHOWN_GAME, picture(game, names, result.kind.game), steps)
+            self._curves.add_picture(_SHOWN_GAME, picture(game, names, result.games.game), steps)
         except MissingExtraError as error:
             self._draws = False
             print(f"\nTensorBoard shows sample games as text only: {error}", flush=True)
 
 
-def metrics(result: Result) -> dict[str, float]:
+def metrics(result: MatchResult) -> dict[str, float]:
     """The figures of a match as metrics by name."""
     opponent, (low, high) = result.opponent, result.interval
     rate_name, low_name, high_name = interval_metrics(opponent)
@@ -110,34 +109,6 @@ def metrics(result: Result) -> dict[str, float]:
     }
     named = {f"evaluation_games/{name}_against_{opponent}": value for name, value in figures.items()}
     return {rate_name: result.win_rate, low_name: low, high_name: high} | named
-
-
-def gauntlet_rating(results: list[Result]) -> dict[str, float]:
-    """The rating on the gauntlet's scale, as a metric, if some of the opponents are members of its pool."""
-    pool = read_pool()
-    rated = {member.agent for member in pool.members if member.rating is not None}
-    known = [result for result in results if result.kind.game == PATCHWORK and result.opponent in rated]
-    return {"evaluation/gauntlet_rating": rating_of(known, pool)[0]} if known else {}
-
-
-def sample_games(result: Result) -> list[dict[str, Any]]:
-    """The games that a result kept, as plain data."""
-    return [
-        {
-            "opponent": result.opponent,
-            "players": list(_players(result, i)),
-            "scores": list(game.scores()),
-            "winner": contest_of(result.kind.game).winner(game),
-            "notation": game.notation(),
-        }
-        for i, game in enumerate(result.kept)
-    ]
-
-
-def _players(result: Result, i: int) -> tuple[str, str]:
-    """The names of the players of game ``i`` by seat."""
-    agent, opponent = result.agent, result.opponent
-    return (agent, opponent) if result.games.seats[i] == 0 else (opponent, agent)
 
 
 def _as_markdown(game: BaseGame, names: tuple[str, str], kind: str) -> str:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
+from patchwork_env.learning.evaluation.tournament import Rung
 from patchwork_env.learning.runs.run_files import FINAL, METRICS_FILE
 
 _CHECKPOINTS = "checkpoints/step_*"
 FEWEST = 2
-
-
-class Rung(NamedTuple):
-    """A checkpoint of a run.
-
-    Attributes:
-        spec: Its path.
-        steps: Of training before it.
-        minutes: The same; None if the run's metrics do not tell.
-    """
-
-    spec: str
-    steps: int
-    minutes: float | None
 
 
 def rungs(run: Path, count: int) -> list[Rung]:

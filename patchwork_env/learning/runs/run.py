@@ -16,8 +16,8 @@ from patchwork_env.learning.runs.checkpoints import newest_checkpoint, save_chec
 from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.runs.divergence import save_divergence
 from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations
-from patchwork_env.learning.system.files import storing_in
-from patchwork_env.learning.evaluation.matches import Result, play_matches
+from patchwork_env.learning.system.files import StorageError, storing_in
+from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 
@@ -127,7 +127,7 @@ class Run:
         if is_due and not self._evaluations.has(trainer.steps):
             self._evaluate(config.games, bar)
 
-    def _evaluate(self, games: int, bar: Any = None) -> list[Result]:
+    def _evaluate(self, games: int, bar: Any = None) -> list[MatchResult]:
         """Plays the present policy against the fixed opponents."""
         trainer, results = self.trainer, []
         player = trainer.agent()

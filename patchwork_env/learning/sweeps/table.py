@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from patchwork_env.learning.evaluation.standings import aligned
+from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, Sweep, name_of
 from patchwork_env.learning.sweeps.parameters import Values
 from patchwork_env.learning.system.files import storing_in, write_text

@@ -14,8 +14,14 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, GreedyAgent
-from patchwork_env.learning.evaluation.decks import decks_text, read_decks, shuffled_decks
-from patchwork_env.learning.evaluation.solo import KeptGames, play_decks
+from patchwork_env.learning.evaluation.decks import (
+    decks_text,
+    open_decks,
+    play_decks,
+    read_decks,
+    shuffled_decks,
+)
+from patchwork_env.learning.evaluation.players import Entrant
 from patchwork_env.nmbr9 import Game
 
 ROOT = Path(__file__).parents[3]
@@ -128,22 +134,27 @@ def test_files_that_hold_something_else_are_errors(tmp_path, text: str, message:
 
 
 def test_games_that_are_kept_go_on_where_they_were_stopped(tmp_path) -> None:
-    path, settings = tmp_path / "games.jsonl", {"agent": "greedy"}
-    result = play_decks(agents.load("greedy"), DECKS)
-    kept = KeptGames(path, settings)
-    for game in result.games[:4]:
-        kept.add(game)
-    path.write_bytes(path.read_bytes()[:-5])  # as a killed process leaves it
-    again = KeptGames(path, settings)
-    assert again.games == list(result.games[:3])
-    again.add(result.games[5])
-    assert KeptGames(path, settings).games == [*result.games[:3], result.games[5]]
-    with pytest.raises(ValueError, match="holds games of other settings"):
-        KeptGames(path, {"agent": "random"})
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], "{]", *lines[2:], ""]))
-    with pytest.raises(ValueError, match="line 2, is damaged"):
-        KeptGames(path, settings)
+    folder, entrant = tmp_path / "games", Entrant.load("greedy")
+    about = entrant, "unknown", 0, "decks.txt"
+    alone = play_decks(entrant.agent, DECKS)
+    played: list[int] = []
+    for wanted in (range(3), range(6)):
+        with open_decks(folder, *about) as store:
+            decks = {k: DECKS[k] for k in wanted}
+            result = play_decks(entrant.agent, decks, done=lambda game: played.append(game.deck), store=store)
+    assert played == list(range(6))
+    assert [game[:3] for game in result.games] == [game[:3] for game in alone.games]
+    with (
+        pytest.raises(ValueError, match=r"games of other settings .*order there: 'unknown', here: 'known'"),
+        open_decks(folder, entrant, "known", 0, "decks.txt"),
+    ):
+        pass
+    (folder / "blocks" / "000001.json").write_text("{]")
+    with open_decks(folder, *about) as store, pytest.raises(ValueError, match=r"000001\.json is damaged"):
+        play_decks(entrant.agent, DECKS, store=store)
+    (tmp_path / "games.jsonl").touch()
+    with pytest.raises(ValueError, match=r"games\.jsonl is a file; games are kept in a folder"):
+        open_decks(tmp_path / "games.jsonl", *about)
 
 
 def test_the_benchmark_needs_only_the_library_and_goes_on_after_a_stop(tmp_path) -> None:
@@ -153,7 +164,7 @@ def test_the_benchmark_needs_only_the_library_and_goes_on_after_a_stop(tmp_path)
         f"sys.path.insert(0, {str(FILE.parent)!r})\n"
         f"runpy.run_path({str(FILE.with_suffix('.py'))!r}, run_name='__main__')\n"
     )
-    kept, figures = tmp_path / "games.jsonl", tmp_path / "figures.json"
+    kept, figures = tmp_path / "games", tmp_path / "figures.json"
     outputs = []
     for number in ("2", "3"):
         arguments = ["greedy", "--first", "4", "--decks", number, "--keep", str(kept), "--json", str(figures)]
@@ -162,7 +173,7 @@ def test_the_benchmark_needs_only_the_library_and_goes_on_after_a_stop(tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         outputs.append(done.stdout)
     assert "greedy: 3 decks, order unknown" in outputs[1]
-    assert len(kept.read_text().splitlines()) == 4
+    assert len(list((kept / "blocks").iterdir())) == 3
     decks = {k: read_decks(FILE)[k] for k in (4, 5, 6)}
     expected = play_decks(agents.load("greedy"), decks).scores.tolist()
     assert list(json.loads(figures.read_text())["scores"].values()) == expected

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from patchwork_env.learning.commands import evaluate
+from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.results import AGENT
 from patchwork_env.learning.system.files import write_text
+from patchwork_env.learning.system.machine import made_with
 
 ROOT = Path(__file__).parents[3]
 
@@ -31,7 +32,9 @@ def test_the_command_measures_against_every_opponent(tmp_path, capsys) -> None:
         "format": "patchwork-env evaluation",
         "version": 1,
         "game": "patchwork",
+        "weights": {"greedy": None, "random": None},
         "matches": [match.as_dict() for match in matches],
+        "made_with": made_with(),
     }
 
 

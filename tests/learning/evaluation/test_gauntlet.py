@@ -14,15 +14,17 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.learning.commands import gauntlet as module
-from patchwork_env.learning.commands.gauntlet import gauntlet, rating_of
+from patchwork_env.learning.commands import gauntlet as command
+from patchwork_env.learning.evaluation import gauntlet as module
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import (
     LATEST,
     VERSIONS,
+    GauntletPool,
     Member,
-    Pool,
+    play_gauntlet,
     pool_file,
+    rating_of,
     read_pool,
 )
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -45,7 +47,7 @@ SCORES = "37051a0c4452189b252c6911b23325faf092fee4478f076f55dfda1a97b64af7"
 """SHA-256 of the scores of greedy's first games against random."""
 SEARCHERS = {"mcts:simulations=400": (400, 20), "mcts:simulations=5000": (100, 5), "mcts:seconds=1": (40, 1)}
 """Games, and circles that are played at once, of those who came with version 2."""
-SMALL = Pool(2, 7, "revised", (Member("random", None, 150, 140), Member("greedy", None, 1000, 20, 4)))
+SMALL = GauntletPool(2, 7, "revised", (Member("random", None, 150, 140), Member("greedy", None, 1000, 20, 4)))
 
 
 def lowest(game):
@@ -58,9 +60,9 @@ def _fewer_draws(monkeypatch) -> None:
 
 
 @pytest.fixture
-def small(monkeypatch) -> Pool:
+def small(monkeypatch) -> GauntletPool:
     """A pool that takes no time."""
-    monkeypatch.setattr(module, "read_pool", lambda version: SMALL)
+    monkeypatch.setattr(module, "read_pool", lambda version=2: SMALL)
     return SMALL
 
 
@@ -85,7 +87,7 @@ def test_version_2_keeps_the_ratings_of_version_1() -> None:
 
 def test_there_are_no_other_versions() -> None:
     with pytest.raises(ValueError, match=r"there is no version 3 of the gauntlet; allowed are \(1, 2\)"):
-        gauntlet("random", version=3)
+        play_gauntlet("random", version=3)
 
 
 @pytest.mark.parametrize("name", FROZEN)
@@ -118,20 +120,20 @@ def test_a_pool_that_is_not_rated_is_refused_before_anything_is_played(monkeypat
     pool = replace(SMALL, members=(*SMALL.members, Member("mcts", None, None, 2)))
     monkeypatch.setattr(module, "read_pool", lambda version: pool)
     with pytest.raises(ValueError, match="the ratings of mcts in gauntlet v2 have not been measured"):
-        gauntlet("random", folder=tmp_path / "games")
+        play_gauntlet("random", folder=tmp_path / "games")
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="the ratings of mcts in gauntlet v2"):
         rating_of([play_matches("greedy", "mcts", 2)], pool)
-    assert gauntlet("random", games=2, skip=["mcts"]).skipped == ("mcts",)
+    assert play_gauntlet("random", games=2, skip=["mcts"]).skipped == ("mcts",)
 
 
 def test_weights_that_are_not_those_of_the_version_are_an_error(monkeypatch) -> None:
-    pool = Pool(2, 7, "revised", (Member("ppo", "0" * 64, 1200, 4),))
+    pool = GauntletPool(2, 7, "revised", (Member("ppo", "0" * 64, 1200, 4),))
     monkeypatch.setattr(module, "read_pool", lambda version: pool)
     with pytest.raises(
         ValueError, match="the weights of 'ppo' are not those of gauntlet v2: SHA-256 80b37aa1c"
     ):
-        gauntlet("random")
+        play_gauntlet("random")
 
 
 def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None:
@@ -143,7 +145,7 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None
         assert re.search(row, protocol, re.MULTILINE), member
     assert "seed 20261121" in protocol
     documented = set(re.findall(r"`(\w+)`", text))
-    data = gauntlet("random", games=2).as_dict()
+    data = play_gauntlet("random", games=2).as_dict()
     assert set(data) | set(data["matches"][0]) <= documented
 
 
@@ -151,7 +153,7 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None
 
 
 def test_an_agent_meets_every_member_as_in_a_match(small) -> None:
-    result = gauntlet(lowest)
+    result = play_gauntlet(lowest)
     assert result.agent == "lowest"
     assert result.is_complete
     for match, opponent, games in zip(result.results, ("random", "greedy"), (140, 20), strict=True):
@@ -167,7 +169,7 @@ def test_an_agent_meets_every_member_as_in_a_match(small) -> None:
 def test_a_member_gets_about_the_rating_that_it_has() -> None:
     """In few games of the real pool; against itself it wins every second one."""
     places = {spec: k for k, spec in enumerate(read_pool(1).specs)}
-    found = gauntlet("greedy", version=1, games=64)
+    found = play_gauntlet("greedy", version=1, games=64)
     low, high = found.interval
     assert low - 40 < 1000 < high + 40
     assert found.results[places["random"]].win_rate > 0.9
@@ -175,7 +177,7 @@ def test_a_member_gets_about_the_rating_that_it_has() -> None:
 
 
 def test_plain_data_and_the_table_say_the_same(small) -> None:
-    result = gauntlet("random")
+    result = play_gauntlet("random")
     data = result.as_dict()
     assert (data["format"], data["version"], data["game"]) == ("patchwork-env gauntlet", 2, "patchwork")
     assert (data["agent"], data["weights"], data["complete"]) == ("random", None, True)
@@ -194,26 +196,26 @@ def test_plain_data_and_the_table_say_the_same(small) -> None:
 
 
 def test_results_of_fewer_games_or_members_say_so(small) -> None:
-    short = gauntlet("random", games=30)
+    short = play_gauntlet("random", games=30)
     assert [len(result.games) for result in short.results] == [30, 20]
     assert short.table().startswith("random in gauntlet v2 (a trial: 50 of 160 games): rating ")
     assert short.as_dict()["complete"] is False
-    part = gauntlet("random", skip=["greedy"])
+    part = play_gauntlet("random", skip=["greedy"])
     assert part.table().startswith("random in gauntlet v2 (by a part of the pool, without greedy): rating ")
     data = part.as_dict()
     assert (data["complete"], data["skipped"]) == (False, ["greedy"])
     assert [match["opponent"] for match in data["matches"]] == ["random"]
-    both = gauntlet("random", games=2, skip=["greedy"]).table()
+    both = play_gauntlet("random", games=2, skip=["greedy"]).table()
     assert "(a trial: 2 of 140 games; by a part of the pool, without greedy)" in both
 
 
 def test_weights_of_a_checkpoint_are_named(small) -> None:
-    assert gauntlet("ppo-quick", games=2).weights == FROZEN["ppo-quick"]
+    assert play_gauntlet("ppo-quick", games=2).weights == FROZEN["ppo-quick"]
 
 
 def test_processes_and_stops_change_nothing(small, tmp_path, monkeypatch) -> None:
-    whole = gauntlet("random")
-    parallel = gauntlet("random", workers=2)
+    whole = play_gauntlet("random")
+    parallel = play_gauntlet("random", workers=2)
     counted: list[int] = []
 
     def stop(games: int) -> None:
@@ -223,13 +225,13 @@ def test_processes_and_stops_change_nothing(small, tmp_path, monkeypatch) -> Non
 
     folder = tmp_path / "games"
     with pytest.raises(KeyboardInterrupt):
-        gauntlet("random", folder=folder, progress=stop)
+        play_gauntlet("random", folder=folder, progress=stop)
     assert {path.name: len(list((path / "blocks").iterdir())) for path in folder.iterdir()} == {
         "random": 2,
         "greedy": 1,
     }
     counted.clear()
-    resumed = gauntlet("random", folder=folder, progress=counted.append)
+    resumed = play_gauntlet("random", folder=folder, progress=counted.append)
     assert counted == [148, 8, 4]
     for other in (parallel, resumed):
         assert [r.as_dict() for r in other.results] == [r.as_dict() for r in whole.results]
@@ -296,7 +298,7 @@ def test_the_command_measures_a_function_of_another_module(tmp_path) -> None:
 def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "mine.py").write_text(FUNCTIONS)
     monkeypatch.syspath_prepend(tmp_path)
-    assert module.main(arguments) == 2
+    assert command.main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("training.gauntlet: ")
@@ -305,6 +307,6 @@ def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeyp
 
 
 def test_another_agent_in_the_same_folder_is_an_error(small, tmp_path) -> None:
-    gauntlet("random", games=2, folder=tmp_path / "games")
+    play_gauntlet("random", games=2, folder=tmp_path / "games")
     with pytest.raises(ValueError, match="agents there: random random, here: greedy random"):
-        gauntlet("greedy", games=2, folder=tmp_path / "games")
+        play_gauntlet("greedy", games=2, folder=tmp_path / "games")

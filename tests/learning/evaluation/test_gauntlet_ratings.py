@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.gauntlet import Member, Pool, pool_file, read_pool
+from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, pool_file, read_pool
 from patchwork_env.learning.evaluation.ratings import rate_beside
 from tests.test_benchmarks import ROOT, run
 
 RANDOM, GREEDY = Member("random", None, 150, 4), Member("greedy", None, 1000, 4)
 NEW = Member("mcts:simulations=2", None, None, 4, 2), Member("mcts:simulations=9", None, None, 4, 2)
-POOLS = {1: Pool(1, 7, "revised", (RANDOM, GREEDY)), 2: Pool(2, 7, "revised", (RANDOM, GREEDY, *NEW))}
+POOLS = {
+    1: GauntletPool(1, 7, "revised", (RANDOM, GREEDY)),
+    2: GauntletPool(2, 7, "revised", (RANDOM, GREEDY, *NEW)),
+}
 LADDER = {
     ("mcts:simulations=2", "greedy"): 12,
     ("mcts:simulations=9", "greedy"): 8,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent, BatchAgent, GreedyAgent, RandomAgent
-from patchwork_env.learning.evaluation.contests.patchwork import Games
+from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, MatchGames
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.results import AGENT, OPPONENT
 from patchwork_env.patchwork import PATCHES, Game, IllegalActionError
 from patchwork_env.patchwork.components import START_BUTTONS
 
@@ -38,9 +35,8 @@ def set_ups(seed: int, pairs: int) -> list[tuple[tuple[int, ...], int]]:
     return witness.began
 
 
-def assert_equal_games(first: Games, second: Games) -> None:
-    for field in fields(Games):
-        assert getattr(first, field.name).tolist() == getattr(second, field.name).tolist(), field.name
+def assert_equal_games(first: MatchGames, second: MatchGames) -> None:
+    assert first.as_dict() == second.as_dict()
 
 
 def test_both_games_of_a_pair_have_one_circle_and_each_side_starts_one() -> None:
@@ -65,6 +61,7 @@ def test_circles_depend_on_the_seed_and_the_number_of_the_pair_alone() -> None:
 def test_the_figures_are_those_of_games_played_one_by_one(variant: str) -> None:
     sides = GreedyAgent(), Witness()
     games = play_matches(*sides, 20, seed=9, special_patches=variant).games
+    figures = games.figures
     assert sides[OPPONENT].variants == {variant}
     rows = [(k, seat) for k in range(10) for seat in (0, 1)]
     circles = set_ups(seed=9, pairs=10)
@@ -84,17 +81,17 @@ def test_the_figures_are_those_of_games_played_one_by_one(variant: str) -> None:
         assert games.agent_starts[i] == (first == seat)
         assert games.agent_wins[i] == (game.winner() == seat)
         assert games.turns[i].tolist() == turns
-        assert games.spent[i].tolist() == spent
-        assert games.patches[i].tolist() == kinds["buy"]
-        assert games.special_patches[i].tolist() == kinds["special"]
-        earned = games.from_income[i] + games.from_advancing[i]
-        assert (START_BUTTONS + earned - spent).tolist() == games.buttons[i].tolist()
+        assert figures["buttons_spent"][i].tolist() == spent
+        assert figures["patches"][i].tolist() == kinds["buy"]
+        assert figures["special_patches"][i].tolist() == kinds["special"]
+        earned = figures["buttons_from_income"][i] + figures["buttons_from_advancing"][i]
+        assert (START_BUTTONS + earned - spent).tolist() == figures["buttons"][i].tolist()
         for side, player in ((AGENT, seat), (OPPONENT, 1 - seat)):
             assert games.scores[i, side] == game.scores()[player]
-            assert games.empty_cells[i, side] == 81 - game.quilt(player).sum()
-            assert games.bonus_tiles[i, side] == (game.bonus_owner == player)
-            assert games.incomes[i, side] == game.incomes[player]
-            assert games.buttons[i, side] == game.buttons[player]
+            assert figures["empty_cells"][i, side] == 81 - game.quilt(player).sum()
+            assert figures["bonus_tile"][i, side] == (game.bonus_owner == player)
+            assert figures["income"][i, side] == game.incomes[player]
+            assert figures["buttons"][i, side] == game.buttons[player]
 
 
 def test_swapping_the_agents_mirrors_the_match() -> None:
@@ -102,9 +99,8 @@ def test_swapping_the_agents_mirrors_the_match() -> None:
     other = play_matches(Witness(), GreedyAgent(), 140, seed=2)
     swapped = np.arange(140).reshape(-1, 2)[:, ::-1].ravel()  # the second game of a pair becomes the first
     assert one.games.agent_wins.tolist() == (~other.games.agent_wins[swapped]).tolist()
-    for name in ("scores", "empty_cells", "bonus_tiles", "incomes", "buttons", "from_income", "turns"):
-        mirrored = getattr(other.games, name)[swapped][:, ::-1]
-        assert getattr(one.games, name).tolist() == mirrored.tolist(), name
+    for name, figure in one.games.figures.items():
+        assert figure.tolist() == other.games.figures[name][swapped][:, ::-1].tolist(), name
     assert one.win_rate == pytest.approx(1 - other.win_rate)
     assert one.score_difference == pytest.approx(-other.score_difference)
     assert one.win_rate_if(agent_starts=True) == pytest.approx(1 - other.win_rate_if(agent_starts=False))

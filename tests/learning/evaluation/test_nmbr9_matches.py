@@ -6,7 +6,6 @@ import csv
 import json
 import re
 from collections import Counter
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -15,24 +14,19 @@ import pytest
 from patchwork_env.agents import Agent, GreedyAgent
 from patchwork_env.errors import TableEdgeError
 from patchwork_env.learning.commands import evaluate, tournament
-from patchwork_env.learning.commands.gauntlet import gauntlet
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.contests.nmbr9 import Games
+from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.decks import shuffled_decks
+from patchwork_env.learning.evaluation.gauntlet import play_gauntlet
+from patchwork_env.learning.evaluation.intervals import mean_interval, win_rate_interval
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.results import (
-    AGENT,
-    OPPONENT,
-    Result,
-    mean_interval,
-    win_rate_interval,
-)
+from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.nmbr9 import Game
 
 ROOT = Path(__file__).parents[3]
 
 
-def match(agent, opponent, games: int = 70, seed: int = 9, **options) -> Result:
+def match(agent, opponent, games: int = 70, seed: int = 9, **options) -> MatchResult:
     return play_matches(agent, opponent, games, seed, game="nmbr9", **options)
 
 
@@ -74,10 +68,11 @@ def test_figures_are_those_of_the_tables() -> None:
             player = int(games.seats[i]) if side == AGENT else 1 - int(games.seats[i])
             tiles = Counter(move.level for move in replayed.placements(player))
             assert games.scores[i, side] == replayed.scores()[player]
-            assert games.levels[i, side] == len(tiles)
-            counted = [games.on_table, games.on_level_1, games.on_level_2, games.on_level_3]
-            assert [counts[i, side] for counts in counted] == [tiles[level] for level in range(4)]
-            assert games.higher[i, side] == sum(tiles[level] for level in tiles if level > 3)
+            figures = {name: figure[i, side] for name, figure in games.figures.items()}
+            assert figures["levels"] == len(tiles)
+            names = ("tiles_on_the_table", "tiles_on_level_1", "tiles_on_level_2", "tiles_on_level_3")
+            assert [figures[name] for name in names] == [tiles[level] for level in range(4)]
+            assert figures["tiles_higher_up"] == sum(tiles[level] for level in tiles if level > 3)
             assert games.turns[i, side] == 20
         assert games.agent_wins[i] == (games.scores[i, 0] > games.scores[i, 1])
 
@@ -121,8 +116,7 @@ def test_the_tiles_may_be_chosen_freely() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_equal_seeds_give_equal_matches_whatever_the_processes(workers: int) -> None:
     first, second = match("random", "greedy", 130), match("random", "greedy", 130, workers=workers)
-    for field in fields(Games):
-        assert getattr(first.games, field.name).tolist() == getattr(second.games, field.name).tolist()
+    assert first.games.as_dict() == second.games.as_dict()
 
 
 def test_agents_of_different_games_do_not_meet() -> None:
@@ -134,9 +128,9 @@ def test_agents_of_different_games_do_not_meet() -> None:
     with pytest.raises(ValueError, match="agent 'mcts' plays patchwork, not nmbr9"):
         match("mcts", "random")
     with pytest.raises(ValueError, match="the gauntlet is one of Patchwork: agent 'solitaire' plays nmbr9"):
-        gauntlet(nmbr9_only, games=2)
-    assert play_matches(nmbr9_only, "random", 3).kind.game == "nmbr9"
-    assert play_matches("greedy", "random", 2).kind.game == "patchwork"
+        play_gauntlet(nmbr9_only, games=2)
+    assert play_matches(nmbr9_only, "random", 3).games.game == "nmbr9"
+    assert play_matches("greedy", "random", 2).games.game == "patchwork"
 
 
 @pytest.mark.parametrize(

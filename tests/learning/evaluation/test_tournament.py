@@ -21,10 +21,12 @@ from patchwork_env.agents.patchwork.policy import save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.contests.patchwork import FIGURES
+from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
+from patchwork_env.learning.evaluation.contests.patchwork import PatchworkContest
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.results import AGENT, OPPONENT
-from patchwork_env.learning.runs.ladder import Rung, rungs
+from patchwork_env.learning.evaluation.players import load_player
+from patchwork_env.learning.evaluation.tournament import Rung, Settings
+from patchwork_env.learning.runs.ladder import rungs
 from patchwork_env.learning.system.lock import sole_user
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +81,7 @@ def test_everybody_plays_everybody_as_in_a_match_of_their_own(tmp_path, module, 
         (agents[i], agents[j]) for i, j in pairs
     ]
     for match in contents["matches"]:
-        players = [tournament.load_player(match[side]) for side in ("agent", "opponent")]
+        players = [load_player(match[side]) for side in ("agent", "opponent")]
         alone = play_matches(*players, 140, 3, special_patches="2014").as_dict()
         assert {key: match[key] for key in alone} == alone
     printed = capsys.readouterr().out
@@ -100,8 +102,8 @@ def test_the_files(tmp_path) -> None:
     assert contents["matches"][0]["expected_win_rate"] == pytest.approx(
         1 / (1 + 10 ** ((greedy["rating"] - 1000) / 400))
     )
-    assert {name: random[name] for name in FIGURES} == pytest.approx(match.means(AGENT))
-    assert {name: greedy[name] for name in FIGURES} == pytest.approx(match.means(OPPONENT))
+    assert {name: random[name] for name in PatchworkContest.figures} == pytest.approx(match.means(AGENT))
+    assert {name: greedy[name] for name in PatchworkContest.figures} == pytest.approx(match.means(OPPONENT))
     assert set(contents["seconds_per_move"]) == {"random", "greedy"}
     assert {"patchwork_env", "python", "numpy", "numba", "torch", "machine"} == set(contents["made_with"])
     rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
@@ -324,4 +326,4 @@ def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path, capsys) -> 
     checkpoint(folder / "checkpoints" / "step_0000000400", 400)
     run("--resume", "--ladder", folder, "--workers", 1, "--anchor", "greedy")
     assert results(out) == contents
-    assert Rung(str(folder / "final"), 300, None) == tournament.read_settings(out).rungs[-1]
+    assert Rung(str(folder / "final"), 300, None) == Settings.read(out).rungs[-1]

@@ -8,9 +8,28 @@ from typing import Any
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_one_of
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK
-from patchwork_env.learning.evaluation.contests.base import Block, Contest
+from patchwork_env.learning.evaluation.contests.base import (
+    AGENT,
+    OPPONENT,
+    Block,
+    Contest,
+    Figure,
+    Integers,
+    MatchGames,
+)
 
-__all__ = ["Block", "Contest", "check_variant", "common_game", "contest_of"]
+__all__ = [
+    "AGENT",
+    "OPPONENT",
+    "Block",
+    "Contest",
+    "Figure",
+    "Integers",
+    "MatchGames",
+    "check_variant",
+    "common_game",
+    "contest_of",
+]
 
 
 def contest_of(game: str) -> type[Contest]:
@@ -56,7 +75,7 @@ def check_variant(game: str, options: Mapping[str, Any]) -> str:
     """What is played of a game.
 
     Args:
-        game: Its name.
+        game: The name of the game.
         options: None, or the one that the game has, as ``{"special_patches": "2014"}`` for Patchwork or
             ``{"order": "known"}`` for NMBR 9; None as its value stands for the default.
 
@@ -64,7 +83,7 @@ def check_variant(game: str, options: Mapping[str, Any]) -> str:
         ValueError: There is no such game, option or value.
     """
     contest = contest_of(game)
-    name = contest.kind.variant
+    name = contest.variant
     for key in options:
         if options[key] is not None and key != name:
             raise ValueError(f"{game} has no option {key!r}; it has {name!r}")

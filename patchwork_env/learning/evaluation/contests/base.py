@@ -1,33 +1,36 @@
-"""Games of two agents side by side: what all games have in common."""
+"""Games of two agents side by side: what matches of all games have in common."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import first_refused, loop, write_over
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.rules import States
-from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.results import BaseGames, Kind
+from patchwork_env.games import States, game_class, room
 
 Integers = npt.NDArray[np.int64]
+
+AGENT, OPPONENT = 0, 1
+"""Columns of the figures that both sides have."""
+SIDES = 2
 
 
 class Block(NamedTuple):
     """The set-ups ``begin ... end - 1`` of a match, of whose games the first ``keep`` are kept.
 
     Attributes:
-        game: Its name.
+        game: The name of the game.
         variant: What is played of it; one of the contest's ``variants``.
-        seed: Of the match.
-        begin: First set-up.
-        end: Behind the last one.
-        keep: Of the whole match.
+        seed: The seed of the match.
+        begin: The first set-up.
+        end: The set-up behind the last one.
+        keep: How many games of the whole match are kept, move by move.
     """
 
     game: str
@@ -38,36 +41,120 @@ class Block(NamedTuple):
     keep: int = 0
 
 
+@dataclass(frozen=True)
+class MatchGames:
+    """Figures of every game of a match; the games of a set-up are neighbors.
+
+    Attributes:
+        game: The name of the game.
+        seats: int64 ``(n,)``, the agent's seat, 0 or 1.
+        agent_starts: bool ``(n,)``, whether the agent has the first turn.
+        agent_wins: ``(n,)``, bool, or float64 with 0.5 for a tie.
+        turns: int64 ``(n, 2)``, actions played by the agent and by the opponent.
+        figures: By name, arrays ``(n, 2)`` of the agent and of the opponent; see :attr:`Contest.figures`.
+    """
+
+    game: str
+    seats: Integers
+    agent_starts: npt.NDArray[np.bool_]
+    agent_wins: npt.NDArray[Any]
+    turns: Integers
+    figures: Mapping[str, npt.NDArray[Any]]
+
+    def __len__(self) -> int:
+        return len(self.seats)
+
+    @property
+    def scores(self) -> Integers:
+        """int64 ``(n, 2)``, of the agent and of the opponent."""
+        return self.figures["score"]
+
+    @classmethod
+    def joined(cls, parts: Sequence[MatchGames]) -> MatchGames:
+        """The games of all parts in order."""
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        names = parts[0].figures
+        figures = {name: np.concatenate([part.figures[name] for part in parts]) for name in names}
+        return cls(parts[0].game, **arrays, figures=figures)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures as plain data, for JSON."""
+        arrays: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        return arrays | {"figures": {name: figure.tolist() for name, figure in self.figures.items()}}
+
+    @classmethod
+    def from_dict(cls, contents: Mapping[str, Any], game: str, number: int) -> Self:
+        """The inverse of :meth:`as_dict`.
+
+        Raises:
+            ValueError, TypeError, KeyError: It is something else, or of another number of games.
+        """
+        arrays = {name: np.array(contents[name]) for name in _ARRAYS}
+        figures = {name: np.array(figure) for name, figure in contents["figures"].items()}
+        lengths = {len(array) for array in (*arrays.values(), *figures.values())}
+        if lengths != {number}:
+            raise ValueError(f"it holds {lengths} games instead of {number}")
+        return cls(game, **arrays, figures=figures)
+
+
+_ARRAYS = [field.name for field in fields(MatchGames) if field.name not in ("game", "figures")]
+
+
+class Figure(NamedTuple):
+    """A figure of both sides that results tell.
+
+    Attributes:
+        of: Its values in the games of a contest that are over, ``(n, 2)``, of the agent and of the opponent.
+        title: What tables of many agents and pictures of its distribution call it; None if they leave it out.
+        is_share: Whether its mean is a share of the games.
+    """
+
+    of: Callable[[Any], npt.NDArray[Any]]
+    title: str | None = None
+    is_share: bool = False
+
+
 class Contest(ABC):
     """The games of a block, from their set-ups to their figures.
 
     Attributes:
-        kind: What results say of the game.
-        games_type: The figures of its games.
-        variants: What can be played, the usual one first.
+        game: The name of the game.
+        set_up: What both sides have in common, in a word.
+        variant: The option that tells what is played, by its name.
+        variants: The values of this option, the usual one first.
+        is_solitary: Whether the sides do not interact. If so, every set-up is played once, there are ties,
+            and a side's mean score is its own. If not, every set-up is played twice, with seats and the first
+            turn swapped, and there are no ties.
+        figures: What results tell of each side, by name.
         states: Records ``(n,)``.
-        seats: ``(n,)``, of the agent that is measured.
+        seats: ``(n,)``, the seat of the agent that is measured.
         agent_starts: bool ``(n,)``.
-        turns: ``(n, 2)``, of each side so far.
+        turns: ``(n, 2)``, actions of each side so far.
         kept: The first games once more, move by move.
 
     Args:
         block: What is played.
+        tracks_all: Whether all games are kept while they last, for agents that are given their moves.
     """
 
-    kind: ClassVar[Kind]
-    games_type: ClassVar[type[BaseGames]]
+    game: ClassVar[str]
+    set_up: ClassVar[str]
+    variant: ClassVar[str]
     variants: ClassVar[tuple[str, ...]]
+    is_solitary: ClassVar[bool]
+    games_per_set_up: ClassVar[int]
+    figures: ClassVar[Mapping[str, Figure]]
     states: States
     seats: Integers
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, *, tracks_all: bool = False) -> None:
         self._set_up(block)
         self.agent_starts = self.states["current_player"] == self.seats
-        self.turns = np.zeros((len(self.states), 2), np.int64)
-        game, first = rules_of(self.kind.game).game, self.kind.games_per_set_up * block.begin
-        number = min(max(block.keep - first, 0), len(self.states))
-        self.kept: tuple[BaseGame, ...] = tuple(game.from_state(self.states, i) for i in range(number))
+        self.turns = np.zeros((len(self.states), SIDES), np.int64)
+        number = min(max(block.keep - self.games_per_set_up * block.begin, 0), len(self.states))
+        tracked, game = len(self.states) if tracks_all else number, game_class(self.game)
+        self._tracked: tuple[BaseGame, ...] = tuple(game.from_state(self.states, i) for i in range(tracked))
+        self.kept = self._tracked[:number]
 
     @abstractmethod
     def _set_up(self, block: Block) -> None:
@@ -77,16 +164,27 @@ class Contest(ABC):
         """What an agent is shown of the listed games: records of its own."""
         return self.states[games]
 
+    def game_for_agent(self, i: int, shown: States, k: int) -> BaseGame:
+        """A game as an agent is given it that takes games: from its first position on, with all moves.
+
+        Args:
+            i: The game, if all of them are tracked.
+            shown: Records from :meth:`shown`.
+            k: Which of these is of game ``i``.
+        """
+        return self._tracked[i].clone()
+
     def first_refused(self, states: States, actions: Integers) -> int:
         """Index of the first game whose action, any integer, cannot be played, or -1."""
-        return int(loop(first_refused, rules_of(self.kind.game))(states, actions))
+        return int(room(self.game, "batches").first_refused(states, actions))
 
     def play(self, games: Integers, actions: Integers, side: int) -> None:
         """Plays actions of one side in the listed games."""
         self._apply(games, actions, side)
         self.turns[games, side] += 1
-        for game, action in zip(games[games < len(self.kept)], actions, strict=False):
-            self.kept[game].play(action)
+        if self._tracked:
+            for i, action in zip(games[games < len(self._tracked)], actions, strict=False):
+                self._tracked[i].play(action)
 
     @abstractmethod
     def _apply(self, games: Integers, actions: Integers, side: int) -> None:
@@ -95,12 +193,18 @@ class Contest(ABC):
     def over(self, games: Integers) -> npt.NDArray[np.bool_]:
         """Which of the listed games are over."""
         over = np.empty(len(games), np.bool_)
-        loop(write_over, rules_of(self.kind.game))(self.states, games, over)
+        room(self.game, "batches").write_over(self.states, games, over)
         return over
 
-    @abstractmethod
-    def figures(self) -> BaseGames:
+    def result(self) -> MatchGames:
         """Figures of the games, all of which are over."""
+        figures = {name: figure.of(self) for name, figure in self.figures.items()}
+        wins = self._agent_wins(figures["score"])
+        return MatchGames(self.game, self.seats, self.agent_starts, wins, self.turns, figures)
+
+    @abstractmethod
+    def _agent_wins(self, scores: Integers) -> npt.NDArray[Any]:
+        """``(n,)``, what the agent won of each game whose scores ``(n, 2)`` are known."""
 
     @staticmethod
     @abstractmethod
@@ -112,7 +216,11 @@ class Contest(ABC):
         """The numbers of the agent and of its opponent in every game, ``(n, 2)``."""
         return np.stack([self.seats, 1 - self.seats], axis=1)
 
-    def _of_players(self, figure: Callable[..., int]) -> Integers:
-        """A figure of the agent and of the opponent in every game, ``(n, 2)``."""
+    def by_side(self, field: str) -> npt.NDArray[Any]:
+        """A field of the records that has an entry for each player, ``(n, 2)``, of agent and opponent."""
+        return np.take_along_axis(self.states[field], self.players, axis=1).astype(np.int64)
+
+    def of_players(self, figure: Callable[..., int]) -> Integers:
+        """A figure of the agent and of the opponent in every game, ``(n, 2)``, from a kernel of the game."""
         rows = [[figure(self.states, i, player) for player in row] for i, row in enumerate(self.players)]
         return np.array(rows, np.int64)

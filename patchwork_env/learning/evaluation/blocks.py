@@ -1,0 +1,190 @@
+"""Games block by block: what processes share among them, and what a folder keeps of games that were played.
+
+Random numbers start anew in every block, so that its games are the same whichever process plays them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents import Agent
+from patchwork_env.core.checks import as_integer
+from patchwork_env.core.game import BaseGame
+from patchwork_env.errors import IllegalActionError, TableEdgeError
+from patchwork_env.games import game_class
+from patchwork_env.learning.distributed.workers import Workers, do_jobs
+from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
+
+BLOCK_SIZE = 64
+"""Set-ups, circles or decks, that are played at once."""
+
+
+class Task(NamedTuple):
+    """A block of games for two of some players, named by their indices."""
+
+    agent: int
+    opponent: int
+    block: Block
+
+
+class PlayedBlock(NamedTuple):
+    """What was played.
+
+    Attributes:
+        games: Figures of the games.
+        seconds: What each side took to choose its actions.
+        kept: The games that are kept, move by move.
+    """
+
+    games: MatchGames
+    seconds: tuple[float, float]
+    kept: tuple[BaseGame, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Figures and seconds as plain data, for JSON."""
+        return {"seconds": self.seconds, "games": self.games.as_dict()}
+
+    @classmethod
+    def from_dict(cls, contents: Mapping[str, Any], block: Block) -> PlayedBlock:
+        """The inverse of :meth:`as_dict`.
+
+        Raises:
+            ValueError, TypeError, KeyError: It is something else, or not of this block.
+        """
+        games = MatchGames.from_dict(contents["games"], block.game, games_in(block))
+        first, second = map(float, contents["seconds"])
+        return cls(games, (first, second))
+
+
+def split(
+    game: str, variant: str, games: int, seed: int, keep: int = 0, *, block_size: int = BLOCK_SIZE
+) -> list[Block]:
+    """The blocks of a match, of ``block_size`` set-ups, of whose games the first ``keep`` are kept."""
+    set_ups = games // contest_of(game).games_per_set_up
+    return [
+        Block(game, variant, seed, k, min(k + block_size, set_ups), keep)
+        for k in range(0, set_ups, block_size)
+    ]
+
+
+def games_in(block: Block) -> int:
+    """How many games a block has."""
+    return contest_of(block.game).games_per_set_up * (block.end - block.begin)
+
+
+def join(parts: Sequence[PlayedBlock]) -> PlayedBlock:
+    """The games of all parts in order."""
+    games = MatchGames.joined([part.games for part in parts])
+    seconds = sum(part.seconds[0] for part in parts), sum(part.seconds[1] for part in parts)
+    return PlayedBlock(games, seconds, tuple(game for part in parts for game in part.kept))
+
+
+def play_tasks(
+    players: Sequence[Agent], tasks: Sequence[Task], workers: Workers
+) -> Iterator[tuple[int, PlayedBlock]]:
+    """Plays blocks of games; yields the index and the games of every task as it ends, in any order.
+
+    Args:
+        players: The agents that the tasks name.
+        tasks: What is played.
+        workers: The number of processes that share the work, at least 1, or a cluster.
+
+    Raises:
+        IllegalActionError: An agent chose an action that is not legal.
+        ValueError: An agent did not give one integer for each game.
+    """
+    return do_jobs(_play_task, players, tasks, workers)
+
+
+def _play_task(players: Sequence[Agent], task: Task) -> PlayedBlock:
+    return play_block((players[task.agent], players[task.opponent]), task.block)
+
+
+def play_block(sides: tuple[Agent, Agent], block: Block) -> PlayedBlock:
+    """Plays a block of set-ups.
+
+    Both agents are reseeded first, so that the games depend on the agents and the block alone.
+
+    Args:
+        sides: The agent that is measured and its opponent.
+        block: What is played.
+
+    Raises:
+        IllegalActionError: An agent chose an action that is not legal.
+        TableEdgeError: An agent's tiles would spread further than the numbering of actions reaches.
+        ValueError: An agent did not give one integer for each game, or does not play the game.
+    """
+    for side, agent in enumerate(sides):
+        agent.reseed(_seed_of_agent(block, side))
+    contest = contest_of(block.game)(block, tracks_all=any(map(_takes_games, sides)))
+    seconds = _play_to_the_end(sides, contest)
+    return PlayedBlock(contest.result(), seconds, contest.kept)
+
+
+def _seed_of_agent(block: Block, side: int) -> int:
+    return int(np.random.SeedSequence([block.seed, block.begin, side]).generate_state(1, np.uint64)[0])
+
+
+def _takes_games(agent: Agent) -> bool:
+    """Whether an agent is a function of a single game; it is given games with all of their moves."""
+    return type(agent).act_batch is Agent.act_batch
+
+
+def _play_to_the_end(sides: tuple[Agent, Agent], contest: Contest) -> tuple[float, float]:
+    """Plays all games; returns the seconds that each side took."""
+    states, seconds = contest.states, [0.0, 0.0]
+    running = np.arange(len(states))
+    while len(running):
+        agent_moves = states["current_player"][running] == contest.seats[running]
+        for side, agent in enumerate(sides):
+            games = running[agent_moves == (side == AGENT)]
+            if len(games):
+                given, took = _answers(agent, contest, games)
+                seconds[side] += took
+                contest.play(games, _checked(given, agent, contest, games), side)
+        running = running[~contest.over(running)]
+    return seconds[0], seconds[1]
+
+
+def _answers(agent: Agent, contest: Contest, games: Integers) -> tuple[npt.NDArray[Any], float]:
+    """What an agent answers in the listed games, and the seconds that it took."""
+    shown = contest.shown(games)
+    if not _takes_games(agent):
+        began = perf_counter()
+        answers = agent.act_batch(shown)
+        return np.asarray(answers), perf_counter() - began
+    copies = [contest.game_for_agent(i, shown, k) for k, i in enumerate(games)]
+    began = perf_counter()
+    listed = [agent.act(game) for game in copies]
+    took = perf_counter() - began
+    return np.array([as_integer(action, f"the action of agent {agent.name!r}") for action in listed]), took
+
+
+def _checked(given: npt.NDArray[Any], agent: Agent, contest: Contest, games: Integers) -> Integers:
+    """The agent's actions in the listed games, which can be played."""
+    if given.shape != games.shape or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"agent {agent.name!r} gave {given.dtype} of shape {given.shape} as actions; "
+            f"{len(games)} games need integers of shape {games.shape}"
+        )
+    actions, states = np.ascontiguousarray(given, np.int64), contest.states[games]
+    refused = contest.first_refused(states, actions)
+    if refused >= 0:
+        game = game_class(contest.game).from_state(states, refused)
+        _raise_refusal(game, int(given[refused]), agent)
+    return actions
+
+
+def _raise_refusal(game: BaseGame, action: int, agent: Agent) -> None:
+    before = repr(game)
+    try:
+        game.play(action)
+    except (IllegalActionError, TableEdgeError) as error:
+        raise type(error)(
+            f"agent {agent.name!r} chose action {action}, not legal in {before}: {error}"
+        ) from None

@@ -1,0 +1,131 @@
+"""How sure figures are: intervals of win rates and of means, also over several runs of one recipe."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+CONFIDENCE = 0.95
+"""What all intervals are meant to hold: in so many of all cases the truth lies within."""
+Z = 1.959963984540054
+"""The 97.5% quantile of the normal distribution: two-sided intervals of 95%."""
+RESAMPLES = 2000
+"""Draws of the bootstrap over runs."""
+
+Interval = tuple[float, float]
+Floats = npt.NDArray[np.float64]
+
+_QUANTILE = (1 + CONFIDENCE) / 2
+_QUARTER = 0.25
+_MANY = 100_000
+"""Degrees of freedom from which on Student's distribution is the normal one, to five digits."""
+_HALVINGS = 60
+
+
+def win_rate_interval(pairs: Floats) -> Interval:
+    """The 95% confidence interval of a win rate measured by pairs of games, or by games that may be ties.
+
+    The two games of a pair share a circle and are not independent, so the unit is the pair, with result 0,
+    1/2 or 1; a single game that may be a tie has the same results. To those that were seen the formula adds
+    ``z**2`` imagined pairs, half of them won twice and half lost twice, and takes ``mean ± z s / sqrt(n)`` of
+    them all. That is the interval of Agresti and Coull (The American Statistician 52, 1998), for results that
+    may also be 1/2. It stays honest where the plain formula breaks down: at rates near 0 and 1, and for few
+    pairs.
+
+    Args:
+        pairs: The share of its two games that the agent won, or the result of a game, ``(n,)``.
+    """
+    number = len(pairs) + Z**2
+    mean = (pairs.sum() + Z**2 / 2) / number
+    variance = ((pairs**2).sum() + Z**2 / 2) / number - mean**2
+    margin = Z * sqrt(variance / number)
+    return max(0.0, float(mean - margin)), min(1.0, float(mean + margin))
+
+
+def mean_interval(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Interval | None:
+    """The 95% confidence interval of a mean, ``mean ± t s / sqrt(n)``; None for a single value.
+
+    ``t`` is the 97.5% quantile of Student's distribution (Biometrika 6, 1908) with ``n - 1`` degrees of
+    freedom, which is wider than the normal one where there are few values.
+
+    Args:
+        values: Independent values, ``(n,)``.
+    """
+    if len(values) < 2:
+        return None
+    margin = student_quantile(len(values) - 1) * float(values.std(ddof=1)) / sqrt(len(values))
+    return float(values.mean()) - margin, float(values.mean()) + margin
+
+
+def student_quantile(degrees: int) -> float:
+    """The 97.5% quantile of Student's distribution.
+
+    Found by bisection of its distribution function. Kept here so that matches need nothing but NumPy; SciPy
+    is not among the requirements of the package.
+
+    Args:
+        degrees: Degrees of freedom, at least 1.
+    """
+    if degrees >= _MANY:
+        return Z
+    low, high = 0.0, pi / 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if (1 + _share_within(middle, degrees)) / 2 < _QUANTILE:
+            low = middle
+        else:
+            high = middle
+    return sqrt(degrees) * sin(low) / cos(low)
+
+
+def _share_within(angle: float, degrees: int) -> float:
+    """How likely it is that Student's ``abs(t)`` is at most ``tan(angle) * sqrt(degrees)``.
+
+    The finite sums 26.7.3 and 26.7.4 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964).
+    """
+    square = cos(angle) ** 2
+    if degrees % 2:
+        steps = np.arange(2, degrees - 1, 2)
+        terms = cos(angle) * np.cumprod(np.concatenate([[1.0], square * steps / (steps + 1)]))
+        inner = float(terms.sum()) if degrees > 1 else 0.0
+        return 2 / pi * (angle + sin(angle) * inner)
+    steps = np.arange(1, degrees - 2, 2)
+    return sin(angle) * float(np.cumprod(np.concatenate([[1.0], square * steps / (steps + 1)])).sum())
+
+
+def interquartile_mean(scores: Floats) -> float:
+    """The mean of the middle half of all scores: a quarter of them is left out at each end.
+
+    A few runs that fail or excel move it less than the mean, and it says more than the median (Agarwal et
+    al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021). As there, the
+    number of scores left out at each end is rounded down.
+
+    Args:
+        scores: Of any shape.
+    """
+    ordered = np.sort(scores, axis=None)
+    cut = int(_QUARTER * len(ordered))
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
+def interquartile_interval(scores: Floats, *, seed: int = 0) -> Interval | None:
+    """The 95% confidence interval of the interquartile mean of some runs' scores; None for a single run.
+
+    The stratified bootstrap of Agarwal et al. (NeurIPS 2021): in each draw as many runs as there are come
+    from them with replacement, for each task independently; the interval lies between the 2.5% and 97.5%
+    quantiles of what the draws give.
+
+    Args:
+        scores: ``(runs, tasks)``, what each run reached in each task, such as against each opponent.
+        seed: Of the draws.
+    """
+    runs, tasks = scores.shape
+    if runs < 2:
+        return None
+    chosen = np.random.default_rng(seed).integers(runs, size=(RESAMPLES, runs, tasks))
+    drawn = np.take_along_axis(scores[None], chosen, axis=1)
+    means = [interquartile_mean(draw) for draw in drawn]
+    low, high = np.quantile(means, [1 - _QUANTILE, _QUANTILE])
+    return float(low), float(high)

@@ -1,0 +1,116 @@
+"""Tables in one style, as text for a terminal, Markdown, LaTeX or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+TEXT, MARKDOWN, LATEX, CSV = "text", "markdown", "latex", "csv"
+FORMATS = (TEXT, MARKDOWN, LATEX, CSV)
+
+_LATEX_SPECIALS = str.maketrans(
+    {character: rf"\{character}" for character in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        title: Its heading.
+        show: Makes text of a value; None is an empty cell. CSV gets the value itself.
+        ends: Headings of two columns of CSV, for values that are intervals; an end may be None.
+    """
+
+    title: str
+    show: Callable[[Any], str] = str
+    ends: tuple[str, str] | None = None
+
+
+class Table(NamedTuple):
+    """Rows of values under columns; the first column is flush left and the others flush right."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+
+    def cells(self) -> list[list[str]]:
+        """The headings and all rows as text."""
+        shown = [
+            [
+                "" if value is None else column.show(value)
+                for column, value in zip(self.columns, row, strict=True)
+            ]
+            for row in self.rows
+        ]
+        return [[column.title for column in self.columns], *shown]
+
+    def lines(self) -> list[str]:
+        """The table as lines of text; see :func:`aligned`."""
+        return aligned(self.cells())
+
+    def csv(self) -> str:
+        """The table as CSV, with values in full precision and intervals in two columns."""
+        headings: list[str] = []
+        for column in self.columns:
+            headings += column.ends or (column.title,)
+        rows: list[list[Any]] = []
+        for row in self.rows:
+            rows.append([])
+            for column, value in zip(self.columns, row, strict=True):
+                rows[-1] += [value] if column.ends is None else (None, None) if value is None else value
+        return csv_text([headings, *rows])
+
+
+def render(parts: Sequence[str | Table], form: str = TEXT) -> str:
+    """Paragraphs and tables in one of :data:`FORMATS`, without a line break at the end.
+
+    CSV has room for one table: it is the first one, without any paragraphs. Paragraphs are comments in LaTeX.
+    """
+    if form == CSV:
+        return next(part for part in parts if isinstance(part, Table)).csv().rstrip("\n")
+    write = {TEXT: _as_text, MARKDOWN: _as_markdown, LATEX: _as_latex}[form]
+    return "\n\n".join(write(part) for part in parts)
+
+
+def csv_text(rows: Sequence[Sequence[Any]]) -> str:
+    """Rows of values as CSV; None is an empty cell."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Rows as lines, with the columns listed in ``left`` flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if number in left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _as_text(part: str | Table) -> str:
+    return part if isinstance(part, str) else "\n".join(part.lines())
+
+
+def _as_markdown(part: str | Table) -> str:
+    if isinstance(part, str):
+        return part
+    heading, *rows = [[cell.replace("|", r"\|") for cell in row] for row in part.cells()]
+    ruler = ["---", *["---:"] * (len(heading) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heading, ruler, *rows))
+
+
+def _as_latex(part: str | Table) -> str:
+    if isinstance(part, str):
+        return "\n".join(f"% {line}".rstrip() for line in part.splitlines())
+    heading, *rows = [
+        " & ".join(cell.translate(_LATEX_SPECIALS) for cell in row) + r" \\" for row in part.cells()
+    ]
+    columns = "l" + "r" * (len(part.columns) - 1)
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", heading, r"\hline", *rows, r"\end{tabular}"])

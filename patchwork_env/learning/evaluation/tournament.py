@@ -1,0 +1,247 @@
+"""A round robin among agents: all pairings with the same circles or decks, and the ratings they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from patchwork_env import __version__
+from patchwork_env.core.checks import check_seed
+from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.distributed.workers import Workers, check_workers
+from patchwork_env.learning.evaluation.contests import check_variant, common_game, contest_of
+from patchwork_env.learning.evaluation.matches import (
+    BLOCK_SIZE,
+    Pairing,
+    Progress,
+    check_games,
+    play_pairings,
+    split,
+)
+from patchwork_env.learning.evaluation.players import Entrant, labels
+from patchwork_env.learning.evaluation.ratings import Anchor
+from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.standings import Standings
+from patchwork_env.learning.evaluation.store import open_store, read_settings
+from patchwork_env.learning.system.machine import made_with
+
+DEFAULT_ANCHOR = "random"
+KIND = "tournament"
+"""What the settings and the games in a folder are called."""
+STORE_VERSION = 2
+"""Version of the files that keep games."""
+_FORMAT, _VERSION = "patchwork-env tournament results", 1
+
+
+class Rung(NamedTuple):
+    """A checkpoint of a run that takes part.
+
+    Attributes:
+        spec: Its path.
+        steps: Steps of training before it.
+        minutes: The time that they took; None if the run's metrics do not tell.
+    """
+
+    spec: str
+    steps: int
+    minutes: float | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the games of a tournament.
+
+    Attributes:
+        agents: The agents as the command names them.
+        weights: SHA-256 of the weights of each, None for those without.
+        games: The number of games of every pairing.
+        seed: The seed of the circles or decks, and of the agents' random numbers.
+        variant: What is played of the game.
+        rungs: The first agents, if they are the rungs of a ladder.
+        game: The name of the game.
+        block_size: How many circles or decks are played at once.
+        package: The version of the package.
+    """
+
+    agents: tuple[str, ...]
+    weights: tuple[str | None, ...]
+    games: int
+    seed: int
+    variant: str
+    rungs: tuple[Rung, ...] = ()
+    game: str = PATCHWORK
+    block_size: int = BLOCK_SIZE
+    package: str = __version__
+
+    def as_dict(self) -> dict[str, Any]:
+        """Settings as plain data; the variant goes by the name that it has in the game."""
+        values = {"game": self.game} | asdict(self)
+        return {contest_of(self.game).variant if key == "variant" else key: values[key] for key in values}
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The settings of the tournament in a folder.
+
+        Raises:
+            FileNotFoundError: There is none.
+            ValueError: They are damaged, or of another version.
+        """
+        contents = read_settings(folder, KIND, STORE_VERSION)
+        try:
+            variant = contents.pop(contest_of(contents["game"]).variant)
+            agents, weights = tuple(contents.pop("agents")), tuple(contents.pop("weights"))
+            rungs = tuple(Rung(*rung) for rung in contents.pop("rungs"))
+            return cls(agents, weights, variant=variant, rungs=rungs, **contents)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{folder / KIND}.json is damaged: {error!r}") from None
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """A tournament that can be played; :meth:`enter` makes it.
+
+    Attributes:
+        settings: What decides the games.
+        entrants: Everybody who takes part.
+        anchor: Whose rating is fixed.
+    """
+
+    settings: Settings
+    entrants: tuple[Entrant, ...]
+    anchor: Anchor
+
+    @classmethod
+    def enter(
+        cls,
+        agents: Sequence[str],
+        games: int,
+        seed: int = 0,
+        variant: Mapping[str, Any] | None = None,
+        anchor: str | None = None,
+        anchor_rating: float = 0.0,
+        rungs: Sequence[Rung] = (),
+        game: str | None = None,
+    ) -> Self:
+        """Loads everybody and checks everything, before anything is written or played.
+
+        Args:
+            agents: Two or more different ones; see
+                :func:`~patchwork_env.learning.evaluation.players.load_player`.
+            games: The number of games of every pairing, at least 1; for Patchwork even.
+            seed: The seed of the circles or decks, and of the agents' random numbers.
+            variant: What is played; see :func:`~patchwork_env.learning.evaluation.contests.check_variant`.
+            anchor: Whose rating is fixed; by default that of ``"random"``, or else the mean of all.
+            anchor_rating: At what it is fixed.
+            rungs: The first agents, if they are the rungs of a ladder.
+            game: The name of the game; None for the only one that all play, or else Patchwork.
+
+        Raises:
+            ValueError: An argument is not of these.
+            FileNotFoundError: There is no such checkpoint.
+            ImportError: There is no such module.
+        """
+        agents = tuple(agents)
+        if len(agents) < 2:
+            raise ValueError(f"a tournament needs at least two agents; given: {', '.join(agents) or 'none'}")
+        repeated = sorted({agent for agent in agents if agents.count(agent) > 1})
+        if repeated:
+            raise ValueError(f"agents take part once; given more than once: {', '.join(repeated)}")
+        if anchor is not None and anchor not in agents:
+            raise ValueError(f"the anchor {anchor!r} does not take part; allowed are {', '.join(agents)}")
+        if anchor is None and DEFAULT_ANCHOR in agents:
+            anchor = DEFAULT_ANCHOR
+        entrants = tuple(Entrant.load(agent) for agent in agents)
+        game = common_game([entrant.agent for entrant in entrants], game)
+        what, games, seed = check_variant(game, variant or {}), check_games(games, game), check_seed(seed)
+        weights = tuple(entrant.weights for entrant in entrants)
+        settings = Settings(agents, weights, games, seed, what, tuple(rungs), game)
+        place = None if anchor is None else agents.index(anchor)
+        return cls(settings, entrants, Anchor(place, anchor_rating))
+
+    @classmethod
+    def resume(cls, folder: Path, anchor: str | None = None, anchor_rating: float = 0.0) -> Self:
+        """The tournament in a folder, as :meth:`enter` made it.
+
+        Raises:
+            FileNotFoundError: There is none, or a checkpoint is there no more.
+            ValueError: Its settings are damaged, or the anchor does not take part.
+        """
+        there = Settings.read(folder)
+        variant = {contest_of(there.game).variant: there.variant}
+        about = there.agents, there.games, there.seed, variant
+        return cls.enter(*about, anchor, anchor_rating, there.rungs, there.game)
+
+    @property
+    def num_games(self) -> int:
+        """The number of games of all pairings."""
+        return self.settings.games * len(self._pairs())
+
+    def play(self, folder: Path, workers: Workers = 1, progress: Progress | None = None) -> Standings:
+        """Plays what has not been played yet, and counts up.
+
+        Args:
+            folder: Where the games are kept, block by block.
+            workers: The number of processes that share the games, or a cluster; with more than one, the
+                agents must allow pickling.
+            progress: Called with numbers of games, at first of those that had been played before.
+
+        Raises:
+            OtherSettingsError: The folder holds a tournament of other settings.
+            ValueError: A file in the folder is damaged.
+            InUseError: Another process plays this tournament.
+            StorageError: The folder cannot be written.
+            IllegalActionError: An agent chose an action that is not legal.
+            WorkerError: A process was killed.
+        """
+        check_workers(workers)
+        settings, pairs = self.settings, self._pairs()
+        blocks = split(settings.game, settings.variant, settings.games, settings.seed)
+        with open_store(folder, KIND, STORE_VERSION, settings.as_dict()) as store:
+            pairings = [Pairing(i, j, blocks, store, (i, j)) for i, j in pairs]
+            played = play_pairings([entrant.agent for entrant in self.entrants], pairings, workers, progress)
+        names = labels(settings.agents)
+        about = settings.seed, settings.variant
+        results = {
+            (i, j): MatchResult(names[i], names[j], *about, match.games, seconds=match.seconds)
+            for (i, j), match in zip(pairs, played, strict=True)
+        }
+        return Standings(tuple(names), results, self.anchor)
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        n = len(self.entrants)
+        return [(i, j) for i in range(n) for j in range(i + 1, n)]
+
+    def results_as_dict(self, standings: Standings) -> dict[str, Any]:
+        """The contents of results.json; docs/evaluation.md describes them."""
+        settings = self.settings
+        listed = zip(standings.names, settings.agents, settings.weights, strict=True)
+        speeds = {name: standings.seconds_per_move(i) for i, name in enumerate(standings.names)}
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "game": settings.game,
+            "agents": [{"name": name, "spec": spec, "weights": weights} for name, spec, weights in listed],
+            "games": settings.games,
+            "seed": settings.seed,
+            standings.contest.variant: settings.variant,
+            **standings.as_dict(),
+            "ladder": _rungs_as_dicts(settings.rungs, standings),
+            "seconds_per_move": speeds,
+            "made_with": made_with(),
+        }
+
+
+def _rungs_as_dicts(ladder: Sequence[Rung], standings: Standings) -> list[dict[str, Any]]:
+    ratings = standings.ratings
+    return [
+        {
+            "agent": standings.names[k],
+            "steps": rung.steps,
+            "minutes": rung.minutes,
+            "rating": float(ratings.values[k]),
+            "interval": list(ratings.intervals[k]),
+        }
+        for k, rung in enumerate(ladder)
+    ]
