@@ -17,9 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
 
-from patchwork_env.errors import TableEdgeError
+from patchwork_env.errors import TableEdgeError, WorkerError
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
-from patchwork_env.learning.distributed.workers import WorkerError
 from patchwork_env.learning.evaluation.decks import (
     DeckGame,
     decks_text,

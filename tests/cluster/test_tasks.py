@@ -23,7 +23,7 @@ pytest.importorskip("ray", reason="runs in an environment of its own: make test-
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.config import Cluster
 from patchwork_env.learning.distributed.connection import connected
-from patchwork_env.learning.distributed.workers import OnCluster, WorkerError, do_jobs
+from patchwork_env.learning.distributed.workers import OnCluster, do_jobs
 from patchwork_env.learning.evaluation.decks import play_decks
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from patchwork_env.agents import Agent
-from patchwork_env.errors import TableEdgeError
+from patchwork_env.errors import TableEdgeError, WorkerError
 from patchwork_env.learning.commands.match_options import add_format, add_options, variant_of
 from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
 from patchwork_env.learning.distributed.worker_options import workers_of

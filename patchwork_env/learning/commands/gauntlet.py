@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from patchwork_env.errors import WorkerError
 from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.distributed.worker_options import add_options, workers_of
-from patchwork_env.learning.distributed.workers import WorkerError
 from patchwork_env.learning.evaluation.gauntlet import (
     LATEST,
     VERSIONS,

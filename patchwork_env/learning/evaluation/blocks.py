@@ -16,7 +16,6 @@ from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
-from patchwork_env.games import game_class
 from patchwork_env.learning.distributed.workers import Workers, do_jobs
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
@@ -43,7 +42,7 @@ class PlayedBlock(NamedTuple):
 
     games: MatchGames
     seconds: tuple[float, float]
-    kept: tuple[BaseGame, ...] = ()
+    kept: tuple[BaseGame[Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Figures and seconds as plain data, for JSON."""
@@ -175,12 +174,12 @@ def _checked(given: npt.NDArray[Any], agent: Agent, contest: Contest, games: Int
     actions, states = np.ascontiguousarray(given, np.int64), contest.states[games]
     refused = contest.first_refused(states, actions)
     if refused >= 0:
-        game = game_class(contest.game).from_state(states, refused)
+        game = contest.rules.game.from_state(states, refused)
         _raise_refusal(game, int(given[refused]), agent)
     return actions
 
 
-def _raise_refusal(game: BaseGame, action: int, agent: Agent) -> None:
+def _raise_refusal(game: BaseGame[Any], action: int, agent: Agent) -> None:
     before = repr(game)
     try:
         game.play(action)

@@ -225,7 +225,12 @@ def open_decks(
     """
     if folder.is_file():
         raise ValueError(f"{folder} is a file; games are kept in a folder: name another")
-    settings = {"game": NMBR9, "agent": entrant.name, "weights": entrant.weights, "order": order}
+    settings: dict[str, Any] = {
+        "game": NMBR9,
+        "agent": entrant.name,
+        "weights": entrant.weights,
+        "order": order,
+    }
     settings |= {"seed": seed, "file": file, "package": __version__}
     return open_store(folder, KIND, _STORE_VERSION, settings)
 

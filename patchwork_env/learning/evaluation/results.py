@@ -42,7 +42,7 @@ class MatchResult:
     seed: int
     variant: str
     games: MatchGames
-    kept: tuple[BaseGame, ...] = ()
+    kept: tuple[BaseGame[Any], ...] = ()
     seconds: tuple[float, float] | None = None
 
     @property
@@ -108,10 +108,8 @@ class MatchResult:
         """What was played, in words."""
         contest, number = self.contest, self.num_set_ups
         how = ", the same for both sides" if contest.is_solitary else " from both seats"
-        return (
-            f"{number} {contest.set_up}s{how}, {contest.variant.replace('_', ' ')} {self.variant!r}, "
-            f"seed {self.seed}"
-        )
+        variant = f", {contest.variant.replace('_', ' ')} {self.variant!r}" if contest.variant else ""
+        return f"{number} {contest.set_up}s{how}{variant}, seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON."""
@@ -122,7 +120,7 @@ class MatchResult:
             "games": len(self.games),
             **({} if solitary else {"pairs": self.num_set_ups}),
             "seed": self.seed,
-            self.contest.variant: self.variant,
+            **({self.contest.variant: self.variant} if self.contest.variant else {}),
             "confidence": CONFIDENCE,
             "win_rate": self.win_rate,
             "win_rate_interval": list(self.interval),

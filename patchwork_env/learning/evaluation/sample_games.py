@@ -8,10 +8,10 @@ import numpy as np
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.drawing.pixel_drawing import Frame
-from patchwork_env.games import PATCHWORK, room
+from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.results import MatchResult
 
-_Game = TypeVar("_Game", bound=BaseGame)
+_Game = TypeVar("_Game", bound=BaseGame[Any])
 
 _WIDTH = 960
 _SMALL = 3
@@ -25,11 +25,17 @@ def sample_games(result: MatchResult) -> list[dict[str, Any]]:
             "opponent": result.opponent,
             "players": list(players_of(result, i)),
             "scores": list(game.scores()),
-            "winner": result.contest.winner(game),
+            "winner": winner_of(game),
             "notation": game.notation(),
         }
         for i, game in enumerate(result.kept)
     ]
+
+
+def winner_of(game: BaseGame[Any]) -> int | None:
+    """Who has won a game that is over; None if nobody alone has."""
+    winners = game.winners()
+    return winners[0] if len(winners) == 1 else None
 
 
 def players_of(result: MatchResult, i: int) -> tuple[str, str]:
@@ -40,8 +46,10 @@ def players_of(result: MatchResult, i: int) -> tuple[str, str]:
 
 def position_after(game: _Game, turns: int) -> _Game:
     """The game as it was after some of the turns of its history, from none to all."""
-    set_up, _, words = game.notation().partition("\n")
-    return game.from_notation(f"{set_up}\n{' '.join(words.split()[:turns])}\n")
+    position = game.root()
+    for action in game.history[:turns]:
+        position.play(action)
+    return position
 
 
 def milestones(game: _Game, count: int) -> list[_Game]:
@@ -50,17 +58,16 @@ def milestones(game: _Game, count: int) -> list[_Game]:
     return [position_after(game, round((k + 1) * turns / (count + 1))) for k in range(count)]
 
 
-def picture(game: BaseGame, names: tuple[str, str], kind: str = PATCHWORK) -> Frame:
+def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
     """The last position, 960 pixels wide, above three earlier ones of 320 pixels each.
 
     Args:
         game: A game that was played.
         names: The names of the players by seat.
-        kind: The name of the game.
 
     Raises:
         MissingExtraError: Pillow is not installed.
     """
-    draw = rules_of(kind).pictures.rgb_array
+    draw = rules_of(game.state).pictures.rgb_array
     small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
     return np.concatenate([draw(game, _WIDTH, names), np.concatenate(small, axis=1)])

@@ -14,15 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from patchwork_env.errors import OtherSettingsError
 from patchwork_env.learning.system.files import remove_partial, storing_in, write_text
 from patchwork_env.learning.system.lock import sole_user
 
 _PARTS = "blocks"
 _Part = TypeVar("_Part")
-
-
-class OtherSettingsError(ValueError):
-    """The folder holds games of other settings."""
 
 
 class GameStore:

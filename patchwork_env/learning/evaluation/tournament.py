@@ -78,7 +78,8 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """Settings as plain data; the variant goes by the name that it has in the game."""
         values = {"game": self.game} | asdict(self)
-        return {contest_of(self.game).variant if key == "variant" else key: values[key] for key in values}
+        name = contest_of(self.game).variant or "variant"
+        return {name if key == "variant" else key: values[key] for key in values}
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -90,7 +91,7 @@ class Settings:
         """
         contents = read_settings(folder, KIND, STORE_VERSION)
         try:
-            variant = contents.pop(contest_of(contents["game"]).variant)
+            variant = contents.pop(contest_of(contents["game"]).variant or "variant")
             agents, weights = tuple(contents.pop("agents")), tuple(contents.pop("weights"))
             rungs = tuple(Rung(*rung) for rung in contents.pop("rungs"))
             return cls(agents, weights, variant=variant, rungs=rungs, **contents)
@@ -169,7 +170,7 @@ class Tournament:
             ValueError: Its settings are damaged, or the anchor does not take part.
         """
         there = Settings.read(folder)
-        variant = {contest_of(there.game).variant: there.variant}
+        variant = {contest_of(there.game).variant: there.variant} if there.variant else {}
         about = there.agents, there.games, there.seed, variant
         return cls.enter(*about, anchor, anchor_rating, there.rungs, there.game)
 
@@ -225,7 +226,7 @@ class Tournament:
             "agents": [{"name": name, "spec": spec, "weights": weights} for name, spec, weights in listed],
             "games": settings.games,
             "seed": settings.seed,
-            standings.contest.variant: settings.variant,
+            standings.contest.variant or "variant": settings.variant,
             **standings.as_dict(),
             "ladder": _rungs_as_dicts(settings.rungs, standings),
             "seconds_per_move": speeds,

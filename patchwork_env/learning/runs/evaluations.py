@@ -1,15 +1,14 @@
 """The evaluations of a run: files with figures and sample games, curves, and something to look at."""
 
 from __future__ import annotations
-from patchwork_env.errors import MissingExtraError
 
 import json
 from pathlib import Path
 from typing import Any
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.drawing.pixel_drawing import MissingExtraError
-from patchwork_env.games import room
+from patchwork_env.errors import MissingExtraError
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
@@ -93,7 +92,7 @@ class Evaluations:
         if not self._draws:
             return
         try:
-            self._curves.add_picture(_SHOWN_GAME, picture(game, names, result.games.game), steps)
+            self._curves.add_picture(_SHOWN_GAME, picture(game, names), steps)
         except MissingExtraError as error:
             self._draws = False
             print(f"\nTensorBoard shows sample games as text only: {error}", flush=True)

@@ -16,7 +16,7 @@ from patchwork_env.learning.runs.checkpoints import newest_checkpoint, save_chec
 from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.runs.divergence import save_divergence
 from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations
-from patchwork_env.learning.system.files import StorageError, storing_in
+from patchwork_env.learning.system.files import storing_in
 from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
 from patchwork_env.learning.algorithms.common.trainer import Trainer

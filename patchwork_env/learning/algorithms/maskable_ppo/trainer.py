@@ -34,7 +34,6 @@ from patchwork_env.learning.algorithms.maskable_ppo.config import MaskablePpoCon
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import FinishedGames, PatchworkVecEnv
-from patchwork_env.learning.config import ConfigError
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.figures import statistics_of_games
 

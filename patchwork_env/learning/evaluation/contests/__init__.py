@@ -1,13 +1,15 @@
-"""What matches, tournaments and evaluations ask of a game: one module for each behind one interface."""
+"""How agents meet in a game, and what results tell of it: alike in all games, but for what is special."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_one_of
-from patchwork_env.games import GAMES, NMBR9, PATCHWORK
+from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.contests.base import (
     AGENT,
     OPPONENT,
@@ -32,20 +34,22 @@ __all__ = [
 ]
 
 
+_MODULES = {PATCHWORK: f"{__name__}.patchwork", NMBR9: f"{__name__}.nmbr9"}
+"""Where what is special to a game lies, the class ``CONTEST``."""
+
+
+@cache
 def contest_of(game: str) -> type[Contest]:
     """How agents meet in a game.
 
     Raises:
         ValueError: There is no such game.
     """
-    check_one_of(game, GAMES, "game")
-    if game == NMBR9:
-        from patchwork_env.learning.evaluation.contests.nmbr9 import Nmbr9Contest
-
-        return Nmbr9Contest
-    from patchwork_env.learning.evaluation.contests.patchwork import PatchworkContest
-
-    return PatchworkContest
+    rules = rules_of(game)
+    if game in _MODULES:
+        special: type[Contest] = import_module(_MODULES[game]).CONTEST
+        return special
+    return type(f"ContestOf{rules.title}", (Contest,), {"game": game})
 
 
 def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
@@ -61,13 +65,8 @@ def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
         return asked
     common = [game for game in GAMES if all(game in agent.games for agent in agents)]
     if not common:
-        one, other = (
-            next(agent for agent in agents if game not in agent.games) for game in (NMBR9, PATCHWORK)
-        )
-        raise ValueError(
-            f"agents of different games cannot meet: {one.name!r} plays {one.games[0]}, "
-            f"{other.name!r} plays {other.games[0]}"
-        )
+        they = ", ".join(f"{agent.name!r} plays {' and '.join(agent.games)}" for agent in agents)
+        raise ValueError(f"agents of different games cannot meet: {they}")
     return common[0]
 
 
@@ -86,7 +85,8 @@ def check_variant(game: str, options: Mapping[str, Any]) -> str:
     name = contest.variant
     for key in options:
         if options[key] is not None and key != name:
-            raise ValueError(f"{game} has no option {key!r}; it has {name!r}")
+            has = f"it has {name!r}" if name else "it has none"
+            raise ValueError(f"{game} has no option {key!r}; {has}")
     value: str = contest.variants[0] if options.get(name) is None else options[name]
     check_one_of(value, contest.variants, name)
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,9 +9,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import first_refused, loop, write_over
+from patchwork_env.core.batches import deal_all, first_refused, loop, play_listed, write_over
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import States, game_class, room
+from patchwork_env.core.rules import Rules, States
+from patchwork_env.games import rules_of
 
 Integers = npt.NDArray[np.int64]
 
@@ -114,19 +115,22 @@ class Figure(NamedTuple):
     is_share: bool = False
 
 
-class Contest(ABC):
+class Contest:
     """The games of a block, from their set-ups to their figures.
+
+    This is how agents meet in any game of two players; a class derived from it tells what is special to one.
 
     Attributes:
         game: The name of the game.
         set_up: What both sides have in common, in a word.
-        variant: The option that tells what is played, by its name.
+        variant: The option of the game that tells what is played, by its name; empty if there is none.
         variants: The values of this option, the usual one first.
         is_solitary: Whether the sides do not interact. If so, every set-up is played once, there are ties,
             and a side's mean score is its own. If not, every set-up is played twice, with seats and the first
-            turn swapped, and there are no ties.
+            turn swapped.
+        games_per_set_up: How often every set-up is played.
         figures: What results tell of each side, by name.
-        states: Records ``(n,)``.
+        states: Records ``(n,)``; those of one set-up are neighbors.
         seats: ``(n,)``, the seat of the agent that is measured.
         agent_starts: bool ``(n,)``.
         turns: ``(n, 2)``, actions of each side so far.
@@ -138,33 +142,47 @@ class Contest(ABC):
     """
 
     game: ClassVar[str]
-    set_up: ClassVar[str]
-    variant: ClassVar[str]
-    variants: ClassVar[tuple[str, ...]]
-    is_solitary: ClassVar[bool]
-    games_per_set_up: ClassVar[int]
-    figures: ClassVar[Mapping[str, Figure]]
-    states: States
-    seats: Integers
+    set_up: ClassVar[str] = "set-up"
+    variant: ClassVar[str] = ""
+    variants: ClassVar[tuple[str, ...]] = ("",)
+    is_solitary: ClassVar[bool] = False
+    games_per_set_up: ClassVar[int] = 2
+    figures: ClassVar[Mapping[str, Figure]] = {
+        "score": Figure(lambda contest: contest.of_players(contest.rules.kernels.score), "score"),
+        "turns": Figure(lambda contest: contest.turns),
+    }
 
     def __init__(self, block: Block, *, tracks_all: bool = False) -> None:
-        self._set_up(block)
+        self.rules: Rules = rules_of(self.game)
+        self._streams = seed_streams(block.seed, block.end)[block.begin :]
+        times, set_ups = self.games_per_set_up, self._deal(block)
+        self.states: States = np.repeat(set_ups, times)
+        in_turn = np.arange(block.begin, block.end) if self.is_solitary else np.arange(len(self.states))
+        self.seats: Integers = in_turn % SIDES
         self.agent_starts = self.states["current_player"] == self.seats
         self.turns = np.zeros((len(self.states), SIDES), np.int64)
-        number = min(max(block.keep - self.games_per_set_up * block.begin, 0), len(self.states))
-        tracked, game = len(self.states) if tracks_all else number, game_class(self.game)
-        self._tracked: tuple[BaseGame, ...] = tuple(game.from_state(self.states, i) for i in range(tracked))
+        number = min(max(block.keep - times * block.begin, 0), len(self.states))
+        tracked, from_state = len(self.states) if tracks_all else number, self.rules.game.from_state
+        self._tracked: tuple[BaseGame[Any], ...] = tuple(from_state(self.states, i) for i in range(tracked))
         self.kept = self._tracked[:number]
 
-    @abstractmethod
-    def _set_up(self, block: Block) -> None:
-        """Sets ``states`` and ``seats``; those of one set-up side by side."""
+    def _deal(self, block: Block) -> States:
+        """The first record of every set-up, each from its random stream."""
+        options = dict(self.rules.options)
+        if self.variant:
+            options[self.variant] = block.variant
+        if "players" in options:
+            options["players"] = SIDES
+        beginning = self.rules.set_up(options, {})
+        states = self.rules.empty_states(len(self._streams))
+        loop(deal_all, self.rules)(states, self._streams, beginning.beginning, beginning.chance)
+        return states
 
     def shown(self, games: Integers) -> States:
         """What an agent is shown of the listed games: records of its own."""
         return self.states[games]
 
-    def game_for_agent(self, i: int, shown: States, k: int) -> BaseGame:
+    def game_for_agent(self, i: int, shown: States, k: int) -> BaseGame[Any]:
         """A game as an agent is given it that takes games: from its first position on, with all moves.
 
         Args:
@@ -176,7 +194,7 @@ class Contest(ABC):
 
     def first_refused(self, states: States, actions: Integers) -> int:
         """Index of the first game whose action, any integer, cannot be played, or -1."""
-        return int(room(self.game, "batches").first_refused(states, actions))
+        return int(loop(first_refused, self.rules)(states, actions))
 
     def play(self, games: Integers, actions: Integers, side: int) -> None:
         """Plays actions of one side in the listed games."""
@@ -186,30 +204,27 @@ class Contest(ABC):
             for i, action in zip(games[games < len(self._tracked)], actions, strict=False):
                 self._tracked[i].play(action)
 
-    @abstractmethod
     def _apply(self, games: Integers, actions: Integers, side: int) -> None:
         """Plays the actions on the records, and counts what is to be counted."""
+        loop(play_listed, self.rules)(self.states, games, actions)
 
     def over(self, games: Integers) -> npt.NDArray[np.bool_]:
         """Which of the listed games are over."""
         over = np.empty(len(games), np.bool_)
-        room(self.game, "batches").write_over(self.states, games, over)
+        loop(write_over, self.rules)(self.states, games, over)
         return over
 
     def result(self) -> MatchGames:
         """Figures of the games, all of which are over."""
         figures = {name: figure.of(self) for name, figure in self.figures.items()}
-        wins = self._agent_wins(figures["score"])
-        return MatchGames(self.game, self.seats, self.agent_starts, wins, self.turns, figures)
+        return MatchGames(self.game, self.seats, self.agent_starts, self._agent_wins(), self.turns, figures)
 
-    @abstractmethod
-    def _agent_wins(self, scores: Integers) -> npt.NDArray[Any]:
-        """``(n,)``, what the agent won of each game whose scores ``(n, 2)`` are known."""
-
-    @staticmethod
-    @abstractmethod
-    def winner(game: BaseGame) -> int | None:
-        """Who has won a game that is over; None if nobody alone has."""
+    def _agent_wins(self) -> npt.NDArray[Any]:
+        """``(n,)``, what the agent won of each game: 1, or 0.5 where the sides share the victory."""
+        kernel = self.rules.kernels.outcome
+        outcomes = [[kernel(self.states, i, player) for player in row] for i, row in enumerate(self.players)]
+        wins: npt.NDArray[np.float64] = (1 + np.sign(np.subtract(*np.array(outcomes).T))) / 2
+        return wins
 
     @property
     def players(self) -> Integers:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.random import Streams
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.evaluation.contests.base import SIDES, Block, Contest, Figure, Integers
-from patchwork_env.nmbr9 import engine, turns
+from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.nmbr9.engine import shuffle
 from patchwork_env.nmbr9.game import Game
-from patchwork_env.nmbr9.options import Variant, beginning
-from patchwork_env.nmbr9.state import UNKNOWN, States, empty_states
+from patchwork_env.nmbr9.state import UNKNOWN, States
 
 _HIGH = 4
 """The lowest of the levels that are counted as one."""
@@ -37,7 +36,7 @@ class Nmbr9Contest(Contest):
     variants = ORDERS
     is_solitary = True
     games_per_set_up = 1
-    figures = {  # noqa: RUF012
+    figures: ClassVar[Mapping[str, Figure]] = {
         "score": Figure(lambda contest: contest.of_players(engine.score), "score"),
         "levels": Figure(lambda contest: contest.levels().max(2).astype(np.int64) + 1, "levels"),
         "tiles_on_the_table": Figure(lambda contest: (contest.levels() == 0).sum(2)),
@@ -47,11 +46,8 @@ class Nmbr9Contest(Contest):
         "tiles_higher_up": Figure(lambda contest: (contest.levels() >= _HIGH).sum(2)),
     }
 
-    def _set_up(self, block: Block) -> None:
-        self._streams = seed_streams(block.seed, block.end)[block.begin :]
-        self.states = empty_states(len(self._streams))
-        turns.restart_games(self.states, self._streams, beginning(Variant(block.variant), SIDES), True)
-        self.seats = np.arange(block.begin, block.end) % SIDES
+    def __init__(self, block: Block, **options: Any) -> None:
+        super().__init__(block, **options)
         self._beginnings = self.states.copy()
 
     def shown(self, games: Integers) -> States:
@@ -61,7 +57,7 @@ class Nmbr9Contest(Contest):
         self._streams[games] = streams
         return states
 
-    def game_for_agent(self, i: int, shown: States, k: int) -> BaseGame:
+    def game_for_agent(self, i: int, shown: States, k: int) -> BaseGame[Any]:
         """See :meth:`Contest.game_for_agent`; the cards to come lie as they are shown."""
         beginning = self._beginnings[i : i + 1].copy()
         beginning["deck"] = shown[k]["deck"]
@@ -70,22 +66,13 @@ class Nmbr9Contest(Contest):
             game.play(action)
         return game
 
-    def _apply(self, games: Integers, actions: Integers, side: int) -> None:
-        turns.play_listed(self.states, games, actions)
-
     def levels(self) -> npt.NDArray[np.int8]:
         """``(n, 2, tiles)``, on which level each tile of both sides lies."""
         tiles = self.states["level"][:, :SIDES, : self.states[0]["num_rounds"]]
         return np.take_along_axis(tiles, self.players[:, :, None], axis=1)
 
-    def _agent_wins(self, scores: Integers) -> npt.NDArray[np.float64]:
-        return (1 + np.sign(scores[:, 0] - scores[:, 1])) / 2
 
-    @staticmethod
-    def winner(game: Any) -> int | None:
-        """See :meth:`Contest.winner`."""
-        winners: tuple[int, ...] = game.winners()
-        return winners[0] if len(winners) == 1 else None
+CONTEST = Nmbr9Contest
 
 
 @kernel

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.contests.base import SIDES, Block, Contest, Figure, Integers
@@ -15,7 +15,7 @@ from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
 from patchwork_env.patchwork.figures import FROM_ADVANCING, FROM_INCOME, SPENT, apply_counting
-from patchwork_env.patchwork.state import States, empty_states
+from patchwork_env.patchwork.state import States
 
 _PATCHES, _SPECIALS = 3, 4
 _NUM_COUNTED = 5
@@ -29,9 +29,7 @@ class PatchworkContest(Contest):
     set_up = "circle"
     variant = "special_patches"
     variants = VARIANTS
-    is_solitary = False
-    games_per_set_up = 2
-    figures = {  # noqa: RUF012
+    figures: ClassVar[Mapping[str, Figure]] = {
         "score": Figure(lambda contest: contest.of_players(engine.score), "score"),
         "empty_cells": Figure(lambda contest: contest.of_players(engine.empty_cells), "empty cells"),
         "bonus_tile": Figure(
@@ -47,15 +45,18 @@ class PatchworkContest(Contest):
         "turns": Figure(lambda contest: contest.turns),
     }
 
-    def _set_up(self, block: Block) -> None:
-        streams = seed_streams(block.seed, block.end)[block.begin :]
-        circles = empty_states(len(streams))
-        for k in range(len(circles)):
-            first_player = (block.begin + k) % NUM_PLAYERS
-            engine.restart(circles, k, streams, VARIANTS.index(block.variant), first_player)
-        self.states = np.repeat(circles, 2)
-        self.seats = np.tile(np.arange(NUM_PLAYERS), len(circles))
+    def __init__(self, block: Block, **options: Any) -> None:
+        super().__init__(block, **options)
         self._counts = np.zeros((SIDES, len(self.states), _NUM_COUNTED), np.int64)
+
+    def _deal(self, block: Block) -> States:
+        circles, deal = self.rules.empty_states(len(self._streams)), self.rules.kernels.deal
+        options = {**self.rules.options, "special_patches": block.variant}
+        by_first = [self.rules.set_up(options, {"first_player": first}) for first in range(NUM_PLAYERS)]
+        for k in range(len(circles)):
+            beginning = by_first[(block.begin + k) % NUM_PLAYERS]
+            deal(circles, k, self._streams, beginning.beginning, beginning.chance)
+        return circles
 
     def _apply(self, games: Integers, actions: Integers, side: int) -> None:
         _play_all(self.states, games, actions, self._counts[side])
@@ -64,14 +65,12 @@ class PatchworkContest(Contest):
         """What was counted of both sides, ``(n, 2)``."""
         return self._counts[..., column].T
 
-    def _agent_wins(self, scores: Integers) -> npt.NDArray[np.bool_]:
+    def _agent_wins(self) -> npt.NDArray[np.bool_]:
+        """There are no draws."""
         return np.array([engine.winner(self.states, i) for i in range(len(self.states))]) == self.seats
 
-    @staticmethod
-    def winner(game: Any) -> int | None:
-        """See :meth:`Contest.winner`; there are no draws."""
-        winner: int | None = game.winner()
-        return winner
+
+CONTEST = PatchworkContest
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import game_class, room
+from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.sample_games import milestones, position_after
 
 _EARLIER = 3
