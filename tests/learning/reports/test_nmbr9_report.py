@@ -87,7 +87,7 @@ def test_there_is_no_rating_of_a_gauntlet_of_the_other_game(run: Path) -> None:
 
 def test_a_picture_shows_the_whole_game(run: Path) -> None:
     game = Game.from_notation(evaluation(run)["sample_games"][0]["notation"])
-    frame = picture(game, ("one", "two"), "nmbr9")
+    frame = picture(game, ("one", "two"))
     assert frame.shape[1:] == (960, 3)
 
 
