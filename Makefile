@@ -3,6 +3,7 @@
 #   make train                                                      PyTorch as pip finds it
 #   make train TORCH_INDEX=https://download.pytorch.org/whl/cpu     the small CPU build of PyTorch (Linux)
 #   make test PYTHON=python3.12                                     with an interpreter of your choice
+#   make test-resolution RESOLUTION=highest                         with the newest packages allowed
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,6 +17,7 @@ RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
 BENCHMARKS ?= startup engine nmbr9_engine environments strength mcts search champion analysis training_speed inference
 OLD_GYMNASIUM := 1.2.2
+RESOLUTION ?= lowest-direct
 
 python := $(VENV)/bin/python
 ready := $(VENV)/ready
@@ -23,12 +25,13 @@ old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
 tianshou := $(VENV)-tianshou
 proofs := $(VENV)-proofs
 ray := $(VENV)-ray
+resolved := $(VENV)-$(RESOLUTION)
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-.PHONY: help environment train test coverage test-gymnasium-1.2 test-tianshou test-proofs test-ray lint format bench clean \
-	distclean clear-kernels
+.PHONY: help environment train test coverage test-gymnasium-1.2 test-tianshou test-proofs test-ray test-resolution lint \
+	format bench clean distclean clear-kernels
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -94,6 +97,13 @@ test-ray: $(ray)/ready  ## run the tests of clusters with Ray
 $(ray)/ready: $(ready) requirements-ray.lock
 	$(call create_beside,$(ray),--requirement requirements-ray.lock)
 
+test-resolution: $(resolved)/ready  ## run the suite with the oldest (or RESOLUTION=highest: newest) packages allowed
+	$(resolved)/bin/python -m pytest --numprocesses 2 --dist loadfile
+
+$(resolved)/ready: pyproject.toml tools/create_resolved_environment.sh
+	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" tools/create_resolved_environment.sh $(resolved) $(RESOLUTION)
+	@touch $@
+
 lint: $(ready)  ## check style and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
@@ -111,4 +121,4 @@ clean:  ## delete caches and build results (environments and training runs stay)
 	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray)
+	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(VENV)-lowest-direct $(VENV)-highest
