@@ -1,6 +1,6 @@
 """PPO in one file, to read from top to bottom and to change: only PyTorch and the vector environment.
 
-    pip install "patchwork-env[train]"
+    pip install ".[train]"
     python examples/cleanrl_ppo.py --total-steps 500000 --opponent random
 
 In the style of CleanRL: one script with every detail in sight. What is special about Patchwork:

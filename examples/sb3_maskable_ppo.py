@@ -1,6 +1,6 @@
 """Trains MaskablePPO of sb3-contrib on a Gymnasium environment, as its documentation does with any other.
 
-    pip install "patchwork-env[train]"
+    pip install ".[train]"
     python examples/sb3_maskable_ppo.py --steps 100000 --out maskable_ppo.zip
     python examples/sb3_maskable_ppo.py --game nmbr9 --out nmbr9.zip
 

@@ -1,6 +1,6 @@
 """Self-play with Tianshou's PPO on the PettingZoo environment: one policy for both players.
 
-    pip install "patchwork-env[train]" "tianshou>=2.0.1,<3"
+    pip install ".[train]" "tianshou>=2.0.1,<3"
     python examples/tianshou_self_play.py --steps 60000
 
 Tianshou's own ``PettingZooEnv`` wraps the environment, and rightly: ``agent_id``, observation and mask are

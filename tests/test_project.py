@@ -1,0 +1,97 @@
+"""The files around the code agree: metadata, citation, changelog, targets, hooks and workflow."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.specifiers import SpecifierSet
+
+PROJECT = Path(__file__).parents[1]
+METADATA: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def text(path: str) -> str:
+    return (PROJECT / path).read_text(encoding="utf-8")
+
+
+def loaded(path: str) -> Any:
+    return yaml.safe_load(text(path))
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z][\w.-]*):(?!=)", text("Makefile"), re.MULTILINE))
+
+
+def test_the_citation_is_that_of_this_version() -> None:
+    citation = loaded("CITATION.cff")
+    assert citation["version"] == METADATA["version"]
+    assert citation["license"] == METADATA["license"]
+    names = [author["name"] for author in METADATA["authors"]]
+    assert [author["name"] for author in citation["authors"]] == names
+    assert all(name in text("LICENSE") for name in names)
+
+
+def test_the_changelog_has_a_place_for_what_comes_next() -> None:
+    assert re.search(r"^## Unreleased$", text("CHANGELOG.md"), re.MULTILINE)
+    headings = re.findall(r"^### (.+)$", text("CHANGELOG.md"), re.MULTILINE)
+    assert set(headings) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_targets_that_pages_name_are_there(page: str) -> None:
+    named = re.findall(r"(?:^|`)make ([a-z][\w.-]*)", text(page), re.MULTILINE)
+    assert named
+    assert set(named) <= targets()
+
+
+def test_the_workflow_runs_what_all_checks_are() -> None:
+    jobs = loaded(".github/workflows/ci.yml")["jobs"]
+    calls = re.findall(r"^make (?:-\S+ |\d+ )*([\w. -]+?)(?: *#.*)?$", text(".ci/run"), re.MULTILINE)
+    wanted = {target for call in calls for target in call.split()}
+    assert set(jobs["locked"]["strategy"]["matrix"]["target"]) == wanted
+    assert wanted <= targets()
+
+
+def test_the_workflow_tries_every_python_that_is_claimed() -> None:
+    matrix = loaded(".github/workflows/ci.yml")["jobs"]["resolved"]["strategy"]["matrix"]
+    claimed = re.findall(r"Python :: (3\.\d+)", "\n".join(METADATA["classifiers"]))
+    assert set(claimed) <= set(matrix["python"])
+    assert all(version in SpecifierSet(METADATA["requires-python"]) for version in claimed)
+    assert all(set(row) == {"python", "resolution"} for row in matrix["include"])
+
+
+def test_hooks_before_commits_need_no_network() -> None:
+    repositories = loaded(".pre-commit-config.yaml")["repos"]
+    assert [repository["repo"] for repository in repositories] == ["local"]
+    entries = [hook["entry"] for repository in repositories for hook in repository["hooks"]]
+    assert all(entry.startswith(".venv/bin/python -m ") for entry in entries)
+    modules = {entry.split()[2] for entry in entries}
+    assert (
+        modules
+        == set(re.findall(r"\$\(python\) -m (\w+)", text("Makefile").partition("\nlint:")[2])) & modules
+    )
+
+
+@pytest.mark.parametrize("script", sorted((PROJECT / "tools").glob("*.sh")), ids=lambda path: path.name)
+def test_scripts_are_well_formed(script: Path) -> None:
+    assert script.stat().st_mode & 0o111, "it is not executable"
+    assert subprocess.run(["bash", "-n", str(script)], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("script", sorted((PROJECT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_benchmarks_say_how_they_are_called(script: Path) -> None:
+    source = script.read_text(encoding="utf-8")
+    if "argparse" in source and "__main__" in source:
+        assert f"python benchmarks/{script.name}" in source
+
+
+def test_all_benchmarks_of_make_are_there() -> None:
+    names = re.search(r"^BENCHMARKS \?= (.*)$", text("Makefile"), re.MULTILINE)
+    assert names is not None
+    assert [name for name in names[1].split() if not (PROJECT / f"benchmarks/{name}.py").is_file()] == []
