@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +72,9 @@ class LegalMoves(Collection[M], Generic[M]):
 class BaseGame(ABC, Generic[M]):
     """One game: its state, the state in which this object began, and the actions played since then.
 
+    A class derived from it needs a constructor that calls ``_begin``, ``scores``, and the class attributes.
+    Unless it says otherwise, its moves are the numbers of its actions, and its positions are stored states.
+
     Games are equal if their positions are, and then have the same hash; how they came there does not matter.
     A game that is a key of a dictionary or in a set must not be played on: take :meth:`clone`, or
     :meth:`position_text` as the key.
@@ -91,8 +94,8 @@ class BaseGame(ABC, Generic[M]):
     """Shape of the engine's legal sets."""
     _notation: ClassVar[str]
     """The name of the notation."""
-    _set_ups: ClassVar[tuple[tuple[str, ...], ...]]
-    """The groups of fields that make a set-up in the notation; the second one is that of a position."""
+    _set_ups: ClassVar[tuple[tuple[str, ...], ...]] = (("state",),)
+    """The fields that make a set-up in the notation: of a new game, of a position, of a stored state."""
 
     _buffer: bytearray
     """The memory of the state."""
@@ -156,9 +159,11 @@ class BaseGame(ABC, Generic[M]):
     def scores(self) -> tuple[int, ...]:
         """All players' scores as they are now."""
 
-    @abstractmethod
     def winners(self) -> tuple[int, ...]:
-        """Who has won, several players if they share the victory; nobody until the game is over."""
+        """The players with the highest score, who share the victory; nobody until the game is over."""
+        scores = self.scores()
+        best = max(scores)
+        return tuple(player for player, score in enumerate(scores) if score == best) if self.is_over else ()
 
     # --- playing ------------------------------------------------------------------------------------------
 
@@ -277,17 +282,17 @@ class BaseGame(ABC, Generic[M]):
                 raise IllegalActionError(self._why_illegal(index))
         return self._decode(indices)
 
-    @abstractmethod
     def encode(self, move: M) -> int:
         """The action of a legal move, the inverse of :meth:`decode`.
 
         Raises:
             IllegalActionError: The move is not legal, or no move at all.
         """
+        return self._require_legal(cast(int, move))
 
-    @abstractmethod
     def _decode(self, actions: list[int]) -> list[M]:
         """What actions mean that are known to be legal."""
+        return cast("list[M]", actions)
 
     # --- copying and storing ------------------------------------------------------------------------------
 
@@ -404,31 +409,31 @@ class BaseGame(ABC, Generic[M]):
             return cls.from_state(cls._storage.check(cls._read_position(fields)))
         return cls(**cls._read_set_up(fields))
 
-    @abstractmethod
     def _word(self, action: int) -> str:
         """The word of a legal action."""
+        return str(action)
 
-    @abstractmethod
     def _parse_word(self, text: str) -> int:
         """The action of a word, which may still be illegal; ValueError if it is none."""
+        return storage.parse_number(text)
 
-    @abstractmethod
     def _set_up_fields(self) -> dict[str, str] | None:
         """Fields that describe the state if it is the first of a game, else anything or None."""
+        return None
 
     @classmethod
-    @abstractmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
         """The arguments of the constructor from the fields; ValueError if they are none."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _position_fields(self) -> dict[str, str]:
         """Fields that describe the state, whatever it is."""
+        return {"state": self.to_bytes().hex()}
 
     @classmethod
-    @abstractmethod
     def _read_position(cls, fields: dict[str, str]) -> States:
         """The state of such fields, still to be checked; ValueError if they describe none."""
+        raise NotImplementedError
 
     # --- pictures -----------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -197,11 +197,6 @@ class Game(BaseGame[Move]):
         """All players' scores as they are now: the sum of digit times level."""
         return tuple(int(engine.score(self._state, 0, player)) for player in range(self.num_players))
 
-    def winners(self) -> tuple[int, ...]:
-        """The players with the highest score; nobody until the game is over."""
-        best = max(self.scores())
-        return tuple(p for p, score in enumerate(self.scores()) if score == best) if self.is_over else ()
-
     def observation(self, player: int | None = None) -> Observation:
         """What a player sees, the current one by default, as environments show it.
 
@@ -327,12 +322,3 @@ class Game(BaseGame[Move]):
 
 _FIRST = 100
 """Row and column of the first tile of a position that is read: of them, only differences count."""
-
-
-def check_action(action: SupportsIndex) -> int:
-    """``action`` as an int.
-
-    Raises:
-        IllegalActionError: It is not an integer of ``0 ... NUM_ACTIONS - 1``.
-    """
-    return checks.check_action(action, NUM_ACTIONS)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
-from patchwork_env.core.checks import check_one_of, check_seed
+from patchwork_env.core.checks import check_action, check_one_of, check_seed
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.errors import TableEdgeError
@@ -18,7 +18,7 @@ from patchwork_env.nmbr9 import engine, spaces
 from patchwork_env.nmbr9.actions import NUM_ACTIONS
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS
 from patchwork_env.nmbr9.dealer import Dealer
-from patchwork_env.nmbr9.game import Game, check_action
+from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, as_dict
 from patchwork_env.nmbr9.options import Variant
 from patchwork_env.nmbr9.state import empty_states
@@ -134,7 +134,7 @@ class Nmbr9Env(gymnasium.Env[Any, np.int64]):
         """
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
-        game, index = self._require_game(), check_action(action)
+        game, index = self._require_game(), check_action(action, NUM_ACTIONS)
         before = game.scores()[0]
         is_legal = self._raises or engine.is_legal(game.state, 0, index)
         is_cut_off = False

@@ -9,11 +9,13 @@ import numpy as np
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import ParallelEnv
 
+from patchwork_env.core.checks import check_action
 from patchwork_env.envs.aec import MaskedObservation
 from patchwork_env.errors import IllegalActionError, TableEdgeError
 from patchwork_env.nmbr9 import engine
+from patchwork_env.nmbr9.actions import NUM_ACTIONS
 from patchwork_env.nmbr9.aec_env import Nmbr9AECEnv
-from patchwork_env.nmbr9.game import Game, check_action
+from patchwork_env.nmbr9.game import Game
 
 Rewards = dict[str, float]
 Flags = dict[str, bool]
@@ -142,7 +144,7 @@ class Nmbr9ParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         """The agent's action, which is legal."""
         if agent not in actions:
             raise IllegalActionError(f"there is no action of {agent}; there are {', '.join(actions)}")
-        action = check_action(actions[agent])
+        action = check_action(actions[agent], NUM_ACTIONS)
         if not engine.is_legal(_turn_of(game, player).state, 0, action):
             raise IllegalActionError(f"action {action} of {agent} is not legal; nothing was changed")
         return action

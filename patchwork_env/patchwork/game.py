@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,6 @@ from patchwork_env.patchwork.options import (
 )
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW
-
-__all__ = ["Game", "IllegalActionError", "check_action"]
 
 EMPTY = -1
 SPECIAL_PATCH = NUM_PATCHES
@@ -306,12 +304,3 @@ def _parse_pair(text: str, what: str, most: int) -> list[int]:
     if len(numbers) != NUM_PLAYERS or max(numbers) > most:
         raise ValueError(f"{what} is {checks.shorten(text)}; it needs two numbers of 0 to {most}")
     return numbers
-
-
-def check_action(action: SupportsIndex) -> int:
-    """``action`` as an int.
-
-    Raises:
-        IllegalActionError: It is not an integer of ``0 ... NUM_ACTIONS - 1``.
-    """
-    return checks.check_action(action, NUM_ACTIONS)

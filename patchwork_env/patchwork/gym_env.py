@@ -12,13 +12,14 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
 from patchwork_env.agents import Agent, as_agent
+from patchwork_env.core.checks import check_action
 from patchwork_env.envs.display import FRAMES_PER_SECOND, RENDER_MODES, Display
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import engine, spaces
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.dealer import Dealer, Seats, check_set_up
-from patchwork_env.patchwork.game import Game, check_action
+from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, as_dict
 from patchwork_env.patchwork.options import check_one_of, check_seed
 from patchwork_env.patchwork.state import empty_states
@@ -157,7 +158,7 @@ class PatchworkEnv(gymnasium.Env[Any, np.int64]):
         """
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
-        game, index = self.game, check_action(action)
+        game, index = self.game, check_action(action, NUM_ACTIONS)
         if not self._raises and not engine.is_legal(game.state, 0, index):
             self._ended = True
             observation, info = self._observe(game)

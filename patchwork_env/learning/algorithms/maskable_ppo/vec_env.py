@@ -12,14 +12,14 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from patchwork_env.agents import Agent, as_agent
-from patchwork_env.errors import OpponentError
+from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import engine, spaces, turns
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS
-from patchwork_env.patchwork.game import Game, IllegalActionError
+from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.gym_env import Opponent, opponent_seed
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation
 from patchwork_env.patchwork.options import check_at_least_one, check_seed, check_variant, seed_streams
