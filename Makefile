@@ -76,23 +76,26 @@ endef
 $(old_gymnasium)/ready: $(ready)
 	$(call create_beside,$(old_gymnasium),gymnasium==$(OLD_GYMNASIUM))
 
+# The test files that skip themselves without a library run in an environment that has it, and no others.
+define test_what_needs
+	$(2)/bin/python -c "import $(1)"
+	files=$$(grep -rlF --include='*.py' 'importorskip("$(1)"' tests); $(2)/bin/python -m pytest $$files
+endef
+
 test-tianshou: $(tianshou)/ready  ## run the tests of self-play with Tianshou
-	$(tianshou)/bin/python -c "import tianshou"
-	$(tianshou)/bin/python -m pytest tests/examples/test_tianshou.py
+	$(call test_what_needs,tianshou,$(tianshou))
 
 $(tianshou)/ready: $(ready) requirements-tianshou.lock
 	$(call create_beside,$(tianshou),--requirement requirements-tianshou.lock)
 
 test-proofs: $(proofs)/ready  ## run the tests of proofs with OR-Tools
-	$(proofs)/bin/python -c "import ortools"
-	$(proofs)/bin/python -m pytest tests/research/nmbr9_records/test_proofs.py
+	$(call test_what_needs,ortools,$(proofs))
 
 $(proofs)/ready: $(ready) requirements-proofs.lock
 	$(call create_beside,$(proofs),--requirement requirements-proofs.lock)
 
 test-ray: $(ray)/ready  ## run the tests of clusters with Ray
-	$(ray)/bin/python -c "import ray"
-	$(ray)/bin/python -m pytest tests/cluster tests/rllib
+	$(call test_what_needs,ray,$(ray))
 
 $(ray)/ready: $(ready) requirements-ray.lock
 	$(call create_beside,$(ray),--requirement requirements-ray.lock)
