@@ -18,6 +18,7 @@ DOCUMENTS = [
     "README.md",
     "docs/environments.md",
     "docs/evaluation.md",
+    "docs/game.md",
     "docs/interoperability.md",
     "docs/nmbr9.md",
     "docs/placement.md",
