@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
 from patchwork_env.learning.runs.run_files import CONFIG_FILE
 from patchwork_env.learning.system.files import write_text
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, nargs="*", default=[5.0, 10.0, 20.0, 40.0])
     parser.add_argument("--games", type=int, default=1000, help="per checkpoint, an even number")
     parser.add_argument("--simulations", type=int, default=64, help="per move, of policies with a search")
-    add_options(parser, 2)
+    add_worker_options(parser, 2)
     parser.add_argument("--json", type=Path, metavar="PATH")
     options = parser.parse_args()
     print(describe_setup(("torch", "numba")))

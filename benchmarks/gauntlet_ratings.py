@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from patchwork_env.learning.distributed.worker_options import add_options, workers_of
-from patchwork_env.learning.distributed.workers import Workers
+from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.gauntlet import (
     LATEST,
@@ -208,7 +207,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--version", type=int, choices=VERSIONS, default=LATEST, help="(default: the latest)")
     parser.add_argument("--seed", type=int, default=SEED, help=f"of circles and agents (default: {SEED})")
-    add_options(parser, usable_cores())
+    add_worker_options(parser, usable_cores())
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/gauntlet_ratings_vN")
     ladder = parser.add_argument_group("version 2")
     ladder.add_argument("--only", nargs="+", default=[], metavar="MEMBER", help="play matches of these only")

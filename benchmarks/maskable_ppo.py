@@ -23,7 +23,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
 from patchwork_env.learning.system.machine import describe_setup
@@ -61,15 +61,15 @@ def batch(num_envs: int) -> VecEnv:
     return PatchworkVecEnv(num_envs, OPPONENT, seed=0)
 
 
-def make_model(env: VecEnv, crew: Crew | None, decisions: int) -> MaskablePPO:
-    """sb3-contrib's own policy and buffer without a crew, and ours with one."""
+def make_model(env: VecEnv, threads: ThreadPool | None, decisions: int) -> MaskablePPO:
+    """sb3-contrib's own policy and buffer without threads, and ours with some."""
     policy_kwargs: dict[str, Any] = {"net_arch": NET_ARCH, "activation_fn": torch.nn.ReLU}
     options: dict[str, Any] = {}
-    if crew is not None:
-        policy_kwargs["crew"] = crew
+    if threads is not None:
+        policy_kwargs["threads"] = threads
         options["rollout_buffer_class"] = BoolMaskBuffer
     model = MaskablePPO(
-        LegalMlpPolicy if crew else "MlpPolicy",
+        LegalMlpPolicy if threads else "MlpPolicy",
         env,
         n_steps=decisions // env.num_envs,
         batch_size=BATCH_SIZE,
@@ -85,12 +85,12 @@ def make_model(env: VecEnv, crew: Crew | None, decisions: int) -> MaskablePPO:
 
 def rates(num_envs: int, rounds: int, decisions: int, threads: int) -> dict[str, dict[str, float]]:
     """Decisions per second of every way: collecting them, and collecting and learning."""
-    ways: dict[str, tuple[Callable[[int], VecEnv], Crew | None]] = {
+    ways: dict[str, tuple[Callable[[int], VecEnv], ThreadPool | None]] = {
         "MaskablePPO, SubprocVecEnv": (processes, None),
         "MaskablePPO, batch": (batch, None),
-        "algorithm: maskable_ppo": (batch, Crew(threads)),
+        "algorithm: maskable_ppo": (batch, ThreadPool(threads)),
     }
-    models = {name: make_model(env(num_envs), crew, decisions) for name, (env, crew) in ways.items()}
+    models = {name: make_model(env(num_envs), pool, decisions) for name, (env, pool) in ways.items()}
     rollouts: dict[str, list[float]] = {name: [] for name in ways}
     iterations: dict[str, list[float]] = {name: [] for name in ways}
     clock = Clock()
@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--envs", type=int, nargs="+", default=[16, 64], metavar="N", help="environments")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="iterations of each that count")
     parser.add_argument("--decisions", type=int, default=4096, metavar="N", help="in a rollout of all games")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of PyTorch, or of the crew")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of PyTorch, or of ours")
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 
 from patchwork_env.errors import TableEdgeError, WorkerError
-from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.decks import (
     DeckGame,
     decks_text,
@@ -60,7 +60,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--file", type=Path, default=FILE, help="the decks (default: nmbr9_decks.txt)")
     parser.add_argument("--known", action="store_true", help="show the agent the whole deck")
     parser.add_argument("--seed", type=int, default=0, help="of the agent (default: 0)")
-    add_options(parser, 1, "--processes")
+    add_worker_options(parser, 1, "--processes")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all games, to go on after a stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     parser.add_argument("--write", action="store_true", help="write nmbr9_decks.txt anew")

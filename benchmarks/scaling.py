@@ -15,20 +15,22 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from patchwork_env.learning.algorithms.common.remote_play import Inputs, bytes_of
+from patchwork_env.learning.algorithms.common.remote_trainer import (
+    RemoteTrainer,
+    new_service,
+    played_on_cluster,
+)
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.config import Cluster, ClusterRun, RunConfig, load_config
-from patchwork_env.learning.distributed.connection import connected
-from patchwork_env.learning.distributed.dispatcher import Dispatcher
-from patchwork_env.learning.distributed.players import player_of
-from patchwork_env.learning.distributed.remote_play import bytes_of
-from patchwork_env.learning.distributed.sharing import SharingTrainer, playing_on_cluster
-from patchwork_env.learning.distributed.staff import RayStaff
-from patchwork_env.learning.distributed.worker import Order
+from patchwork_env.learning.config import ClusterRun, load_config
+from patchwork_env.learning.distributed.ray_cluster import connected
+from patchwork_env.learning.distributed.ray_workers import RayBackend
+from patchwork_env.learning.distributed.worker_pool import WorkerPool
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.learning.system.memory import keep_freed_memory
 
@@ -82,7 +84,7 @@ class Runner:
         self.trainer = shared_trainer(path, settings)
         self._remote = None
         if self.trainer.config.cluster.workers:
-            self._remote = stack.enter_context(playing_on_cluster(self.trainer))
+            self._remote = stack.enter_context(played_on_cluster(self.trainer))
         self.turn(0.0)
 
     def turn(self, seconds: float) -> Figures:
@@ -107,11 +109,11 @@ class Runner:
         }
 
 
-def shared_trainer(path: Path, settings: list[str]) -> SharingTrainer:
+def shared_trainer(path: Path, settings: list[str]) -> RemoteTrainer:
     """A fresh trainer."""
     config = load_config(path, settings)
     trainer = make_trainer(config)
-    if not isinstance(trainer, SharingTrainer):
+    if not isinstance(trainer, RemoteTrainer):
         raise ValueError(f"algorithm is {config.algorithm!r}, whose games no workers of ours play")
     return trainer
 
@@ -141,30 +143,23 @@ def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
     config = load_config(path, [*settings, f"cluster.workers={workers}"])
     assert isinstance(config, ClusterRun)
     trainer = shared_trainer(path, [*settings, *Way(0, 1).settings()])
-    with connected(config.cluster) as ray:
-        games, staff = trainer.shared_games(), RayStaff(ray, config)
-        jobs, order = games.jobs(np.uint64(1), config.cluster.games_per_job), Order(0, games.weights(), 0.0)
-        with closing(Dispatcher(staff, workers, patience=60.0)) as dispatcher:
-            results = dispatcher.do(order, jobs)
+    with connected("local", workers) as ray:
+        games, backend = trainer.remote_games(), RayBackend(ray, new_service, config)
+        jobs, inputs = games.jobs(np.uint64(1), config.cluster.games_per_job), Inputs(0, games.weights(), 0.0)
+        with closing(WorkerPool(backend, workers, patience=60.0)) as pool:
+            results = pool.map(inputs, jobs)
             figures = {
-                "seconds to play a job": timed(lambda: play(config, order, jobs[0])),
-                "bytes of weights": float(bytes_of(order)),
-                "seconds to share weights": timed(lambda: staff.share(order)),
+                "seconds to play a job": timed(lambda: new_service(config).work(inputs, jobs[0])),
+                "bytes of weights": float(bytes_of(inputs)),
+                "seconds to share weights": timed(lambda: backend.share(inputs)),
                 "bytes of results": float(bytes_of(results)),
-                "seconds to join results": timed(lambda: games.together(results)),
+                "seconds to join results": timed(lambda: games.combine(results)),
             }
             if isinstance(jobs[0], np.ndarray):  # a job of no games can be had
                 empty = [jobs[0][:0]] * EMPTY_JOBS
-                seconds = timed(lambda: dispatcher.do(order, empty))
+                seconds = timed(lambda: pool.map(inputs, empty))
                 figures["seconds for an empty job"] = seconds / EMPTY_JOBS
     return figures
-
-
-def play(config: RunConfig, order: Order, job: Any) -> None:
-    """What a worker does with a job."""
-    player = player_of(config)
-    player.take(order.weights)
-    player.play(order.progress, job)
 
 
 def timed(function: Callable[[], object]) -> float:
@@ -209,7 +204,7 @@ def main() -> int:
     ways = [way for way in WAYS if way.workers in (0, *options.workers)]
     measured = {}
     try:
-        with connected(Cluster(address="local", workers=sum(way.workers for way in ways))):
+        with connected("local", sum(way.workers for way in ways)):
             print(describe_setup(("torch", "numba", "ray")))
             for path in options.configs:
                 parts = measure_parts(path, options.set, max(options.workers))

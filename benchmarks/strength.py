@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.games import GAMES, PATCHWORK
-from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation import Tournament
 from patchwork_env.learning.system.machine import describe_setup, usable_cores
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="(default: patchwork)")
     parser.add_argument("--games", type=int, default=1000, help="of each pairing (default: 1000)")
     parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
-    add_options(parser, usable_cores())
+    add_worker_options(parser, usable_cores())
     options = parser.parse_args()
     names = options.agents or list(agents.names(options.game))
     anchor, rating = (ANCHOR, ANCHOR_RATING) if ANCHOR in names else (None, 0.0)

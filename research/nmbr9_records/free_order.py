@@ -21,7 +21,7 @@ from patchwork_env.agents.nmbr9.beam.planner import Plan, plan_tower
 from patchwork_env.agents.nmbr9.beam.stacks import alone
 from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.errors import WorkerError
-from patchwork_env.learning.distributed.workers import do_jobs
+from patchwork_env.learning.distributed.jobs import do_jobs
 from patchwork_env.learning.system.files import check_file_path, write_text
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.game import Game

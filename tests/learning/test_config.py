@@ -383,3 +383,14 @@ def test_schedules_start_and_end_where_they_say() -> None:
         assert schedule.at(1.5) == pytest.approx(0.001)
     assert linear.at(0.5) == pytest.approx((0.1 + 0.001) / 2)
     assert geometric.at(0.5) == pytest.approx(0.01)
+
+
+def test_searches_of_td_are_gone(message, tmp_path):
+    said = "'td.search' is gone: values that learned from searches played no better"
+    assert said in message("algorithm: td", "td.search.begin=0.5")
+    path = tmp_path / "config.yaml"
+    path.write_text("algorithm: td\ntd: {games: 8, search: {begin: 1.0, nodes: 24}}\n")
+    assert load_stored_config(path).td.games == 8
+    path.write_text("algorithm: td\ntd: {games: 8, search: {begin: 0.5}}\n")
+    with pytest.raises(ConfigError, match=said):
+        load_stored_config(path)

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.config import League
 
 
@@ -153,7 +154,7 @@ def test_a_restored_pool_goes_on_alike():
         pool.record([3, 1], [4, 4])
     values, tensors = pool.state()
     other = make_pool(size=4, opponents=2)
-    other.restore(json.loads(json.dumps(values)), tensors, network)
+    other.restore(TrainerState(json.loads(json.dumps(values)), tensors), network)
     assert network.bias.item() == -1
     randoms = [np.random.default_rng(1), np.random.default_rng(1)]
     for _ in range(10):
@@ -174,4 +175,4 @@ def test_a_damaged_state_is_refused():
     values, tensors = pool.state()
     tensors.pop("1.bias")
     with pytest.raises(RuntimeError, match="bias"):
-        make_pool().restore(values, tensors, network)
+        make_pool().restore(TrainerState(values, tensors), network)

@@ -18,7 +18,7 @@ def check_average(learner: Any, positions: Any, weights: npt.NDArray[np.void]) -
     for _ in range(3):
         learner.update(positions, 4, 0.0, np.random.default_rng(2))
         seen.append(weights.copy())
-    assert learner.updates == 12
+    assert learner.steps == 12
     for name, array in arrays_of(learner.average).items():
         low, high = (bound([s[name][0] for s in seen], axis=0) for bound in (np.min, np.max))
         assert not np.array_equal(seen[0][name], seen[-1][name])

@@ -17,9 +17,7 @@ from tqdm import tqdm
 from patchwork_env.agents import Agent
 from patchwork_env.errors import TableEdgeError, WorkerError
 from patchwork_env.learning.commands.match_options import add_format, add_options, variant_of
-from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
-from patchwork_env.learning.distributed.worker_options import workers_of
-from patchwork_env.learning.distributed.workers import Workers, kept_connected
+from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, kept_connected, workers_of
 from patchwork_env.learning.evaluation.contests import common_game
 from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
 from patchwork_env.learning.evaluation.players import HELP, Entrant

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from patchwork_env.errors import WorkerError
 from patchwork_env.learning.commands.match_options import add_format
-from patchwork_env.learning.distributed.worker_options import add_options, workers_of
+from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import (
     LATEST,
     VERSIONS,
@@ -66,7 +66,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--skip", nargs="+", default=[], metavar="MEMBER", help="leave out members; the result says so"
     )
     parser.add_argument("--folder", type=Path, metavar="DIR", help="keep the games, to go on after a stop")
-    add_options(parser, usable_cores())
+    add_worker_options(parser, usable_cores())
     add_format(parser)
     return parser.parse_args(arguments)
 

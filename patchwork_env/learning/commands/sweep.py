@@ -17,9 +17,9 @@ from pathlib import Path
 from patchwork_env.core.checks import check_seed
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.commands.train import check_opponents
-from patchwork_env.learning.config import Cluster, ClusterRun, RunConfig, load_config, parse_yaml
-from patchwork_env.learning.distributed.connection import LOCAL, connected
-from patchwork_env.learning.distributed.workers import OnCluster, check_workers
+from patchwork_env.learning.config import ClusterRun, RunConfig, load_config, parse_yaml
+from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
+from patchwork_env.learning.distributed.ray_cluster import LOCAL, connected
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.runs.checkpoints import new_run_folder
 from patchwork_env.learning.runs.run_files import evaluation_files
@@ -218,8 +218,7 @@ def _most(options: argparse.Namespace) -> int | None:
 
 def _connect(options: argparse.Namespace, config: RunConfig, stack: ExitStack) -> None:
     at_once = options.workers or max(usable_cores() // config.threads, 1)
-    cluster = Cluster(address=options.cluster, workers=at_once * config.threads)
-    ray = stack.enter_context(connected(cluster))
+    ray = stack.enter_context(connected(options.cluster, at_once * config.threads))
     largest = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
     if largest < config.threads:
         print(

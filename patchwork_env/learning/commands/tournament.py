@@ -19,9 +19,7 @@ from tqdm import tqdm
 
 from patchwork_env.errors import TableEdgeError, WorkerError
 from patchwork_env.learning.commands.match_options import add_format, add_options, variant_of
-from patchwork_env.learning.distributed.worker_options import add_options as add_worker_options
-from patchwork_env.learning.distributed.worker_options import workers_of
-from patchwork_env.learning.distributed.workers import Workers
+from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.players import HELP
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.runs.ladder import rungs

@@ -18,6 +18,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.config import (
     RunConfig,
@@ -27,7 +28,6 @@ from patchwork_env.learning.config import (
     load_config,
     load_stored_config,
 )
-from patchwork_env.learning.distributed.sharing import SharingTrainer, playing_on_cluster
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
 from patchwork_env.learning.runs.run import Run
 from patchwork_env.learning.runs.run_files import CONFIG_FILE
@@ -172,8 +172,8 @@ def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
     keep_freed_memory()
     trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
     stack.callback(trainer.close)
-    if isinstance(trainer, SharingTrainer) and trainer.config.cluster.workers:
-        stack.enter_context(playing_on_cluster(trainer))
+    if isinstance(trainer, RemoteTrainer) and trainer.config.cluster.workers:
+        stack.enter_context(played_on_cluster(trainer))
     return trainer
 
 

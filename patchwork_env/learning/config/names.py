@@ -38,6 +38,11 @@ NAMES: Mapping[str, str] = {
 }
 """By the name that a key has elsewhere: its name in sections that know this one and not the other."""
 
+REMOVED: Mapping[tuple[str, str], str] = {
+    ("td", "search"): "'td.search' is gone: values that learned from searches played no better than without",
+}
+"""By section and key of earlier versions: what to say of it."""
+
 
 def section_of(kind: type[BaseModel], key: str) -> type[BaseModel] | None:
     """The type of the section that a field holds; None if it is no section, or no field."""
@@ -60,8 +65,9 @@ def check_sections(tree: Mapping[str, Any], kind: type[RunConfig]) -> dict[str, 
 
 
 def replaced_names(tree: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, str]:
-    """What to say of keys that have another name here, by their full names."""
-    return {
+    """What to say of keys that have another name here, or that are gone, by their full names."""
+    gone = {".".join(path): said for path, said in REMOVED.items() if _holds(tree, *path)}
+    return gone | {
         ".".join((*path, old)): f"{'.'.join((*path, old))!r} is called {'.'.join((*path, new))!r} here"
         for path, old, new in _other_names(tree, kind)
     }
@@ -74,12 +80,18 @@ def brought_over(tree: dict[str, Any]) -> dict[str, Any]:
         return tree
     unread = check_sections(tree, kind)
     tree = {key: value for key, value in tree.items() if key not in unread}
+    if _holds(tree, "td", "search") and tree["td"]["search"].get("begin", 1) == 1:  # it had no effect
+        tree["td"] = {key: value for key, value in tree["td"].items() if key != "search"}
     for path, old, new in list(_other_names(tree, kind)):
         section = tree
         for key in path:
             section = section[key]
         section[new] = section.pop(old)
     return tree
+
+
+def _holds(tree: Mapping[str, Any], section: str, key: str) -> bool:
+    return isinstance(tree.get(section), dict) and key in tree[section]
 
 
 def _other_names(

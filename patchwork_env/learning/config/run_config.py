@@ -37,8 +37,6 @@ class RunConfig(Section):
     """The class that trains, a ``Trainer`` as ``module:Class``."""
     EXTRA: ClassVar[str] = "train"
     """The extra of the package that installs what the trainer needs."""
-    PLAYER: ClassVar[str | None] = None
-    """The class that plays games in workers, a ``Player`` as ``module:Class``, if workers can share them."""
 
     description: str = ""
     """What the run is for, in a sentence."""

@@ -16,7 +16,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
-from patchwork_env.learning.distributed.workers import Workers, do_jobs
+from patchwork_env.learning.distributed.jobs import Workers, do_jobs
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
 BLOCK_SIZE = 64

@@ -23,7 +23,7 @@ from patchwork_env import __version__
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_at_least_one, seed_streams
 from patchwork_env.games import NMBR9
-from patchwork_env.learning.distributed.workers import Workers, check_workers, do_jobs
+from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.players import Entrant
 from patchwork_env.learning.evaluation.store import GameStore, open_store
 from patchwork_env.learning.system.machine import made_with

@@ -19,7 +19,7 @@ import numpy as np
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.distributed.workers import Workers, check_workers
+from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.intervals import CONFIDENCE
 from patchwork_env.learning.evaluation.matches import (

@@ -9,7 +9,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_at_least_one, check_seed
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.distributed.workers import Workers, check_workers
+from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.blocks import (
     BLOCK_SIZE,
     PlayedBlock,

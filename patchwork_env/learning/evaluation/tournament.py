@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from patchwork_env import __version__
 from patchwork_env.core.checks import check_seed
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.distributed.workers import Workers, check_workers
+from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.contests import check_variant, common_game, contest_of
 from patchwork_env.learning.evaluation.matches import (
     BLOCK_SIZE,

@@ -29,7 +29,8 @@ from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.learning.config import RunConfig, dump_config
 from patchwork_env.learning.system.files import storing_in, write_text
 from patchwork_env.learning.runs.run_files import CONFIG_FILE, FINAL
-from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.state import TrainerState
+from patchwork_env.learning.algorithms.common.trainer import Trainer
 
 _CHECKPOINTS = "checkpoints"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"

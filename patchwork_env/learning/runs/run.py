@@ -1,6 +1,7 @@
 """A run in its folder: the training loop with curves, evaluations, checkpoints and a clean end."""
 
 from __future__ import annotations
+from patchwork_env.errors import NoWorkersError
 from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
 
 import time
@@ -12,7 +13,6 @@ from typing import Any
 from tqdm import tqdm
 
 from patchwork_env.learning.runs.checkpoints import newest_checkpoint, save_checkpoint, save_final
-
 from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.runs.divergence import save_divergence
 from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations

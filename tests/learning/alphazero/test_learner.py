@@ -10,9 +10,9 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.examples import Examples
+from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Schedule
 from patchwork_env.patchwork import Game
 
@@ -89,10 +89,18 @@ def test_threads_change_nothing_but_the_last_bits():
     for size in (1, 2):
         network = make_network()
         settings = AlphaZero(gradient_steps=3, minibatch_size=6, learning_rate=RATE)
-        AlphaZeroLearner(network, settings, Crew(size)).update(examples, 0.0, np.random.default_rng(1))
+        AlphaZeroLearner(network, settings, ThreadPool(size)).update(examples, 0.0, np.random.default_rng(1))
         networks.append(network)
     for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+
+
+def test_without_an_example_there_is_nothing_to_learn():
+    network = make_network()
+    before = [parameter.clone() for parameter in network.parameters()]
+    learner = AlphaZeroLearner(network, AlphaZero())
+    assert learner.update(NO_EXAMPLES, 0.0, np.random.default_rng(1)) == {}
+    assert all(torch.equal(*pair) for pair in zip(before, network.parameters(), strict=True))
 
 
 def test_divergence_is_noticed():

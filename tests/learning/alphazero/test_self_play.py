@@ -8,10 +8,11 @@ import torch
 
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.examples import Examples, Window
+from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
 from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
@@ -26,9 +27,9 @@ def make_network(seed=0):
     return PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=4))
 
 
-def collect(turns, crew=None, config=CONFIG, seed=1):
+def collect(turns, threads=None, config=CONFIG, seed=1):
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
-    self_play = SearchedSelfPlay(env, config, REWARD, crew)
+    self_play = SearchedSelfPlay(env, config, REWARD, threads)
     return self_play.collect(make_network(), turns, np.random.default_rng(seed))
 
 
@@ -100,7 +101,7 @@ def test_same_seed_same_examples_and_other_seed_others():
 
 
 def test_threads_share_the_games():
-    examples, _ = collect(12, Crew(2))
+    examples, _ = collect(12, ThreadPool(2))
     assert len(examples.states) == len(examples.counts) == len(examples.returns)
     for i, policy in enumerate(policies_of(examples)):
         assert len(policy) == len(Game.from_state(examples.states, i).legal_actions())
@@ -138,18 +139,32 @@ def _payoff(game, player):
     return REWARD.outcome * (1 if game.winner() == player else -1) + REWARD.margin * margin
 
 
-def test_window_keeps_the_last_rollouts():
-    window = Window(2)
-    rollouts = [collect(4, seed=seed)[0] for seed in range(3)]
-    for examples in rollouts:
-        window.add(examples)
-    joined = window.joined()
-    np.testing.assert_array_equal(joined.states, np.concatenate([r.states for r in rollouts[1:]]))
-    assert len(joined.policies) == joined.counts.sum()
-
-
 def test_policies_of_some_examples():
     examples = Examples(
         np.zeros(3), np.array([2, 1, 3]), np.arange(6).astype(np.float16), np.zeros(3, np.float32)
     )
     assert examples.policies_of(np.array([2, 0, 2])).tolist() == [3, 4, 5, 0, 1, 3, 4, 5]
+
+
+def test_a_rollout_without_a_decision_has_no_examples():
+    """Turn by turn, until in no game there is a choice."""
+    env = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False)
+    self_play = SearchedSelfPlay(env, CONFIG, REWARD)
+    rollouts = [self_play.collect(make_network(), 1, np.random.default_rng(1))[0] for _ in range(100)]
+    numbers = [len(examples.states) for examples in rollouts]
+    assert set(numbers) == {0, 1}
+    without = rollouts[numbers.index(0)]
+    assert [array.dtype for array in without] == [array.dtype for array in NO_EXAMPLES]
+    assert all(len(array) == 0 for array in without)
+
+
+def test_a_network_that_has_diverged_is_an_error_with_the_states():
+    network = make_network()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(torch.nan)
+    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
+    with pytest.raises(DivergenceError, match="training diverged: values or policies") as caught:
+        SearchedSelfPlay(env, CONFIG, REWARD).collect(network, 1, np.random.default_rng(1))
+    assert set(caught.value.batch) == {"states", "values"}
+    assert len(caught.value.batch["states"]) == len(caught.value.batch["values"])

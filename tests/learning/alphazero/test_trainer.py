@@ -6,8 +6,10 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from patchwork_env import agents
+from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
@@ -64,6 +66,31 @@ def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path)
 
 def test_restored_trainer_goes_on_as_the_saved_one(config):
     check_restored_trainer(config)
+
+
+def test_a_first_iteration_without_a_decision(config):
+    """With one game and one turn an iteration may have nothing to learn from."""
+    trainer = make_trainer(load_config(config, ["alphazero={num_envs: 1, rollout_steps: 1, window: 1}"]))
+    losses = ["losses/loss" in trainer.iterate() for _ in range(100)]
+    assert set(losses) == {True, False}
+
+
+def test_weights_that_are_no_numbers_leave_a_divergence(config, tmp_path, monkeypatch, capsys):
+    """Of the step before: its loss was a number."""
+    update = AlphaZeroLearner.update
+
+    def spoil(self, *arguments):
+        losses = update(self, *arguments)
+        with torch.no_grad():
+            for parameter in self.network.parameters():
+                parameter.fill_(torch.nan)
+        return losses
+
+    monkeypatch.setattr(AlphaZeroLearner, "update", spoil)
+    run = tmp_path / "run"
+    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 2
+    assert "training diverged: values or policies" in capsys.readouterr().err
+    assert (run / "divergence" / "step_0000000128" / "batch.npz").is_file()
 
 
 def test_evaluation_without_search(config):

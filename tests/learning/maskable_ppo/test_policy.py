@@ -9,7 +9,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
 
 from patchwork_env.errors import DivergenceError
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.maskable_ppo import policy as policies
 from patchwork_env.learning.algorithms.maskable_ppo.policy import (
     BoolMaskBuffer,
@@ -99,7 +99,7 @@ def test_learns_what_maskable_ppo_learns(monkeypatch, threads):
     """The same rollouts and, up to rounding, the same weights, with the same random numbers."""
     monkeypatch.setattr(policies, "_draw", draw_as_torch_does)
     own = make_model(
-        LegalMlpPolicy, rollout_buffer_class=BoolMaskBuffer, policy_kwargs={"crew": Crew(threads)}
+        LegalMlpPolicy, rollout_buffer_class=BoolMaskBuffer, policy_kwargs={"threads": ThreadPool(threads)}
     )
     own.set_random_seed(7)
     own.learn(240)
@@ -160,14 +160,14 @@ def test_gradients_in_parallel():
         return outputs, (outputs.square().sum(1) * factor)
 
     results = []
-    for crew in (Crew(), Crew(3)):
+    for threads in (ThreadPool(), ThreadPool(3)):
         layer.zero_grad()
-        outputs, sums = in_parallel(crew, evaluate, list(layer.parameters()), (inputs, factors))
+        outputs, sums = in_parallel(threads, evaluate, list(layer.parameters()), (inputs, factors))
         (outputs.mean() + 0.2 * sums.max()).backward()
         results.append((outputs, sums, *(parameter.grad.clone() for parameter in layer.parameters())))
     for alone, together in zip(*results, strict=True):
         torch.testing.assert_close(alone, together)
     with torch.no_grad():
-        assert not in_parallel(Crew(2), evaluate, list(layer.parameters()), (inputs, factors))[
+        assert not in_parallel(ThreadPool(2), evaluate, list(layer.parameters()), (inputs, factors))[
             0
         ].requires_grad

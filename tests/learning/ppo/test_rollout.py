@@ -10,7 +10,7 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import advantages
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
@@ -154,7 +154,7 @@ def test_threads_do_not_change_who_plays():
     """Networks that are sure of their moves, so that rounding has no say."""
     networks = [make_network(number, advance=(-1) ** number * 50.0) for number in range(4)]
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
-    shared = SelfPlay(env, REWARD, 0.5, Crew(3)).collect(
+    shared = SelfPlay(env, REWARD, 0.5, ThreadPool(3)).collect(
         networks[0], networks[1:], 20, np.random.default_rng(1)
     )
     alone = collect(0.5, networks[1:], networks[0], turns=20)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.nmbr9.value.network import evaluate, new_memory, new_weights
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.learning.algorithms.solo_td.self_play import SelfPlay
 from patchwork_env.learning.config import Schedule
@@ -21,7 +21,7 @@ def play(threads=1, **settings):
     config = SoloTd(**{"games": GAMES, "candidate_placements": 4} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
-    positions, statistics = SelfPlay(config, Crew(threads)).play(weights, 0.0, np.random.default_rng(4))
+    positions, statistics = SelfPlay(config, ThreadPool(threads)).play(weights, 0.0, np.random.default_rng(4))
     return weights, positions, statistics
 
 
@@ -35,7 +35,7 @@ def games_of(positions):
 
 def test_targets_without_exploration():
     trace = 0.7
-    weights, positions, _ = play(exploration=Schedule(start=0, end=0), trace=trace)
+    weights, positions, _ = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
     memory, targets = new_memory(), positions.targets.reshape(-1, ROUNDS)
     games, scores = games_of(positions)
     for g, of_one in enumerate(games):
@@ -47,7 +47,7 @@ def test_targets_without_exploration():
 
 
 def test_with_a_trace_of_one_targets_are_what_the_tiles_to_come_brought():
-    _, positions, statistics = play(exploration=Schedule(start=0, end=0), trace=1.0)
+    _, positions, statistics = play(exploration=Schedule(start=0, end=0), td_lambda=1.0)
     targets = positions.targets.reshape(-1, ROUNDS)
     _, scores = games_of(positions)
     totals = np.array(scores) + targets
@@ -58,7 +58,7 @@ def test_with_a_trace_of_one_targets_are_what_the_tiles_to_come_brought():
 
 
 def test_returns_do_not_pass_explored_actions():
-    _, positions, _ = play(exploration=Schedule(start=1, end=1), temperature=100.0, trace=1.0)
+    _, positions, _ = play(exploration=Schedule(start=1, end=1), temperature=100.0, td_lambda=1.0)
     _, scores = games_of(positions)
     totals = (np.array(scores) + positions.targets.reshape(-1, ROUNDS)).round(2)
     assert sum(len(set(row)) for row in totals) > GAMES * ROUNDS / 2

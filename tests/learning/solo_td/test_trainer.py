@@ -11,9 +11,10 @@ import torch
 from patchwork_env import agents
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.value.network import SCALE, evaluate, new_memory, new_weights
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.solo_td.learner import SoloTdLearner
-from patchwork_env.learning.algorithms.solo_td.module import ValueModule, rows_of
+from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
+from patchwork_env.learning.algorithms.solo_td.value import Nmbr9ValueModule, rows_of
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.nmbr9 import Game
@@ -108,14 +109,14 @@ def weights():
 
 def test_module_computes_what_the_kernels_compute(weights, states):
     memory = new_memory()
-    outputs = ValueModule(weights)(states).detach().numpy() * SCALE
+    outputs = Nmbr9ValueModule(weights)(states).detach().numpy() * SCALE
     values = [evaluate(states, i, 0, weights, memory) for i in range(len(states))]
     np.testing.assert_allclose(outputs, values, atol=1e-3)
     assert np.std(values) > 1
 
 
 def test_gradients_of_tables_against_plain_pytorch(weights, states):
-    module = ValueModule(weights)
+    module = Nmbr9ValueModule(weights)
     module(states).square().sum().backward()
     windows, window_counts, rows, counts, inputs = rows_of(states)
     plain = {name: p.detach().clone().requires_grad_() for name, p in module.named_parameters()}
@@ -139,7 +140,7 @@ def test_gradients_of_tables_against_plain_pytorch(weights, states):
 def learner_and_positions(config, weights):
     trainer = make_trainer(load_config(config))
     positions, _ = trainer.self_play.play(weights, 0.0, np.random.default_rng(1))
-    return SoloTdLearner(weights, trainer.config.solo_td, trainer.self_play._crew), positions
+    return ValueLearner(Nmbr9ValueModule(weights), trainer.config.solo_td, ThreadPool()), positions
 
 
 def test_learning_changes_the_weights_in_place_and_averages_them(config, weights):

@@ -7,8 +7,6 @@ import itertools
 import numpy as np
 import pytest
 
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.patchwork.value.files import read_value
 from patchwork_env.agents.patchwork.value.network import (
     OTHER_EMPTY,
     OTHER_SCORE,
@@ -20,16 +18,12 @@ from patchwork_env.agents.patchwork.value.network import (
     new_memory,
     new_weights,
 )
-from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.td.config import Td, TdSearch
-from patchwork_env.learning.algorithms.td.games import Positions
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.td.config import Td
 from patchwork_env.learning.algorithms.td.self_play import SelfPlay
 from patchwork_env.learning.config import Reward, Schedule
 from patchwork_env.patchwork import Game
 
-SEARCH = TdSearch(begin=0, nodes=6, least_visits=2)
-GREEDY = TdSearch(begin=1)
-SCORES_AND_CELLS = [OWN_SCORE, OTHER_SCORE, OWN_EMPTY, OTHER_EMPTY]
 SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
 
 
@@ -37,17 +31,8 @@ def play(threads=1, **settings):
     config = Td(**{"games": 6, "openings": 0.0, "guests": 0.0, "candidate_placements": 4} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
-    return weights, *play_with(weights, config, threads)
-
-
-def play_with(weights, config, threads=1):
-    self_play = SelfPlay(config, Reward(outcome=0.5, margin=1.0), "revised", Crew(threads))
-    return self_play.play(weights, 0.0, np.random.default_rng(4))
-
-
-def turns_of(positions, statistics):
-    """Without what was only searched, which comes last."""
-    return Positions(*(array[: int(statistics["turns"])] for array in positions))
+    self_play = SelfPlay(config, Reward(outcome=0.5, margin=1.0), "revised", ThreadPool(threads))
+    return weights, *self_play.play(weights, 0.0, np.random.default_rng(4))
 
 
 def games_of(positions):
@@ -79,11 +64,10 @@ def test_targets_without_exploration():
             np.testing.assert_allclose(positions.targets[index], expected, atol=1e-3)
 
 
-@pytest.mark.parametrize(("search", "trace"), [(GREEDY, 0.0), (GREEDY, 1.0), (SEARCH, 1.0)])
-def test_last_targets_are_the_result(search, trace):
-    """Without a search whatever the trace: what the last action leads to is known."""
-    _, positions, statistics = play(exploration=Schedule(start=0, end=0), td_lambda=trace, search=search)
-    positions = turns_of(positions, statistics)
+@pytest.mark.parametrize("trace", [0.0, 1.0])
+def test_last_targets_are_the_result(trace):
+    """Whatever the trace: what the last action leads to is known."""
+    _, positions, statistics = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
     last = np.array([positions.targets[indices[-1]] for indices in games_of(positions)])
     assert last[:, [OWN_SCORE, OTHER_SCORE]].mean() == pytest.approx(statistics["score"])
     assert last[:, [OWN_EMPTY, OTHER_EMPTY]].mean() == pytest.approx(statistics["empty_cells"])
@@ -113,10 +97,8 @@ def test_returns_do_not_pass_explored_actions():
     assert changes > 60
 
 
-@pytest.mark.parametrize("search", [GREEDY, SEARCH])
-def test_positions_follow_each_other(search):
-    _, positions, statistics = play(search=search)
-    positions = turns_of(positions, statistics)
+def test_positions_follow_each_other():
+    _, positions, statistics = play()
     assert positions.targets.shape == (len(positions.states), OUTPUTS)
     assert statistics["turns_per_game"] == len(positions.states) / 6
     for indices in games_of(positions):
@@ -151,23 +133,7 @@ def test_returns_do_not_pass_what_guests_do():
     assert changes > 12 * 5
 
 
-def test_searches_teach_what_they_looked_at_as_its_player_sees_it():
-    weights, _ = read_value(SHIPPED_FOLDER / "champion")
-    positions, statistics = play_with(weights, Td(games=6, search=SEARCH))
-    turns = int(statistics["turns"])
-    states, targets = positions.states[turns:], positions.targets[turns:]
-    assert len(states) > turns / 2
-    memory, outputs = new_memory(), np.empty_like(targets)
-    for k in range(len(states)):
-        evaluate(states, k, weights, memory)
-        outputs[k] = memory[0]["outputs"]
-    errors = np.sqrt(((outputs - targets) ** 2).mean(0))
-    assert (errors < [4, 4, 0.2, 3, 3]).all(), errors
-    assert (errors < 0.6 * np.sqrt(((outputs[:, SWAPPED] - targets) ** 2).mean(0)))[SCORES_AND_CELLS].all()
-
-
-@pytest.mark.parametrize("search", [GREEDY, SEARCH])
-def test_threads_change_nothing(search):
-    one, two = (play(threads=n, openings=0.3, guests=0.3, search=search)[1] for n in (1, 2))
+def test_threads_change_nothing():
+    one, two = (play(threads=n, openings=0.3, guests=0.3)[1] for n in (1, 2))
     np.testing.assert_array_equal(one.states, two.states)
     np.testing.assert_array_equal(one.targets, two.targets)

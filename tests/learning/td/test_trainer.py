@@ -10,9 +10,10 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.value.network import SCALES, WIN, evaluate, new_memory, new_weights
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.td.learner import TdLearner
-from patchwork_env.learning.algorithms.td.module import ValueModule, rows_of
+from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
+from patchwork_env.learning.algorithms.td.value import PatchworkValueModule, rows_of
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
@@ -27,9 +28,7 @@ checkpoint_every: 2
 threads: 1
 seed: 5
 reward: {outcome: 0.5, margin: 1.0}
-td:
-  {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64,
-   search: {begin: 0.5, nodes: 5, gradient_steps: 6}}
+td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 """
 
@@ -96,7 +95,7 @@ def weights():
 
 def test_module_computes_what_the_kernels_compute(weights):
     states, memory = many_states()[::5], new_memory()
-    outputs = ValueModule(weights)(states).detach().numpy() * SCALES
+    outputs = PatchworkValueModule(weights)(states).detach().numpy() * SCALES
     for i in range(len(states)):
         margin, win = evaluate(states, i, weights, memory)
         assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=1e-3)
@@ -105,7 +104,7 @@ def test_module_computes_what_the_kernels_compute(weights):
 
 def test_gradients_of_tables_against_plain_pytorch(weights):
     states = many_states()[::9]
-    module = ValueModule(weights)
+    module = PatchworkValueModule(weights)
     module(states).square().sum().backward()
     quilt_rows, game_rows, counts = rows_of(states)
     plain = {name: p.detach().clone().requires_grad_() for name, p in module.named_parameters()}
@@ -127,7 +126,7 @@ def test_gradients_of_tables_against_plain_pytorch(weights):
 def learner_and_positions(config, weights):
     trainer = make_trainer(load_config(config))
     positions, _ = trainer.self_play.play(weights, 0.0, np.random.default_rng(1))
-    return TdLearner(weights, trainer.config.td, trainer.self_play._crew), positions
+    return ValueLearner(PatchworkValueModule(weights), trainer.config.td, ThreadPool()), positions
 
 
 def test_learning_changes_the_weights_in_place_and_averages_them(config, weights):

@@ -60,7 +60,6 @@ class AlphaZeroConfig(ClusterRun, RewardedRun):
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.alphazero.trainer:AlphaZeroTrainer"
-    PLAYER: ClassVar[str | None] = "patchwork_env.learning.algorithms.alphazero.shared_games:AlphaZeroPlayer"
 
     algorithm: Literal["alphazero"] = "alphazero"
     """The algorithm that learns."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.learning.algorithms.common.parts import joined
-from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.state import States, empty_states
 
 
 class Examples(NamedTuple):
@@ -35,20 +33,6 @@ class Examples(NamedTuple):
         return self.policies[places].astype(np.float32)
 
 
-class Window:
-    """The examples of the last ``size`` rollouts.
-
-    Attributes:
-        rollouts: Oldest first.
-    """
-
-    def __init__(self, size: int) -> None:
-        self.rollouts: deque[Examples] = deque(maxlen=size)
-
-    def add(self, examples: Examples) -> None:
-        """Adds a rollout; the oldest one goes if the window is full."""
-        self.rollouts.append(examples)
-
-    def joined(self) -> Examples:
-        """All examples."""
-        return joined(self.rollouts)
+NO_EXAMPLES = Examples(
+    empty_states(0), np.empty(0, np.int64), np.empty(0, np.float16), np.empty(0, np.float32)
+)

@@ -14,8 +14,8 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, enco
 from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
-from patchwork_env.learning.algorithms.common.gradients import descend, means
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.gradients import gradient_step, means
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, reorder, turn_actions, turn_quilts
 
 
@@ -25,13 +25,15 @@ class AlphaZeroLearner:
     Args:
         network: Changed in place.
         config: The algorithm's parameters.
-        crew: Shares the work on each minibatch.
+        threads: Share the work on each minibatch.
     """
 
-    def __init__(self, network: PatchworkNetwork, config: AlphaZero, crew: Crew | None = None) -> None:
+    def __init__(
+        self, network: PatchworkNetwork, config: AlphaZero, threads: ThreadPool | None = None
+    ) -> None:
         self.network = network
         self.config = config
-        self._crew = crew or Crew()
+        self._threads = threads or ThreadPool()
         self.optimizer = torch.optim.AdamW(
             network.parameters(), lr=config.learning_rate.start, weight_decay=config.weight_decay
         )
@@ -40,16 +42,18 @@ class AlphaZeroLearner:
         """Some steps on random minibatches, in which quilts and policies are turned by random symmetries.
 
         Args:
-            examples: At least one.
+            examples: What there is to learn from.
             progress: Fraction of the run that is over, for the schedules.
             random: Draws the minibatches and the symmetries.
 
         Returns:
-            Mean losses and diagnostics.
+            Mean losses and diagnostics; nothing if there is no example.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.
         """
+        if not len(examples.states):
+            return {}
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.at(progress)
         size = min(self.config.minibatch_size, len(examples.states))
@@ -60,12 +64,12 @@ class AlphaZeroLearner:
             symmetries = random.integers(NUM_SYMMETRIES, size=(size, 2))
             samples = np.column_stack([chosen, symmetries])
             metrics.append(
-                descend(
+                gradient_step(
                     self.optimizer,
                     losses,
                     partial(_batch_of, examples),
                     samples,
-                    self._crew,
+                    self._threads,
                     self.config.max_gradient_norm,
                 )
             )

@@ -10,16 +10,17 @@ import numpy.typing as npt
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.examples import Examples
+from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
 from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork.figures import Ended, Tally
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
-from patchwork_env.search import GumbelSearch, SearchResult
+from patchwork_env.search import Evaluation, GumbelSearch, SearchResult
 
 
 def new_env(num_envs: int, seed: int, special_patches: str) -> SelfPlayVectorEnv:
@@ -37,6 +38,19 @@ class Part(NamedTuple):
     seed: int
 
 
+class _Evaluator(NetworkEvaluator):
+    """Asks a network, and finds out if it has diverged: a search needs numbers."""
+
+    def __call__(self, states: States) -> Evaluation:
+        evaluation = super().__call__(states)
+        if not np.isfinite(evaluation.values).all() or np.isnan(evaluation.log_probabilities).any():
+            raise DivergenceError(
+                "training diverged: values or policies of the network are not finite",
+                batch={"states": states, "values": evaluation.values},
+            )
+        return evaluation
+
+
 class SearchedSelfPlay:
     """Plays all games of a batch against oneself, with a search before every decision.
 
@@ -47,19 +61,19 @@ class SearchedSelfPlay:
         env: The games; neither masks nor observations are used.
         config: How to search.
         reward: What the game is worth.
-        crew: Shares the games of each turn.
+        threads: Share the games of each turn.
     """
 
     def __init__(
-        self, env: SelfPlayVectorEnv, config: AlphaZero, reward: Reward, crew: Crew | None = None
+        self, env: SelfPlayVectorEnv, config: AlphaZero, reward: Reward, threads: ThreadPool | None = None
     ) -> None:
         self.env = env
         self.config = config
         self.reward = reward
         self.tally = Tally(env.num_envs)
-        self._crew = crew or Crew()
+        self._threads = threads or ThreadPool()
         self._dynamics = PatchworkDynamics(reward.outcome, reward.margin, reward.margin_scale)
-        self._searches = [self._new_search() for _ in range(self._crew.size)]
+        self._searches = [self._new_search() for _ in range(self._threads.size)]
 
     def _new_search(self) -> GumbelSearch:
         return GumbelSearch(
@@ -78,6 +92,9 @@ class SearchedSelfPlay:
 
         Returns:
             The searched decisions, and statistics of the games that ended.
+
+        Raises:
+            DivergenceError: The network's values are not finite.
         """
         examples, ended = self.play(network, turns, random)
         return examples, ended.figures()
@@ -87,12 +104,12 @@ class SearchedSelfPlay:
     ) -> tuple[Examples, Ended]:
         """Plays as :meth:`collect` does; returns the searched decisions, and the games that ended."""
         env, shape = self.env, (turns, self.env.num_envs)
-        evaluator = NetworkEvaluator(network)
+        evaluator = _Evaluator(network)
         states = np.empty(shape, env.states.dtype)
         players, searched = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
         actions, values = np.empty(shape, np.int64), np.zeros(shape, np.float32)
         winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
-        counts, policies = [], []
+        counts, policies = [NO_EXAMPLES.counts], [NO_EXAMPLES.policies]
         for t in range(turns):
             states[t], players[t], searched[t] = env.states, env.current_players, env.counts > 1
             actions[t] = env.random_actions  # right where there is no choice
@@ -111,10 +128,10 @@ class SearchedSelfPlay:
         return examples, self.tally.ended(states, actions)
 
     def _search(
-        self, evaluator: NetworkEvaluator, games: npt.NDArray[np.int64], random: np.random.Generator
+        self, evaluator: _Evaluator, games: npt.NDArray[np.int64], random: np.random.Generator
     ) -> list[tuple[SearchResult, npt.NDArray[np.int64]]]:
         """Searches some games, a part of them in every thread; the results with the games they belong to."""
-        shares = [share for share in np.array_split(games, self._crew.size) if len(share)]
+        shares = [share for share in np.array_split(games, self._threads.size) if len(share)]
         seeds = random.integers(2**63, size=len(shares))
         parts = [
             Part(search, self.env.states[share], int(seed))
@@ -124,9 +141,9 @@ class SearchedSelfPlay:
         def work(part: Part) -> SearchResult:
             return part.search.run(part.states, evaluator, np.random.default_rng(part.seed))
 
-        return list(zip(self._crew.map(work, parts), shares, strict=True))
+        return list(zip(self._threads.map(work, parts), shares, strict=True))
 
-    def _values(self, evaluator: NetworkEvaluator, players: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    def _values(self, evaluator: _Evaluator, players: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """What these players expect of the games as they stand, float32 ``(n,)``.
 
         Nothing was ever learned of turns without a choice: they are played on.

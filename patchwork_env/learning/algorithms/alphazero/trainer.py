@@ -1,11 +1,12 @@
-"""A run of Gumbel AlphaZero: searched self-play, then learning from the last rollouts."""
+"""Gumbel AlphaZero: searched self-play, then learning from the last rollouts."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from patchwork_env.agents import Agent
@@ -15,32 +16,28 @@ from patchwork_env.agents.patchwork.planning import GumbelAgent
 from patchwork_env.agents.patchwork.policy import LearnedAgent, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
-from patchwork_env.learning.algorithms.alphazero.examples import Examples, Window
+from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
+from patchwork_env.learning.algorithms.alphazero.remote_games import AlphaZeroPlayer, RemoteSearchedGames
 from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
-from patchwork_env.learning.algorithms.alphazero.shared_games import SharedSearchedGames
-from patchwork_env.learning.algorithms.common.tensors import (
-    arrays_of_tensors,
-    names_of_parameters,
-    prefixed,
-    restore_optimizer,
-    tensors_of_arrays,
-    tensors_of_optimizer,
-    with_prefix,
+from patchwork_env.learning.algorithms.common.batches import concatenated
+from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer
+from patchwork_env.learning.algorithms.common.state import (
+    StatePart,
+    arrays_part,
+    module_part,
+    optimizer_part,
+    window_part,
 )
-from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import TrainerState
-from patchwork_env.learning.distributed.sharing import SharingTrainer
-from patchwork_env.patchwork.state import empty_states
-
-_EMPTY = Examples(empty_states(0), np.empty(0, np.int64), np.empty(0, np.float16), np.empty(0, np.float32))
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 
 
-class AlphaZeroTrainer(SharingTrainer):
+class AlphaZeroTrainer(RemoteTrainer):
     """Trains a policy network by searched self-play.
 
     Attributes:
-        network: Policy and value that learn.
+        network: The policy and value that learn.
+        window: The examples of the last rollouts, oldest first.
     """
 
     config: AlphaZeroConfig
@@ -52,10 +49,10 @@ class AlphaZeroTrainer(SharingTrainer):
         self.network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
         self.network.to(torch.device(config.device))
         self.env = new_env(settings.num_envs, config.seed, config.special_patches)
-        crew = Crew(config.threads)
-        self.self_play = SearchedSelfPlay(self.env, settings, config.reward, crew)
-        self.learner = AlphaZeroLearner(self.network, settings, crew)
-        self.window = Window(settings.window)
+        threads = ThreadPool(config.threads)
+        self.self_play = SearchedSelfPlay(self.env, settings, config.reward, threads)
+        self.learner = AlphaZeroLearner(self.network, settings, threads)
+        self.window: deque[Examples] = deque(maxlen=settings.window)
 
     @property
     def steps_per_iteration(self) -> int:
@@ -67,9 +64,9 @@ class AlphaZeroTrainer(SharingTrainer):
         began = time.perf_counter()
         examples, statistics = self._play()
         self._play_ahead(self.steps_per_iteration)
-        self.window.add(examples)
+        self.window.append(examples)
         collected = time.perf_counter()
-        losses = self.learner.update(self.window.joined(), self.progress, self.random)
+        losses = self.learner.update(concatenated(self.window), self.progress, self.random)
         learned = time.perf_counter()
         return (
             {f"games/{name}": value for name, value in statistics.items()}
@@ -81,9 +78,14 @@ class AlphaZeroTrainer(SharingTrainer):
     def _play_here(self) -> tuple[Examples, dict[str, float]]:
         return self.self_play.collect(self.network, self.config.alphazero.rollout_steps, self.random)
 
-    def shared_games(self) -> SharedSearchedGames:
-        """See :meth:`SharingTrainer.shared_games`."""
-        return SharedSearchedGames(self.network, self.env, self.self_play.tally)
+    @classmethod
+    def player(cls, config: AlphaZeroConfig) -> AlphaZeroPlayer:
+        """See :meth:`RemoteTrainer.player`."""
+        return AlphaZeroPlayer(config)
+
+    def remote_games(self) -> RemoteSearchedGames:
+        """See :meth:`RemoteTrainer.remote_games`."""
+        return RemoteSearchedGames(self.network, self.env, self.self_play.tally)
 
     def agent(self) -> Agent:
         """Plays the present policy with the search that the configuration gives evaluations."""
@@ -97,31 +99,13 @@ class AlphaZeroTrainer(SharingTrainer):
         """See :meth:`Trainer.write_policy`."""
         write_policy(folder, self.network, self.policy_info())
 
-    def state(self) -> TrainerState:
-        """See :meth:`Trainer.state`."""
-        optimizer = tensors_of_optimizer(self.learner.optimizer, names_of_parameters(self.network))
-        tensors = (
-            prefixed("network", self.network.state_dict())
-            | prefixed("optimizer", optimizer)
-            | prefixed("env", tensors_of_arrays(self.env.save()))
-            | prefixed("tally", tensors_of_arrays(self.self_play.tally.save()))
-        )
-        for number, examples in enumerate(self.window.rollouts):
-            tensors |= prefixed(f"rollout.{number}", tensors_of_arrays(examples._asdict()))
-        values = {"random": self.random.bit_generator.state, "rollouts": len(self.window.rollouts)}
-        return self._with_flight(TrainerState(values, tensors))
-
-    def restore(self, state: TrainerState) -> None:
-        """See :meth:`Trainer.restore`."""
-        values, tensors = state
-        self.network.load_state_dict(with_prefix("network", tensors))
-        optimizer = with_prefix("optimizer", tensors)
-        restore_optimizer(self.learner.optimizer, names_of_parameters(self.network), optimizer)
-        self.env.restore(arrays_of_tensors(with_prefix("env", tensors), self.env.save()))
+    def _state_parts(self) -> Sequence[StatePart]:
         tally = self.self_play.tally
-        tally.restore(arrays_of_tensors(with_prefix("tally", tensors), tally.save()))
-        for number in range(values["rollouts"]):
-            arrays = with_prefix(f"rollout.{number}", tensors)
-            self.window.add(Examples(**arrays_of_tensors(arrays, _EMPTY._asdict())))
-        self.random.bit_generator.state = values["random"]
-        self._restore_flight(state)
+        return [
+            module_part("network", self.network),
+            optimizer_part("optimizer", self.learner.optimizer, self.network),
+            arrays_part("env", self.env.save, self.env.restore),
+            arrays_part("tally", tally.save, tally.restore),
+            window_part("rollout", "rollouts", self.window, NO_EXAMPLES),
+            *super()._state_parts(),
+        ]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.errors import DivergenceError
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 
 Losses = Callable[[npt.NDArray[np.int64]], dict[str, Tensor]]
 """The ``loss`` of some samples, its terms and diagnostics: means over the samples."""
@@ -19,36 +19,36 @@ BatchOf = Callable[[npt.NDArray[np.int64]], dict[str, npt.NDArray[Any]]]
 """What the losses of some samples are computed from: arrays by name, to be looked at after a divergence."""
 
 
-def descend(
+def gradient_step(
     optimizer: torch.optim.Optimizer,
     losses: Losses,
     batch_of: BatchOf,
     samples: npt.NDArray[np.int64],
-    crew: Crew,
+    threads: ThreadPool,
     max_gradient_norm: float,
 ) -> dict[str, Tensor]:
-    """Takes one step down the gradient of a minibatch; for all else see :func:`differentiate`."""
-    metrics = differentiate(optimizer, losses, batch_of, samples, crew, max_gradient_norm)
+    """Takes one step down the gradient of a minibatch; see :func:`compute_gradient`."""
+    metrics = compute_gradient(optimizer, losses, batch_of, samples, threads, max_gradient_norm)
     optimizer.step()
     return metrics
 
 
-def differentiate(
+def compute_gradient(
     optimizer: torch.optim.Optimizer,
     losses: Losses,
     batch_of: BatchOf,
     samples: npt.NDArray[np.int64],
-    crew: Crew,
+    threads: ThreadPool,
     max_gradient_norm: float,
 ) -> dict[str, Tensor]:
-    """Gives the parameters the gradient of a minibatch; each of the crew computes it for a part.
+    """Gives the parameters the gradient of a minibatch; each thread computes it for a part of the samples.
 
     Args:
-        optimizer: Of parameters that all have a share in the loss.
+        optimizer: Has the parameters, all of which have a share in the loss.
         losses: Called with parts of the samples.
         batch_of: Called with all samples if the loss is not finite.
         samples: Indices, ``(n,)``, or rows of them, ``(n, k)``.
-        crew: Shares the work.
+        threads: Share the work.
         max_gradient_norm: Longer gradients are scaled down to it.
 
     Returns:
@@ -65,18 +65,25 @@ def differentiate(
         gradients = torch.autograd.grad(metrics["loss"] * weight, parameters)
         return gradients, {name: value.detach() * weight for name, value in metrics.items()}
 
-    parts = [part for part in np.array_split(samples, crew.size) if len(part)]
-    gradients, metrics_of_parts = zip(*crew.map(work, parts), strict=True)
+    parts = [part for part in np.array_split(samples, threads.size) if len(part)]
+    gradients, metrics_of_parts = zip(*threads.map(work, parts), strict=True)
     for parameter, of_parts in zip(parameters, zip(*gradients, strict=True), strict=True):
         parameter.grad = torch.stack(of_parts).sum(0)
     metrics = {name: torch.stack([m[name] for m in metrics_of_parts]).sum() for name in metrics_of_parts[0]}
     metrics["gradient_norm"] = nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
     if not torch.isfinite(metrics["loss"] + metrics["gradient_norm"]):
         values = {name: value.item() for name, value in metrics.items()}
-        listed = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
-        message = f"training diverged: the loss is {values['loss']:.4g} ({listed})"
-        raise DivergenceError(message, values, batch_of(samples))
+        raise DivergenceError(
+            f"training diverged: the loss is {values['loss']:.4g} ({listed(values)})",
+            values,
+            batch_of(samples),
+        )
     return metrics
+
+
+def listed(values: dict[str, float]) -> str:
+    """Figures by name as text, for messages."""
+    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
 
 
 def means(metrics: list[dict[str, Tensor]]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor, nn
 
-from patchwork_env.learning.algorithms.common.tensors import prefixed, with_prefix
-from patchwork_env.learning.algorithms.common.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.state import TrainerState, prefixed, with_prefix
 from patchwork_env.learning.config import League
 
 Policy = TypeVar("Policy", bound=nn.Module)
@@ -134,17 +133,17 @@ class Pool(Generic[Policy]):
             tensors |= prefixed(str(number), snapshot.state_dict())
         return TrainerState(values, tensors)
 
-    def restore(self, values: Mapping[str, Any], tensors: Mapping[str, Tensor], like: Policy) -> None:
+    def restore(self, state: TrainerState, like: Policy) -> None:
         """Brings an empty pool to the state of another one.
 
         Args:
-            values: Of :meth:`state`.
-            tensors: Of :meth:`state`.
+            state: See :meth:`state`.
             like: A policy of the same kind and sizes; it stays as it is.
 
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
         """
+        values, tensors = state
         for name, (wins, games) in values["records"].items():
             self._keep(int(name), like)
             self.snapshots[int(name)].load_state_dict(with_prefix(name, tensors))

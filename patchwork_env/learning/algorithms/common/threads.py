@@ -10,24 +10,24 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-class Crew:
-    """Some threads, of which each works on a part of its own.
+class ThreadPool:
+    """Threads that each work on a part of a batch; the thread that calls is one of them.
 
     PyTorch's operations and the compiled kernels release the interpreter lock. The threads meet once a batch.
     PyTorch's own threads wait for each other in every operation: on a machine that is not idle they are
     slower than a single one.
 
     Args:
-        size: Threads, the caller's included.
+        size: The number of threads, the calling one included.
     """
 
     def __init__(self, size: int = 1) -> None:
         self.size = size
-        self._pool = ThreadPoolExecutor(size - 1, "crew") if size > 1 else None
+        self._executor = ThreadPoolExecutor(size - 1, "learner") if size > 1 else None
 
     def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
         """The results of ``function``, in the order of the parts."""
-        if self._pool is None:
+        if self._executor is None:
             return [function(part) for part in parts]
-        others = [self._pool.submit(function, part) for part in parts[1:]]
+        others = [self._executor.submit(function, part) for part in parts[1:]]
         return [function(part) for part in parts[:1]] + [other.result() for other in others]

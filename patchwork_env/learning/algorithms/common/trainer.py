@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
 from patchwork_env.agents import Agent
+from patchwork_env.learning.algorithms.common.state import StatePart, TrainerState
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
-
-
-class TrainerState(NamedTuple):
-    """All that a trainer needs to go on as if nothing had happened.
-
-    Attributes:
-        values: JSON.
-        tensors: By name.
-    """
-
-    values: dict[str, Any]
-    tensors: dict[str, Tensor]
 
 
 class Trainer(ABC):
@@ -86,10 +76,19 @@ class Trainer(ABC):
         self.write_policy(folder)
 
     @abstractmethod
+    def _state_parts(self) -> Sequence[StatePart]:
+        """What the state of the trainer consists of, apart from the counters."""
+
     def state(self) -> TrainerState:
         """What :meth:`restore` needs, apart from the counters."""
+        values: dict[str, Any] = {}
+        tensors: dict[str, Tensor] = {}
+        for part in self._state_parts():
+            part_values, part_tensors = part.save()
+            values |= part_values
+            tensors |= part_tensors
+        return TrainerState(values, tensors)
 
-    @abstractmethod
     def restore(self, state: TrainerState) -> None:
         """Goes on from the state of a trainer with the same configuration.
 
@@ -97,6 +96,8 @@ class Trainer(ABC):
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit; the trainer is of no use
                 any more.
         """
+        for part in self._state_parts():
+            part.restore(state)
 
     def close(self) -> None:
         """Lets go of what the trainer holds outside of this process, after which it is of no use."""

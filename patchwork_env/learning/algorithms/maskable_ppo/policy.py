@@ -17,7 +17,7 @@ from torch import Tensor
 
 from patchwork_env.agents import ragged
 from patchwork_env.errors import DivergenceError
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.maskable_ppo.threads import in_parallel
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 
@@ -71,13 +71,13 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
     """``MlpPolicy`` of MaskablePPO, with the same results up to rounding.
 
     Args:
-        crew: Shares the work on each batch.
+        threads: Share the work on each batch.
         parameters: See ``MaskableActorCriticPolicy``.
     """
 
-    def __init__(self, *args: Any, crew: Crew | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, threads: ThreadPool | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._crew = crew or Crew()
+        self._threads = threads or ThreadPool()
 
     def forward(
         self, obs: Tensor, deterministic: bool = False, action_masks: Masks | None = None
@@ -101,7 +101,7 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
         if action_masks is None:
             return super().evaluate_actions(obs, actions, action_masks)
         samples = (obs, actions, self._as_bool(action_masks))
-        results = in_parallel(self._crew, self._evaluate, list(self.parameters()), samples)
+        results = in_parallel(self._threads, self._evaluate, list(self.parameters()), samples)
         if not all(torch.isfinite(result.sum()) for result in results):
             names = ("values", "log-probabilities", "entropies")
             means = {name: result.mean().item() for name, result in zip(names, results, strict=True)}

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from patchwork_env.learning.algorithms.common.trainer import TrainerState
+from patchwork_env.learning.algorithms.common.state import TrainerState
 
 
 class RandomStates:
@@ -46,7 +46,7 @@ class RandomStates:
             of_numpy | {"state": {"key": key, "pos": of_numpy["state"]["pos"]}}, {"torch": of_torch}
         )
 
-    def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    def restore(self, state: TrainerState) -> None:
         """Goes on from :meth:`state`.
 
         Raises:
@@ -54,7 +54,7 @@ class RandomStates:
         """
         others = _get()
         try:
-            _set(tensors["torch"], values)
+            _set(state.tensors["torch"], state.values)
             self._states = _get()
         finally:
             _set(*others)

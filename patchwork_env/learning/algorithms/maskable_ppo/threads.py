@@ -8,25 +8,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 
 Evaluate = Callable[..., tuple[Tensor, ...]]
 
 
 def in_parallel(
-    crew: Crew, evaluate: Evaluate, parameters: list[Tensor], samples: Sequence[Tensor]
+    threads: ThreadPool, evaluate: Evaluate, parameters: list[Tensor], samples: Sequence[Tensor]
 ) -> tuple[Tensor, ...]:
-    """``evaluate(*samples)``, forward and backward by a crew, each of which works on a part of the samples.
+    """``evaluate(*samples)``, forward and backward by threads that each work on a part of the samples.
 
     Args:
-        crew: Shares the work.
+        threads: Share the work.
         evaluate: Takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row for row.
         parameters: The leaves that gradients go to.
         samples: Tensors of one length.
     """
-    if crew.size == 1 or not torch.is_grad_enabled():
+    if threads.size == 1 or not torch.is_grad_enabled():
         return evaluate(*samples)
-    results: tuple[Tensor, ...] = _InParallel.apply(crew, evaluate, samples, *parameters)
+    results: tuple[Tensor, ...] = _InParallel.apply(threads, evaluate, samples, *parameters)
     return results
 
 
@@ -35,15 +35,15 @@ class _InParallel(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, crew: Crew, evaluate: Evaluate, samples: Sequence[Tensor], *parameters: Tensor
+        ctx: Any, threads: ThreadPool, evaluate: Evaluate, samples: Sequence[Tensor], *parameters: Tensor
     ) -> tuple[Tensor, ...]:
         def work(part: Sequence[Tensor]) -> tuple[Tensor, ...]:
             with torch.enable_grad():
                 return evaluate(*part)
 
-        parts = list(zip(*(tensor.tensor_split(crew.size) for tensor in samples), strict=True))
-        ctx.crew, ctx.parameters = crew, parameters
-        ctx.results = crew.map(work, parts)
+        parts = list(zip(*(tensor.tensor_split(threads.size) for tensor in samples), strict=True))
+        ctx.threads, ctx.parameters = threads, parameters
+        ctx.results = threads.map(work, parts)
         return tuple(torch.cat(of_parts).detach() for of_parts in zip(*ctx.results, strict=True))
 
     @staticmethod
@@ -52,7 +52,7 @@ class _InParallel(torch.autograd.Function):
             results = ctx.results[number]
             return torch.autograd.grad(results, ctx.parameters, [split[number] for split in splits])
 
-        splits = [gradient.tensor_split(ctx.crew.size) for gradient in gradients]
-        of_parts = ctx.crew.map(work, range(ctx.crew.size))
+        splits = [gradient.tensor_split(ctx.threads.size) for gradient in gradients]
+        of_parts = ctx.threads.map(work, range(ctx.threads.size))
         sums = (torch.stack(parts).sum(0) for parts in zip(*of_parts, strict=True))
         return (None, None, None, *sums)

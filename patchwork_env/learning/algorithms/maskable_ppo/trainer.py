@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,17 +20,17 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork, write_policy
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.learning.algorithms.common.league import Pool
-from patchwork_env.learning.algorithms.common.tensors import (
-    arrays_of_tensors,
-    names_of_parameters,
-    prefixed,
-    restore_optimizer,
-    tensors_of_arrays,
-    tensors_of_optimizer,
-    with_prefix,
+from patchwork_env.learning.algorithms.common.state import (
+    StatePart,
+    arrays_part,
+    attribute_part,
+    generator_part,
+    module_part,
+    nested_part,
+    optimizer_part,
 )
-from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.maskable_ppo.config import MaskablePpoConfig
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
@@ -102,7 +103,7 @@ class MaskablePpoTrainer(Trainer):
     def _make_model(self) -> MaskablePPO:
         settings = self.config.maskable_ppo
         arguments = self._arguments()
-        arguments["policy_kwargs"] |= {"crew": Crew(self.config.threads)}
+        arguments["policy_kwargs"] |= {"threads": ThreadPool(self.config.threads)}
         model = MaskablePPO(
             LegalMlpPolicy,
             self.env,
@@ -239,44 +240,26 @@ class MaskablePpoTrainer(Trainer):
         model.num_timesteps = self.model.num_timesteps
         return model
 
-    def state(self) -> TrainerState:
-        """See :meth:`Trainer.state`."""
-        policy = self.model.policy
-        optimizer = tensors_of_optimizer(policy.optimizer, names_of_parameters(policy))
-        league, states = self.pool.state(), self._states.state()
-        tensors = (
-            prefixed("policy", policy.state_dict())
-            | prefixed("optimizer", optimizer)
-            | prefixed("env", tensors_of_arrays(self._games()))
-            | prefixed("league", league.tensors)
-            | prefixed("random", states.tensors)
-        )
-        values = {
-            "random": self.random.bit_generator.state,
-            "global_random": states.values,
-            "league": league.values,
-            "timesteps": self.model.num_timesteps,
-            "updates": self.model._n_updates,
-        }
-        return TrainerState(values, tensors)
-
-    def restore(self, state: TrainerState) -> None:
-        """See :meth:`Trainer.restore`."""
-        values, tensors = state
+    def _state_parts(self) -> Sequence[StatePart]:
         model, policy = self.model, self.model.policy
-        self.pool.restore(values["league"], with_prefix("league", tensors), self.network)
-        policy.load_state_dict(with_prefix("policy", tensors))
-        restore_optimizer(policy.optimizer, names_of_parameters(policy), with_prefix("optimizer", tensors))
-        self._states.restore(values["global_random"], with_prefix("random", tensors))
-        self.random.bit_generator.state = values["random"]
-        games = arrays_of_tensors(with_prefix("env", tensors), self._games())
-        model._last_episode_starts = games.pop("episode_starts")
-        model._last_obs = self.env.restore(games)
-        model.num_timesteps, model._n_updates = values["timesteps"], values["updates"]
+        return [
+            module_part("policy", policy),
+            optimizer_part("optimizer", policy.optimizer, policy),
+            arrays_part("env", self._games, self._restore_games),
+            nested_part("league", self.pool.state, lambda state: self.pool.restore(state, self.network)),
+            nested_part("random", self._states.state, self._states.restore, "global_random"),
+            generator_part("random", self.random),
+            attribute_part("timesteps", model, "num_timesteps"),
+            attribute_part("updates", model, "_n_updates"),
+        ]
 
     def _games(self) -> dict[str, npt.NDArray[Any]]:
         """The games in progress, as far as environment and model know them."""
         return self.env.save() | {"episode_starts": np.asarray(self.model._last_episode_starts)}
+
+    def _restore_games(self, games: dict[str, npt.NDArray[Any]]) -> None:
+        self.model._last_episode_starts = games.pop("episode_starts")
+        self.model._last_obs = self.env.restore(games)
 
 
 def _load_fixed(spec: str) -> Agent:

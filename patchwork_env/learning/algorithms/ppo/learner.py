@@ -14,8 +14,8 @@ from torch import Tensor
 
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.learning.algorithms.common.advantages import advantages
-from patchwork_env.learning.algorithms.common.gradients import Losses, differentiate, means
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.gradients import Losses, compute_gradient, means
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.rollout import Rollout
 from patchwork_env.patchwork.state import States
@@ -27,13 +27,13 @@ class PpoLearner:
     Args:
         network: Changed in place.
         config: The algorithm's parameters.
-        crew: Shares the work on each minibatch.
+        threads: Share the work on each minibatch.
     """
 
-    def __init__(self, network: PatchworkNetwork, config: Ppo, crew: Crew | None = None) -> None:
+    def __init__(self, network: PatchworkNetwork, config: Ppo, threads: ThreadPool | None = None) -> None:
         self.network = network
         self.config = config
-        self._crew = crew or Crew()
+        self._threads = threads or ThreadPool()
         self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate.start, eps=1e-5)
 
     def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
@@ -71,8 +71,8 @@ class PpoLearner:
         metrics: list[dict[str, Tensor]] = []
         for updates, chosen in enumerate(self._minibatches(len(batch.actions), random)):
             metrics.append(
-                differentiate(
-                    self.optimizer, losses, batch.arrays, chosen, self._crew, self.config.max_gradient_norm
+                compute_gradient(
+                    self.optimizer, losses, batch.arrays, chosen, self._threads, self.config.max_gradient_norm
                 )
             )
             if self.config.target_kl is not None and metrics[-1]["kl"] > 1.5 * self.config.target_kl:

@@ -15,7 +15,7 @@ from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.advantages import Decisions
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import turns as kernels
 from patchwork_env.patchwork.components import NUM_PLAYERS
@@ -72,7 +72,7 @@ class Choice:
         asked: int ``(n,)``, which of them is asked about each state.
         states: ``(n,)`` records, none of which is over.
         random: Draws the actions.
-        crew: Shares the work.
+        threads: Share the work.
     """
 
     def __init__(
@@ -81,19 +81,19 @@ class Choice:
         asked: npt.NDArray[np.integer[Any]],
         states: States,
         random: np.random.Generator,
-        crew: Crew,
+        threads: ThreadPool,
     ) -> None:
         first, *others = (np.flatnonzero(asked == number) for number in range(len(evaluators)))
         # The first one has most of the states: its share is divided, and the others' are dealt out.
-        parts = [(evaluators[0], rows) for rows in np.array_split(first, crew.size)]
+        parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
         parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
 
         def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
             return [evaluate(states[rows]) for evaluate, rows in share]
 
-        shares = [parts[member :: crew.size] for member in range(crew.size)]
+        shares = [parts[member :: threads.size] for member in range(threads.size)]
         rows = np.concatenate([rows for share in shares for _, rows in share])
-        evaluations = [evaluation for share in crew.map(work, shares) for evaluation in share]
+        evaluations = [evaluation for share in threads.map(work, shares) for evaluation in share]
         counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
         chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
         self.actions = np.empty(len(states), np.int64)
@@ -112,19 +112,23 @@ class SelfPlay:
         env: The games; neither masks nor observations are used.
         reward: What the game is worth.
         league_fraction: Fraction of the games that is played against past selves, if there are any.
-        crew: Shares the work on each turn.
+        threads: Share the work on each turn.
 
     Attributes:
         tally: Counts what happens in the games.
     """
 
     def __init__(
-        self, env: SelfPlayVectorEnv, reward: Reward, league_fraction: float, crew: Crew | None = None
+        self,
+        env: SelfPlayVectorEnv,
+        reward: Reward,
+        league_fraction: float,
+        threads: ThreadPool | None = None,
     ) -> None:
         self.env = env
         self.reward = reward
         self.tally = Tally(env.num_envs)
-        self._crew = crew or Crew()
+        self._threads = threads or ThreadPool()
         games = np.arange(env.num_envs)
         self._league_game = games - (env.num_envs - round(league_fraction * env.num_envs))
         self._learner_seats = (games % NUM_PLAYERS).astype(np.uint8)
@@ -157,7 +161,7 @@ class SelfPlay:
             asked = np.where(env.current_players == self._learner_seats, 0, opponents)
             choosing = np.flatnonzero(env.counts > 1)
             actions[t] = env.random_actions  # right where there is no choice
-            choice = Choice(evaluators, asked[choosing], env.states[choosing], random, self._crew)
+            choice = Choice(evaluators, asked[choosing], env.states[choosing], random, self._threads)
             actions[t, choosing] = choice.actions
             learning[t] = (env.counts > 1) & (asked == 0)
             mine = learning[t, choosing]
@@ -201,7 +205,7 @@ class SelfPlay:
         going_on = np.flatnonzero(winners < 0)
         values = np.zeros(len(states), np.float32)
         asked = np.zeros(len(going_on), np.int64)
-        values[going_on] = Choice([evaluator], asked, states[going_on], random, self._crew).values
+        values[going_on] = Choice([evaluator], asked, states[going_on], random, self._threads).values
         return _Outlook(
             states["current_player"].copy(), values, rewards_of_players(self.reward, winners, scores)
         )

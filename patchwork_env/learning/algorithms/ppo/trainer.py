@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +13,16 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy import LearnedAgent, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.league import Pool
-from patchwork_env.learning.algorithms.common.tensors import (
-    arrays_of_tensors,
-    names_of_parameters,
-    prefixed,
-    restore_optimizer,
-    tensors_of_arrays,
-    tensors_of_optimizer,
-    with_prefix,
+from patchwork_env.learning.algorithms.common.state import (
+    StatePart,
+    arrays_part,
+    generator_part,
+    module_part,
+    nested_part,
+    optimizer_part,
 )
-from patchwork_env.learning.algorithms.common.threads import Crew
-from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
@@ -51,9 +51,9 @@ class PpoTrainer(Trainer):
             masks=False,
             observations=False,
         )
-        crew = Crew(config.threads)
-        self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, crew)
-        self.learner = PpoLearner(self.network, config.ppo, crew)
+        threads = ThreadPool(config.threads)
+        self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, threads)
+        self.learner = PpoLearner(self.network, config.ppo, threads)
         self.pool: Pool[PatchworkNetwork] = Pool(config.league)
         self.random = np.random.default_rng(config.seed)
 
@@ -88,27 +88,13 @@ class PpoTrainer(Trainer):
         """See :meth:`Trainer.write_policy`."""
         write_policy(folder, self.network, self.policy_info())
 
-    def state(self) -> TrainerState:
-        """See :meth:`Trainer.state`."""
-        optimizer = tensors_of_optimizer(self.learner.optimizer, names_of_parameters(self.network))
-        tensors = (
-            prefixed("network", self.network.state_dict())
-            | prefixed("optimizer", optimizer)
-            | prefixed("env", tensors_of_arrays(self.env.save()))
-            | prefixed("tally", tensors_of_arrays(self.self_play.tally.save()))
-        )
-        league = self.pool.state()
-        values = {"random": self.random.bit_generator.state, "league": league.values}
-        return TrainerState(values, tensors | prefixed("league", league.tensors))
-
-    def restore(self, state: TrainerState) -> None:
-        """See :meth:`Trainer.restore`."""
-        values, tensors = state
-        self.pool.restore(values["league"], with_prefix("league", tensors), self.network)
-        self.network.load_state_dict(with_prefix("network", tensors))
-        optimizer = with_prefix("optimizer", tensors)
-        restore_optimizer(self.learner.optimizer, names_of_parameters(self.network), optimizer)
-        self.env.restore(arrays_of_tensors(with_prefix("env", tensors), self.env.save()))
+    def _state_parts(self) -> Sequence[StatePart]:
         tally = self.self_play.tally
-        tally.restore(arrays_of_tensors(with_prefix("tally", tensors), tally.save()))
-        self.random.bit_generator.state = values["random"]
+        return [
+            module_part("network", self.network),
+            optimizer_part("optimizer", self.learner.optimizer, self.network),
+            arrays_part("env", self.env.save, self.env.restore),
+            arrays_part("tally", tally.save, tally.restore),
+            nested_part("league", self.pool.state, lambda state: self.pool.restore(state, self.network)),
+            generator_part("random", self.random),
+        ]

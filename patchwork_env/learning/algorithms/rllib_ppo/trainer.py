@@ -6,7 +6,7 @@ import logging
 import math
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,14 +19,16 @@ from torch import nn
 from patchwork_env.agents import Agent
 from patchwork_env.errors import DivergenceError, NoWorkersError
 from patchwork_env.learning.algorithms.common.league import Pool
-from patchwork_env.learning.algorithms.common.tensors import (
-    names_of_parameters,
-    prefixed,
-    restore_optimizer,
-    tensors_of_optimizer,
-    with_prefix,
+from patchwork_env.learning.algorithms.common.state import (
+    StatePart,
+    TrainerState,
+    generator_part,
+    module_part,
+    nested_part,
+    optimizer_part,
+    value_part,
 )
-from patchwork_env.learning.algorithms.common.trainer import Trainer, TrainerState
+from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import ppo_config, sizes_of
 from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import initial_network, state_of
@@ -39,7 +41,7 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
 )
 from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
 from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
-from patchwork_env.learning.distributed.connection import connected
+from patchwork_env.learning.distributed.ray_cluster import connected
 
 _LOSSES = {
     "total_loss": "loss",
@@ -209,39 +211,29 @@ class RllibTrainer(Trainer):
         """See :meth:`Trainer.write_policy`."""
         POLICIES[self.config.game].write(folder, self.network, self.policy_info())
 
-    def state(self) -> TrainerState:
-        """See :meth:`Trainer.state`; the games that are on are not part of it."""
-        optimizer = tensors_of_optimizer(self._optimizer, names_of_parameters(self.network))
-        league = self.pool.state()
-        tensors = (
-            prefixed("network", self.network.state_dict())
-            | prefixed("optimizer", optimizer)
-            | prefixed("league", league.tensors)
-        )
-        values = {
-            "random": self.random.bit_generator.state,
-            "league": league.values,
-            "iteration": self.iteration,
-            "kl_coefficient": float(self._learner.curr_kl_coeffs_per_module[MAIN]),
-        }
-        return TrainerState(values, tensors)
+    def _state_parts(self) -> Sequence[StatePart]:
+        kl_coefficient = self._learner.curr_kl_coeffs_per_module[MAIN]
+        return [
+            module_part("network", self.network),
+            optimizer_part("optimizer", self._optimizer, self.network),
+            nested_part("league", self.pool.state, lambda state: self.pool.restore(state, self.network)),
+            generator_part("random", self.random),
+            value_part("kl_coefficient", lambda: float(kl_coefficient), kl_coefficient.data.fill_),
+            value_part("iteration", lambda: self.iteration, self._begin_other_games),
+        ]
 
     def restore(self, state: TrainerState) -> None:
         """See :meth:`Trainer.restore`; new games begin, others than those at the beginning of the run."""
-        values, tensors = state
-        self.pool.restore(values["league"], with_prefix("league", tensors), self.network)
-        self.network.load_state_dict(with_prefix("network", tensors))
-        optimizer = with_prefix("optimizer", tensors)
-        restore_optimizer(self._optimizer, names_of_parameters(self.network), optimizer)
-        self._learner.curr_kl_coeffs_per_module[MAIN].data.fill_(values["kl_coefficient"])
-        self.random.bit_generator.state = values["random"]
-        self._everywhere(set_salt(self.config.seed, values["iteration"]))
+        super().restore(state)
         self._broadcast()
+
+    def _begin_other_games(self, iteration: int) -> None:
+        self._everywhere(set_salt(self.config.seed, iteration))
 
 
 def _build(config: RllibPpoConfig, stack: ExitStack) -> Any:
     """RLlib's algorithm, which ends with the stack."""
-    stack.enter_context(connected(config.cluster))
+    stack.enter_context(connected(config.cluster.address, config.cluster.workers))
     with _quiet():
         algorithm = ppo_config(config).build_algo()
     stack.callback(algorithm.stop)

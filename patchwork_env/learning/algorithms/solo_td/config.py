@@ -21,7 +21,6 @@ class SoloTdConfig(ValueRun):
 
     GAMES: ClassVar[tuple[str, ...]] = (NMBR9,)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.solo_td.trainer:SoloTdTrainer"
-    PLAYER: ClassVar[str | None] = "patchwork_env.learning.algorithms.solo_td.player:SoloTdPlayer"
 
     game: Literal["patchwork", "nmbr9"] = "nmbr9"
     """The game that is learned."""

@@ -12,9 +12,10 @@ from patchwork_env.agents.compiled.drawing import draw_by_softmax
 from patchwork_env.agents.nmbr9.value.expansion import Expansion, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.random import Streams, random_below
-from patchwork_env.learning.algorithms.common.parts import deal_streams, joined, sizes_of_parts
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.core.random import random_below
+from patchwork_env.learning.algorithms.common.batches import concatenated
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.value_self_play import ValueSelfPlay
 from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, score
 from patchwork_env.nmbr9.options import STANDARD, beginning
@@ -59,72 +60,53 @@ class Games(NamedTuple):
     explored: npt.NDArray[np.bool_]
 
 
-class SelfPlay:
-    """Plays whole games with random decks of unknown order.
+class Buffers(NamedTuple):
+    """What one thread plays with."""
 
-    Args:
-        config: How to play and how far targets look ahead.
-        crew: Shares the games.
-    """
-
-    def __init__(self, config: SoloTd, crew: Crew) -> None:
-        self.config = config
-        self._crew = crew
-        self._parts = [_new_part(size) for size in sizes_of_parts(config.games, crew.size)]
-
-    def play(
-        self, weights: Weights, progress: float, random: np.random.Generator
-    ) -> tuple[Positions, dict[str, float]]:
-        """Plays ``config.games`` games; returns their positions with targets, and statistics."""
-        deal_streams([part.games.streams for part in self._parts], random)
-
-        def work(part: _Part) -> Played:
-            return self._play_part(part, weights, progress)
-
-        return self.together(self._crew.map(work, self._parts))
-
-    def play_streams(self, weights: Weights, progress: float, streams: Streams) -> Played:
-        """Plays a game from each random stream, in this thread; nothing is kept from one call to the next."""
-        part = _new_part(len(streams))
-        part.games.streams[:] = streams
-        return self._play_part(part, weights, progress)
-
-    def together(self, parts: Sequence[Played]) -> tuple[Positions, dict[str, float]]:
-        """What :meth:`play` returns of games that were played in parts, in this order."""
-        finals = np.concatenate([part.finals for part in parts])
-        return joined([part.positions for part in parts]), _statistics(finals)
-
-    def _play_part(self, part: _Part, weights: Weights, progress: float) -> Played:
-        games, config = part.games, self.config
-        restart_games(games.states, games.streams, beginning(STANDARD), True)
-        exploration = config.exploration.at(progress)
-        _play(games, weights, part.expansion, config.candidate_placements, exploration, config.temperature)
-        _write_targets(games, config.td_lambda)
-        positions = Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
-        return Played(positions, games.states.copy())
+    games: Games
+    expansion: Expansion
 
 
 class Played(NamedTuple):
     """What comes of some games.
 
     Attributes:
-        positions: Of the games.
-        finals: ``(k,)`` records of how they ended.
+        positions: The positions before all tiles.
+        finals: ``(k,)`` records of how the games ended.
     """
 
     positions: Positions
     finals: States
 
 
-class _Part(NamedTuple):
-    """What one thread plays."""
+class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
+    """Plays whole games with random decks of unknown order.
 
-    games: Games
-    expansion: Expansion
+    Args:
+        config: How to play and how far targets look ahead.
+        threads: Share the games.
+    """
 
+    def __init__(self, config: SoloTd, threads: ThreadPool) -> None:
+        self._config = config
+        super().__init__(config.games, threads)
 
-def _new_part(size: int) -> _Part:
-    return _Part(_new_games(size), new_expansion())
+    def combine(self, parts: Sequence[Played]) -> tuple[Positions, dict[str, float]]:
+        """See :meth:`ValueSelfPlay.combine`."""
+        finals = np.concatenate([part.finals for part in parts])
+        return concatenated(part.positions for part in parts), _statistics(finals)
+
+    def _new_buffers(self, games: int) -> Buffers:
+        return Buffers(_new_games(games), new_expansion())
+
+    def _play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
+        (games, expansion), config = buffers, self._config
+        restart_games(games.states, games.streams, beginning(STANDARD), True)
+        exploration = config.exploration.at(progress)
+        _play(games, weights, expansion, config.candidate_placements, exploration, config.temperature)
+        _write_targets(games, config.td_lambda)
+        positions = Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
+        return Played(positions, games.states.copy())
 
 
 def _statistics(finals: States) -> dict[str, float]:

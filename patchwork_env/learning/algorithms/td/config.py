@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.algorithms.common.value_config import TdLearning, ValueRun
 from patchwork_env.learning.config.run_config import RewardedRun
-from patchwork_env.learning.config.sections import Fraction, NonNegative, Positive, Section
-
-
-class TdSearch(Section):
-    """Expert iteration: from some time on, moves are searched, and what the search says is learned."""
-
-    begin: Fraction = 1.0
-    """Share of the run from which on moves are searched; 1 is never."""
-    nodes: Annotated[int, Field(ge=2)] = 24
-    """Positions in the tree of a move."""
-    least_visits: Positive = 3
-    """Visits from which on a position of a tree is learned."""
-    gradient_steps: Positive = 128
-    """Gradient steps in an iteration with searches."""
+from patchwork_env.learning.config.sections import Fraction, NonNegative
 
 
 class Td(TdLearning):
@@ -34,7 +19,6 @@ class Td(TdLearning):
     """Share of the games of which guests play one side."""
     denial: Fraction = 1.0
     """Weight of the opponent's points in self-play; with 1 players may block each other for whole games."""
-    search: TdSearch = TdSearch()
     score_coefficient: NonNegative = 1.0
     """Weight of the error of the expected scores in the loss."""
 
@@ -44,7 +28,6 @@ class TdConfig(ValueRun, RewardedRun):
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.td.trainer:TdTrainer"
-    PLAYER: ClassVar[str | None] = "patchwork_env.learning.algorithms.td.player:TdPlayer"
 
     algorithm: Literal["td"] = "td"
     """The algorithm that learns."""

@@ -1,4 +1,4 @@
-"""A run of temporal-difference learning: games against itself, then learning from the last of them."""
+"""Temporal-difference learning of Patchwork: games against itself, then learning from the last of them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import Payoffs
 from patchwork_env.agents.patchwork.value.files import write_value
 from patchwork_env.agents.patchwork.value.network import OUTPUTS, Weights, new_weights
-from patchwork_env.learning.algorithms.common.threads import Crew
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
-from patchwork_env.learning.algorithms.td.config import TdConfig
+from patchwork_env.learning.algorithms.td.config import Td, TdConfig
 from patchwork_env.learning.algorithms.td.games import Positions
-from patchwork_env.learning.algorithms.td.learner import TdLearner
 from patchwork_env.learning.algorithms.td.self_play import SelfPlay
+from patchwork_env.learning.algorithms.td.value import PatchworkValueModule
 from patchwork_env.patchwork.state import empty_states
-
-_EMPTY = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 
 
 class TdTrainer(ValueTrainer[Positions]):
@@ -28,23 +25,30 @@ class TdTrainer(ValueTrainer[Positions]):
 
     config: TdConfig
 
-    def __init__(self, config: TdConfig) -> None:
-        crew = Crew(config.threads)
-        self.self_play = SelfPlay(config.td, config.reward, config.special_patches, crew)
-        self.learner = TdLearner(new_weights(config.seed), config.td, crew)
-        average = arrays_of(self.learner.average)
-        super().__init__(config, config.td, self.self_play, self.learner, average, _EMPTY)
+    @staticmethod
+    def settings(config: TdConfig) -> Td:
+        """See :class:`ValueTrainer`."""
+        return config.td
 
-    @property
-    def weights(self) -> Weights:
-        """What plays: the average of the weights that learn."""
-        return self.learner.average
+    @staticmethod
+    def new_weights(seed: int) -> Weights:
+        """See :class:`ValueTrainer`."""
+        return new_weights(seed)
 
-    @property
-    def updates(self) -> int:
-        """Of an iteration; games with searches take longer and teach more."""
-        td = self.config.td
-        return td.search.gradient_steps if self.self_play.is_searching(self.progress) else td.gradient_steps
+    @classmethod
+    def new_self_play(cls, config: TdConfig, threads: ThreadPool) -> SelfPlay:
+        """See :class:`ValueTrainer`."""
+        return SelfPlay(config.td, config.reward, config.special_patches, threads)
+
+    @classmethod
+    def new_module(cls, config: TdConfig) -> PatchworkValueModule:
+        """See :class:`ValueTrainer`."""
+        return PatchworkValueModule(new_weights(config.seed), config.td.score_coefficient)
+
+    @staticmethod
+    def no_positions() -> Positions:
+        """See :class:`ValueTrainer`."""
+        return Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 
     def agent(self) -> Agent:
         """Plays the best action by the present value, without looking further."""

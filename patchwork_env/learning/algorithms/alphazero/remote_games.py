@@ -1,0 +1,122 @@
+"""Searched games played by workers: a job is a part of the games as they stand, which go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
+from patchwork_env.learning.algorithms.alphazero.examples import Examples
+from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
+from patchwork_env.learning.algorithms.common.batches import concatenated, parts_of_size
+from patchwork_env.learning.algorithms.common.remote_play import Weights
+from patchwork_env.patchwork.figures import Ended, Tally
+from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+
+_Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Job(NamedTuple):
+    """Some games.
+
+    Attributes:
+        games: What :meth:`SelfPlayVectorEnv.save` returns of them.
+        tally: What :meth:`Tally.save` returns of them.
+        seed: The seed of their searches.
+    """
+
+    games: _Arrays
+    tally: _Arrays
+    seed: int
+
+
+class Rollout(NamedTuple):
+    """Some games after the turns of an iteration.
+
+    Attributes:
+        games: What :meth:`SelfPlayVectorEnv.save` returns of them.
+        tally: What :meth:`Tally.save` returns of those in progress.
+        examples: The searched decisions.
+        ended: The games that ended.
+    """
+
+    games: _Arrays
+    tally: _Arrays
+    examples: Examples
+    ended: Ended
+
+
+class AlphaZeroPlayer:
+    """Plays on some games on the CPU; see ``Player``."""
+
+    def __init__(self, config: AlphaZeroConfig) -> None:
+        sizes = config.network
+        self._config = config
+        self._network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
+
+    def set_weights(self, weights: Weights) -> None:
+        """Plays with these weights from now on."""
+        self._network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+
+    def play(self, progress: float, job: Job) -> Rollout:
+        """Plays the turns of an iteration in each game."""
+        config, settings = self._config, self._config.alphazero
+        env = new_env(len(job.tally["counts"]), 0, config.special_patches)
+        env.restore(job.games)
+        self_play = SearchedSelfPlay(env, settings, config.reward)
+        self_play.tally.restore(job.tally)
+        random = np.random.default_rng(job.seed)
+        examples, ended = self_play.play(self._network, settings.rollout_steps, random)
+        return Rollout(env.save(), self_play.tally.save(), examples, ended)
+
+
+class RemoteSearchedGames:
+    """See ``RemoteGames``.
+
+    Args:
+        network: The policy that plays.
+        env: The games, brought up to date when they have been played on.
+        tally: What is counted in these games, brought up to date too.
+    """
+
+    def __init__(self, network: PatchworkNetwork, env: SelfPlayVectorEnv, tally: Tally) -> None:
+        self._network, self._env, self._tally = network, env, tally
+
+    def weights(self) -> Weights:
+        """A copy of the weights that play."""
+        return {name: tensor.cpu().numpy().copy() for name, tensor in self._network.state_dict().items()}
+
+    def jobs(self, seed: np.uint64, size: int) -> list[Job]:
+        """All games, ``size`` of them to a job, with seeds of their own."""
+        number = self._env.num_envs
+        parts = parts_of_size(number, size)
+        seeds = np.random.SeedSequence(int(seed)).generate_state(len(parts), np.uint64)
+        games = _parts_of(self._env.save(), number, parts)
+        tallies = _parts_of(self._tally.save(), number, parts)
+        return [Job(own, tally, int(s)) for own, tally, s in zip(games, tallies, seeds, strict=True)]
+
+    def combine(self, results: Sequence[Rollout]) -> tuple[Examples, dict[str, float]]:
+        """The searched decisions, and statistics of the games that ended."""
+        self._env.restore(_joined([result.games for result in results]))
+        self._tally.restore(_joined([result.tally for result in results]))
+        ended = concatenated(result.ended for result in results)
+        return concatenated(result.examples for result in results), ended.figures()
+
+
+def _parts_of(arrays: _Arrays, number: int, parts: Sequence[slice]) -> Iterator[_Arrays]:
+    """Arrays of so many games in parts; each game has the same number of entries, one behind the other."""
+    for part in parts:
+        yield {
+            name: array.reshape(number, -1)[part].reshape(-1, *array.shape[1:])
+            for name, array in arrays.items()
+        }
+
+
+def _joined(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> _Arrays:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

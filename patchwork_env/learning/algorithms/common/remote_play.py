@@ -1,0 +1,192 @@
+"""Self-play by workers, iteration by iteration."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from patchwork_env.learning.algorithms.common.batches import draw_seed
+from patchwork_env.learning.algorithms.common.state import TrainerState
+from patchwork_env.learning.config import ClusterRun
+from patchwork_env.learning.distributed.worker_pool import WorkerPool
+
+Weights = dict[str, npt.NDArray[Any]]
+
+
+class Player(Protocol):
+    """Plays games for a learner, in the process of a worker.
+
+    What :meth:`play` returns depends only on the configuration, the weights and its arguments.
+    """
+
+    def set_weights(self, weights: Weights) -> None:
+        """Plays with these weights from now on; they must not be written to."""
+
+    def play(self, progress: float, job: Any) -> Any:
+        """Plays the games of a job when the fraction ``progress`` of the run is over."""
+
+
+class RemoteGames(Protocol):
+    """The learner's side: cuts the games of an iteration into jobs, and puts together what was played."""
+
+    def weights(self) -> Weights:
+        """A copy of the weights that play."""
+
+    def jobs(self, seed: np.uint64, size: int) -> Sequence[Any]:
+        """The games of an iteration in jobs of ``size`` games; the last one may have less."""
+
+    def combine(self, results: Sequence[Any]) -> tuple[Any, dict[str, float]]:
+        """What the trainer learns from, and statistics, from the results in the order of the jobs."""
+
+
+class Inputs(NamedTuple):
+    """What the jobs of an iteration have in common.
+
+    Attributes:
+        version: The number of the weights.
+        weights: The weights that play.
+        progress: Fraction of the run that is over.
+    """
+
+    version: int
+    weights: Weights
+    progress: float
+
+
+class PlayService:
+    """What a worker plays its jobs with; see ``Service``."""
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+        self._version = -1
+
+    def work(self, shared: Inputs, job: Any) -> Any:
+        """Plays the games of a job."""
+        if shared.version != self._version:
+            self._player.set_weights(shared.weights)
+            self._version = shared.version
+        return self._player.play(shared.progress, job)
+
+
+class _Iteration(NamedTuple):
+    """What the games of an iteration depend on."""
+
+    inputs: Inputs
+    seed: np.uint64
+
+
+class RemotePlay:
+    """Has workers play the games of each iteration, and if asked those of the next while the learner learns.
+
+    Games depend on the weights, the progress and the seed that they begin with. Who plays them changes
+    nothing, and games that were in flight when a run stopped are played again when it goes on.
+
+    Args:
+        games: What is played.
+        pool: The workers.
+        config: The configuration of the run.
+    """
+
+    def __init__(self, games: RemoteGames, pool: WorkerPool, config: ClusterRun) -> None:
+        self._games, self._pool, self._config = games, pool, config
+        self._thread = ThreadPoolExecutor(1, "worker pool")
+        self._version = 0
+        self._ahead: _Iteration | None = None
+        self._playing: Future[list[Any]] | None = None
+        self._waited = self._passed = 0.0
+        self._bytes_out = self._bytes_back = 0
+        self._ended = time.perf_counter()
+
+    def play(self, progress: float, random: np.random.Generator) -> tuple[Any, dict[str, float]]:
+        """What there is to learn from the games of an iteration, and their statistics.
+
+        Args:
+            progress: Fraction of the run that is over.
+            random: Draws the seed of games that begin now.
+
+        Raises:
+            NoWorkersError: There is no worker to play them.
+        """
+        began = time.perf_counter()
+        iteration = self._ahead or self._new_iteration(progress, random)
+        results = (self._playing or self._begin(iteration)).result()
+        self._ahead = self._playing = None
+        self._bytes_back = bytes_of(results)
+        ended = time.perf_counter()
+        self._waited, self._passed, self._ended = ended - began, ended - self._ended, ended
+        return self._games.combine(results)
+
+    def play_ahead(self, progress: float, random: np.random.Generator) -> None:
+        """Begins the games of the next iteration, if they are to be played while the learner learns.
+
+        Args:
+            progress: Fraction of the run that is over.
+            random: Draws their seed.
+        """
+        if self._config.cluster.ahead:
+            self._ahead = self._new_iteration(progress, random)
+            self._playing = self._begin(self._ahead)
+
+    def wait(self) -> None:
+        """Waits until no games are in flight; only who measures something else needs that."""
+        if self._playing is not None:
+            self._playing.result()
+
+    def _new_iteration(self, progress: float, random: np.random.Generator) -> _Iteration:
+        return _Iteration(Inputs(self._version, self._games.weights(), progress), draw_seed(random))
+
+    def _begin(self, iteration: _Iteration) -> Future[list[Any]]:
+        inputs = iteration.inputs._replace(version=self._version)
+        self._version += 1
+        jobs = self._games.jobs(iteration.seed, self._config.cluster.games_per_job)
+        self._bytes_out = bytes_of(jobs) + bytes_of(inputs) * self._pool.machines
+        return self._thread.submit(self._pool.map, inputs, jobs)
+
+    def metrics(self, steps: int) -> dict[str, float]:
+        """Metrics by name of the last games, which had so many turns."""
+        return {
+            "time/learner_idle_share": self._waited / self._passed,
+            "cluster/workers": self._pool.workers,
+            "cluster/jobs_lost": self._pool.lost,
+            "cluster/bytes_out_per_step": self._bytes_out / steps,
+            "cluster/bytes_back_per_step": self._bytes_back / steps,
+        }
+
+    def state(self) -> TrainerState:
+        """What :meth:`restore` needs of games that are in flight."""
+        if self._ahead is None:
+            return TrainerState({}, {})
+        inputs, seed = self._ahead
+        tensors = {name: torch.from_numpy(array) for name, array in inputs.weights.items()}
+        return TrainerState({"progress": inputs.progress, "seed": int(seed)}, tensors)
+
+    def restore(self, state: TrainerState) -> None:
+        """The next games are those that were in flight."""
+        values, tensors = state
+        if values:
+            weights = {name: tensor.numpy() for name, tensor in tensors.items()}
+            self._ahead = _Iteration(Inputs(0, weights, values["progress"]), np.uint64(values["seed"]))
+
+    def close(self) -> None:
+        """Gives up the games that are in flight."""
+        self._pool.stop()
+        self._thread.shutdown()
+
+
+def split_in_jobs(number: int, size: int) -> list[slice]:
+    """``number`` games in jobs of ``size``; the last one may have less."""
+    return [slice(begin, min(begin + size, number)) for begin in range(0, number, size)]
+
+
+def bytes_of(value: Any) -> int:
+    """How many bytes are sent for a value."""
+    buffers: list[pickle.PickleBuffer] = []
+    rest = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return len(rest) + sum(buffer.raw().nbytes for buffer in buffers)

@@ -1,0 +1,114 @@
+"""Trainers whose games workers can play."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+import numpy as np
+
+from patchwork_env.learning.algorithms.common.remote_play import (
+    Player,
+    PlayService,
+    RemoteGames,
+    RemotePlay,
+)
+from patchwork_env.learning.algorithms.common.state import (
+    StatePart,
+    TrainerState,
+    generator_part,
+    nested_part,
+)
+from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.config import ClusterRun, trainer_class
+from patchwork_env.learning.distributed.ray_cluster import connected
+from patchwork_env.learning.distributed.ray_workers import RayBackend
+from patchwork_env.learning.distributed.worker_pool import WorkerPool
+
+_IN_FLIGHT = "in_flight"
+
+
+class RemoteTrainer(Trainer):
+    """A trainer that plays here, in its own threads, or has workers play.
+
+    Attributes:
+        random: Draws the seeds of games, and all else.
+    """
+
+    config: ClusterRun
+
+    def __init__(self, config: ClusterRun) -> None:
+        super().__init__(config)
+        self.random = np.random.default_rng(config.seed)
+        self._remote: RemotePlay | None = None
+
+    @classmethod
+    @abstractmethod
+    def player(cls, config: Any) -> Player:
+        """What a worker plays the games of a run with."""
+
+    @abstractmethod
+    def remote_games(self) -> RemoteGames:
+        """The games as workers see them."""
+
+    @abstractmethod
+    def _play_here(self) -> tuple[Any, dict[str, float]]:
+        """Plays the games of an iteration; returns what there is to learn from them, and statistics."""
+
+    @contextmanager
+    def played_by(self, pool: WorkerPool) -> Iterator[RemotePlay]:
+        """Within the block the games are played by the workers of a pool."""
+        with closing(RemotePlay(self.remote_games(), pool, self.config)) as remote:
+            self._remote = remote
+            yield remote
+        self._remote = None
+
+    def _play(self) -> tuple[Any, dict[str, float]]:
+        """Plays the games of an iteration, or has them played."""
+        return self._play_here() if self._remote is None else self._remote.play(self.progress, self.random)
+
+    def _play_ahead(self, steps: int) -> None:
+        """Begins the next games, if workers are to play ahead, after games of so many turns."""
+        if self._remote is not None and self.steps + steps < self.config.total_steps:
+            self._remote.play_ahead(self.progress, self.random)
+
+    def _metrics_of_workers(self, steps: int) -> dict[str, float]:
+        """What there is to say of workers that have played games of so many turns."""
+        return {} if self._remote is None else self._remote.metrics(steps)
+
+    def _state_parts(self) -> Sequence[StatePart]:
+        """The random numbers, and the games that workers are playing ahead."""
+        parts = [generator_part("random", self.random)]
+        if self._remote is not None:
+            in_flight = nested_part(_IN_FLIGHT, self._remote.state, self._remote.restore)
+
+            def restore(state: TrainerState) -> None:
+                if _IN_FLIGHT in state.values:  # else the state is of a run without workers
+                    in_flight.restore(state)
+
+            parts.append(StatePart(in_flight.save, restore))
+        return parts
+
+
+def new_service(config: ClusterRun) -> PlayService:
+    """What a worker plays the games of a run with."""
+    return PlayService(trainer_class(config).player(config))
+
+
+@contextmanager
+def played_on_cluster(trainer: RemoteTrainer) -> Iterator[RemotePlay]:
+    """Within the block the trainer's games are played by the cluster of its configuration.
+
+    Raises:
+        ConnectionError: There is no cluster, or no worker can be had.
+        ModuleNotFoundError: Ray is not installed.
+    """
+    cluster = trainer.config.cluster
+    with connected(cluster.address, cluster.workers) as ray:
+        backend = RayBackend(ray, new_service, trainer.config)
+        with closing(WorkerPool(backend, cluster.workers, cluster.patience)) as pool:
+            pool.open()
+            with trainer.played_by(pool) as remote:
+                yield remote

@@ -1,0 +1,194 @@
+"""What a trainer consists of, as JSON and named tensors: each trainer lists the parts of its state."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+class TrainerState(NamedTuple):
+    """All that a trainer needs to go on as if nothing had happened.
+
+    Attributes:
+        values: JSON by name.
+        tensors: Tensors by name.
+    """
+
+    values: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+
+class StatePart(NamedTuple):
+    """A part of a trainer's state.
+
+    Attributes:
+        save: Returns the part's own values and tensors.
+        restore: Brings the part back, from the state of the whole trainer.
+    """
+
+    save: Callable[[], TrainerState]
+    restore: Callable[[TrainerState], object]
+
+
+def value_part(name: str, get: Callable[[], Any], set_: Callable[[Any], object]) -> StatePart:
+    """Something that ``get`` returns as JSON and ``set_`` takes."""
+    return StatePart(lambda: TrainerState({name: get()}, {}), lambda state: set_(state.values[name]))
+
+
+def attribute_part(name: str, owner: object, attribute: str) -> StatePart:
+    """An attribute that is JSON."""
+    return value_part(name, lambda: getattr(owner, attribute), lambda value: setattr(owner, attribute, value))
+
+
+def generator_part(name: str, generator: np.random.Generator) -> StatePart:
+    """A source of random numbers."""
+    return attribute_part(name, generator.bit_generator, "state")
+
+
+def nested_part(
+    name: str,
+    save: Callable[[], TrainerState],
+    restore: Callable[[TrainerState], object],
+    values_name: str | None = None,
+) -> StatePart:
+    """A state within the state: its values under a name, and its tensors under ``name.``.
+
+    Args:
+        name: The name of the tensors, and of the values too if these have no other one.
+        save: Returns the inner state.
+        restore: Takes it.
+        values_name: The name of the values.
+    """
+    values_name = values_name or name
+
+    def save_nested() -> TrainerState:
+        values, tensors = save()
+        return TrainerState({values_name: values}, prefixed(name, tensors))
+
+    def restore_nested(state: TrainerState) -> object:
+        return restore(TrainerState(state.values[values_name], with_prefix(name, state.tensors)))
+
+    return StatePart(save_nested, restore_nested)
+
+
+def tensors_part(
+    name: str, save: Callable[[], Mapping[str, Tensor]], restore: Callable[[dict[str, Tensor]], object]
+) -> StatePart:
+    """Tensors that ``save`` returns and ``restore`` takes."""
+    return StatePart(
+        lambda: TrainerState({}, prefixed(name, save())),
+        lambda state: restore(with_prefix(name, state.tensors)),
+    )
+
+
+def module_part(name: str, module: nn.Module) -> StatePart:
+    """The weights of a module."""
+    return tensors_part(name, module.state_dict, module.load_state_dict)
+
+
+def optimizer_part(name: str, optimizer: torch.optim.Optimizer, module: nn.Module) -> StatePart:
+    """An optimizer of all parameters of a module."""
+    return tensors_part(
+        name,
+        lambda: tensors_of_optimizer(optimizer, module),
+        lambda tensors: restore_optimizer(optimizer, module, tensors),
+    )
+
+
+def arrays_part(
+    name: str, save: Callable[[], Arrays], restore: Callable[[dict[str, npt.NDArray[Any]]], object]
+) -> StatePart:
+    """Arrays of any type that ``save`` returns and ``restore`` takes."""
+    return tensors_part(
+        name,
+        lambda: tensors_of_arrays(save()),
+        lambda tensors: restore(arrays_of_tensors(tensors, save())),
+    )
+
+
+def window_part(name: str, number_name: str, window: deque[Any], empty: Any) -> StatePart:
+    """The last batches, which are named tuples of arrays.
+
+    Args:
+        name: The name of the tensors.
+        number_name: The name of the number of batches.
+        window: The batches, oldest first.
+        empty: A batch of nothing, which says what types the arrays have.
+    """
+
+    def save() -> TrainerState:
+        tensors: dict[str, Tensor] = {}
+        for number, batch in enumerate(window):
+            tensors |= prefixed(f"{name}.{number}", tensors_of_arrays(batch._asdict()))
+        return TrainerState({number_name: len(window)}, tensors)
+
+    def restore(state: TrainerState) -> None:
+        window.clear()
+        for number in range(state.values[number_name]):
+            tensors = with_prefix(f"{name}.{number}", state.tensors)
+            window.append(type(empty)(**arrays_of_tensors(tensors, empty._asdict())))
+
+    return StatePart(save, restore)
+
+
+# --- named tensors ----------------------------------------------------------------------------------------
+
+
+def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The same tensors as ``prefix.name``."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors that :func:`prefixed` named so, by their own names."""
+    beginning = f"{prefix}."
+    return {
+        name.removeprefix(beginning): tensor for name, tensor in tensors.items() if name.startswith(beginning)
+    }
+
+
+def tensors_of_optimizer(optimizer: torch.optim.Optimizer, module: nn.Module) -> dict[str, Tensor]:
+    """The state of an optimizer of all parameters of a module, as ``parameter.key``."""
+    names = [name for name, _ in module.named_parameters()]
+    states = optimizer.state_dict()["state"]
+    return {f"{names[k]}.{key}": value for k, entry in states.items() for key, value in entry.items()}
+
+
+def restore_optimizer(
+    optimizer: torch.optim.Optimizer, module: nn.Module, tensors: Mapping[str, Tensor]
+) -> None:
+    """Brings an optimizer to the state of :func:`tensors_of_optimizer`.
+
+    Raises:
+        ValueError: A tensor belongs to no parameter.
+    """
+    names = [name for name, _ in module.named_parameters()]
+    entries: dict[int, dict[str, Tensor]] = {}
+    for full_name, tensor in tensors.items():
+        name, _, key = full_name.rpartition(".")
+        entries.setdefault(names.index(name), {})[key] = tensor.clone()
+    optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def tensors_of_arrays(arrays: Arrays) -> dict[str, Tensor]:
+    """Arrays of any type as bytes: there are no tensors of some types."""
+    return {
+        name: torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        for name, array in arrays.items()
+    }
+
+
+def arrays_of_tensors(tensors: Mapping[str, Tensor], like: Arrays) -> dict[str, npt.NDArray[Any]]:
+    """What :func:`tensors_of_arrays` made, with the types and all but the first lengths of ``like``."""
+    return {
+        name: tensors[name].numpy().view(array.dtype).reshape(-1, *array.shape[1:])
+        for name, array in like.items()
+    }

@@ -1,0 +1,133 @@
+"""Self-play of the value learners, in threads or by workers: a game depends on its random stream alone."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.random import Streams
+from patchwork_env.learning.algorithms.common.batches import draw_seed, even_parts, parts_of_size
+from patchwork_env.learning.algorithms.common.remote_play import Weights
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
+
+
+class Buffers(Protocol):
+    """The memory of one thread: games with their random ``streams``, and whatever playing needs besides."""
+
+    @property
+    def games(self) -> Any:
+        """The games."""
+
+
+OwnBuffers = TypeVar("OwnBuffers", bound=Buffers)
+Played = TypeVar("Played")
+Positions = TypeVar("Positions")
+
+
+class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
+    """Plays the games of an iteration from their first turn to their last, compiled.
+
+    Args:
+        games: How many games an iteration has.
+        threads: Share the games.
+    """
+
+    def __init__(self, games: int, threads: ThreadPool) -> None:
+        self._number, self._threads = games, threads
+        self._parts = even_parts(games, threads.size)
+        self._buffers = [self._new_buffers(part.stop - part.start) for part in self._parts]
+
+    def play(
+        self, weights: Any, progress: float, random: np.random.Generator
+    ) -> tuple[Positions, dict[str, float]]:
+        """Plays the games of an iteration.
+
+        Args:
+            weights: The weights that play, a record.
+            progress: Fraction of the run that is over.
+            random: Draws the seed of the games.
+
+        Returns:
+            Positions with targets, and statistics, among them the ``turns`` of all games.
+        """
+        streams = seed_streams(draw_seed(random), self._number)
+        for part, buffers in zip(self._parts, self._buffers, strict=True):
+            buffers.games.streams[:] = streams[part]
+
+        def work(buffers: OwnBuffers) -> Played:
+            return self._play(buffers, weights, progress)
+
+        return self.combine(self._threads.map(work, self._buffers))
+
+    def play_streams(self, weights: Any, progress: float, streams: Streams) -> Played:
+        """Plays a game from each random stream, in this thread; nothing is kept from one call to the next."""
+        buffers = self._new_buffers(len(streams))
+        buffers.games.streams[:] = streams
+        return self._play(buffers, weights, progress)
+
+    @abstractmethod
+    def combine(self, parts: Sequence[Played]) -> tuple[Positions, dict[str, float]]:
+        """What :meth:`play` returns of games that were played in parts, in this order."""
+
+    @abstractmethod
+    def _new_buffers(self, games: int) -> OwnBuffers:
+        """Memory for so many games."""
+
+    @abstractmethod
+    def _play(self, buffers: OwnBuffers, weights: Any, progress: float) -> Played:
+        """Plays games, whose random streams have been set, to their ends."""
+
+
+class ValuePlayer:
+    """The side of a worker; see ``Player``. A job is the random streams of its games.
+
+    Args:
+        self_play: Plays.
+        weights: Is overwritten with the weights that play.
+    """
+
+    def __init__(self, self_play: ValueSelfPlay[Any, Any, Any], weights: Any) -> None:
+        self._self_play, self._weights = self_play, weights
+
+    def set_weights(self, weights: Weights) -> None:
+        """Copies the weights into the record that compiled code asks for."""
+        for name, array in arrays_of(self._weights).items():
+            array[:] = weights[name]
+
+    def play(self, progress: float, job: Streams) -> Any:
+        """Plays a game from each stream."""
+        return self._self_play.play_streams(self._weights, progress, job)
+
+
+class RemoteValueGames:
+    """The side of the learner; see ``RemoteGames``. The games are the same as without workers.
+
+    Args:
+        self_play: Puts parts together.
+        games: How many games an iteration has.
+        average: The weights that play, by name.
+    """
+
+    def __init__(
+        self, self_play: ValueSelfPlay[Any, Any, Any], games: int, average: Mapping[str, Floats]
+    ) -> None:
+        self._self_play, self._number, self._average = self_play, games, average
+
+    def weights(self) -> Weights:
+        """A copy of the weights that play."""
+        return {name: array.copy() for name, array in self._average.items()}
+
+    def jobs(self, seed: np.uint64, size: int) -> list[Streams]:
+        """The streams of all games, ``size`` of them to a job."""
+        streams = seed_streams(seed, self._number)
+        return [streams[part] for part in parts_of_size(self._number, size)]
+
+    def combine(self, results: Sequence[Any]) -> tuple[Any, dict[str, float]]:
+        """Positions with targets, and statistics."""
+        return self._self_play.combine(results)

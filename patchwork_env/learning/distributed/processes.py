@@ -1,0 +1,118 @@
+"""Jobs on several processes of this machine that share what they need and end when their parent does."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from threading import Thread
+from typing import Any, TypeVar
+
+from patchwork_env.errors import WorkerError
+
+Shared = TypeVar("Shared")
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+def check_pickling(shared: Any) -> None:
+    """Raises ValueError if what several processes are to share cannot be sent to them."""
+    try:
+        pickle.dumps(shared)
+    except Exception as error:
+        raise ValueError(
+            f"{error}: what several workers share must allow pickling; "
+            "take 1 worker, or functions and classes that stand at the top of a module"
+        ) from None
+
+
+def use_one_thread() -> None:
+    """Lets PyTorch, if it is loaded, use one thread from now on."""
+    if "torch" in sys.modules:  # whoever needs it has imported it
+        sys.modules["torch"].set_num_threads(1)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within the block PyTorch, if it is loaded, uses one thread."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    use_one_thread()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def do_in_processes(
+    function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job], processes: int
+) -> Iterator[tuple[int, Result]]:
+    """Yields the index and the result of every job as it ends; see ``do_jobs``.
+
+    Raises:
+        ValueError: ``shared`` does not allow pickling.
+        WorkerError: A process was killed, or could not start.
+    """
+    check_pickling(shared)
+    with _pool(min(processes, len(jobs)), function, shared) as pool:
+        numbers = {pool.submit(_do, job): number for number, job in enumerate(jobs)}
+        try:
+            for future in as_completed(numbers):
+                yield numbers[future], future.result()
+        except BrokenExecutor:
+            raise WorkerError(
+                "a worker process ended before its work was done: it was killed, perhaps for lack of memory,"
+                ' or the program that uses workers is a script without `if __name__ == "__main__":`'
+            ) from None
+
+
+@contextmanager
+def _pool(processes: int, function: Callable[[Any, Any], Any], shared: Any) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are stopped at once if the block ends by an error or a signal."""
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, context, _start_process, (function, shared))
+    try:
+        yield pool
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()  # whatever they are doing is not wanted any more
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+# --- in the processes -------------------------------------------------------------------------------------
+
+
+_work: tuple[Callable[[Any, Any], Any], Any]
+
+
+def _start_process(function: Callable[[Any, Any], Any], shared: Any) -> None:
+    global _work
+    _work = function, shared
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
+    Thread(target=_end_with_parent, daemon=True).start()
+    use_one_thread()
+
+
+def _end_with_parent() -> None:
+    """Ends the process as soon as its parent is gone, however that died."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _do(job: Any) -> Any:
+    function, shared = _work
+    return function(shared, job)

@@ -1,0 +1,192 @@
+"""Ray: the connection to a cluster, and jobs as tasks on its processors.
+
+Ray is imported when a cluster is asked for, and not before.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from itertools import islice
+from queue import SimpleQueue
+from types import ModuleType
+from typing import Any
+
+from patchwork_env.errors import WorkerError
+from patchwork_env.learning.distributed.processes import Job, Result, Shared, check_pickling, one_thread
+from patchwork_env.learning.system.signals import signals_wait
+
+LOCAL = "local"
+"""The address of a Ray of one's own on this machine."""
+RETRIES = 4
+"""How often a job is done again whose process was lost, with its node or alone."""
+_ANSWER_SECONDS = 10.0
+
+
+def load_ray() -> ModuleType:
+    """Ray.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; the message says how to install it.
+    """
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("clusters need Ray: pip install 'patchwork-env[ray]'") from None
+    return ray
+
+
+@contextmanager
+def connected(address: str, workers: int) -> Iterator[Any]:
+    """Ray, connected to a cluster and disconnected in the end; as it is if it is connected already.
+
+    Args:
+        address: ``local`` starts a Ray that ends with the connection; else see ``OnCluster``.
+        workers: How many processors a Ray that is started has; at least one.
+
+    Raises:
+        ConnectionError: There is no cluster at the address, or none that can be used from here.
+        ModuleNotFoundError: Ray is not installed.
+    """
+    ray = load_ray()
+    if ray.is_initialized():
+        yield ray
+        return
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray 2.60 warns if it is not set
+    options: dict[str, Any] = {"address": address}
+    if address == LOCAL:
+        options |= {"num_cpus": max(workers, 1), "include_dashboard": False}
+    try:
+        _check_answer(address)
+        with signals_wait():  # Ray takes SIGTERM for itself, and loses what is raised while it starts
+            ray.init(log_to_driver=False, **options)
+    except ConnectionError as error:
+        raise ConnectionError(f"cluster.address is {address!r}, where no Ray answers: {error}") from None
+    except (RuntimeError, ray.exceptions.AuthenticationError) as error:  # another Ray or Python, no token
+        raise ConnectionError(
+            f"cluster.address is {address!r}, whose Ray cannot be used from here: {error}"
+        ) from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _check_answer(address: str) -> None:
+    """Raises ConnectionError if nobody listens at ``host:port``, for which Ray waits ten minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise ConnectionError(str(error)) from None
+
+
+def do_on_cluster(
+    ray: Any,
+    function: Callable[[Shared, Job], Result],
+    shared: Shared,
+    jobs: Sequence[Job],
+    most: int | None = None,
+) -> Iterator[tuple[int, Result]]:
+    """Yields the index and the result of every job as it ends, in any order; see ``do_jobs``.
+
+    Each job takes one processor, and PyTorch one thread. A job whose process or node is lost is done again,
+    elsewhere. If an error or a signal ends the iteration, what is not done yet is cancelled.
+
+    Args:
+        ray: Connected to the cluster.
+        function: Called with ``shared`` and a job.
+        shared: Kept once in the object store, and read once by every process; allows pickling.
+        jobs: What is to be done.
+        most: How many jobs are done at the same time; None for as many as there are processors.
+
+    Raises:
+        ValueError: ``shared`` does not allow pickling.
+        WorkerError: A job lost its process again and again.
+    """
+    check_pickling(shared)
+    left = iter(enumerate(jobs))
+    with _Tasks(ray, function, shared).cancelled_at_the_end() as tasks:
+        for number, job in islice(left, most):
+            tasks.submit(number, job)
+        while tasks.pending:
+            yield tasks.next_result()
+            for number, job in islice(left, 1):
+                tasks.submit(number, job)
+
+
+class _Tasks:
+    """Tasks that Ray has been given.
+
+    What goes to and fro is pickled here, not by Ray, whose arrays cannot be written.
+
+    Attributes:
+        pending: The number and the reference of each task that has not ended, by its future.
+    """
+
+    def __init__(self, ray: Any, function: Callable[[Any, Any], Any], shared: Any) -> None:
+        self._ray = ray
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_do)
+        with signals_wait():  # Ray loses what a signal raises within its calls
+            self._work = ray.put(ray.cloudpickle.dumps((function, shared)))
+        self._ended: SimpleQueue[Future[bytes]] = SimpleQueue()
+        self.pending: dict[Future[bytes], tuple[int, Any]] = {}
+
+    @contextmanager
+    def cancelled_at_the_end(self) -> Iterator[_Tasks]:
+        """When the block ends, whatever is still pending is cancelled."""
+        try:
+            yield self
+        finally:
+            for _, reference in self.pending.values():
+                self._ray.cancel(reference, force=True)
+
+    def submit(self, number: int, job: Any) -> None:
+        """Gives Ray a job."""
+        with signals_wait():
+            reference = self._task.remote([self._work], self._ray.cloudpickle.dumps(job))
+            future = reference.future()
+            self.pending[future] = number, reference
+            future.add_done_callback(self._ended.put)
+
+    def next_result(self) -> tuple[int, Any]:
+        """Waits for one of the tasks; returns the number and the result of its job."""
+        errors = self._ray.exceptions
+        future = self._ended.get()
+        number, _ = self.pending.pop(future)
+        try:
+            return number, pickle.loads(future.result())  # noqa: S301 - by our own process
+        except errors.RayTaskError as error:
+            raise error.cause or WorkerError(str(error)) from error
+        except errors.RayError as error:
+            raise WorkerError(
+                f"a job lost its process {RETRIES + 1} times: killed, perhaps for lack of memory, or lost "
+                f"with its node; Ray says {type(error).__name__}"
+            ) from error
+
+
+# --- in the processes of the cluster ----------------------------------------------------------------------
+
+
+_known: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {}
+"""The work that this process does, by its reference."""
+
+
+def _do(work: list[Any], job: bytes) -> bytes:
+    """Does a job; ``work`` holds the reference to the function and to what jobs share."""
+    import ray
+
+    name = work[0].hex()
+    if name not in _known:
+        _known.clear()
+        _known[name] = pickle.loads(ray.get(work[0]))  # noqa: S301 - by the process that gives us work
+    function, shared = _known[name]
+    with one_thread():
+        done: bytes = ray.cloudpickle.dumps(function(shared, pickle.loads(job)))  # noqa: S301
+    return done

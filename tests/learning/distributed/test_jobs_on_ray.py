@@ -1,0 +1,242 @@
+"""Jobs as tasks of Ray: results, errors, lost processes, and what is left after an early end.
+
+Runs where Ray is installed: ``make test-ray``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from patchwork_env.errors import WorkerError
+
+pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+
+from patchwork_env.learning.commands import evaluate, tournament
+from patchwork_env.learning.distributed.jobs import OnCluster, do_jobs
+from patchwork_env.learning.distributed.ray_cluster import connected
+from patchwork_env.learning.evaluation.decks import play_decks
+
+ROOT = Path(__file__).parents[3]
+LOCAL = OnCluster("local", 2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray():
+    """One Ray for all tests, to which they connect."""
+    with connected("local", 2) as connection:
+        yield connection
+
+
+def add(shared: int, job: int) -> int:
+    return shared + job
+
+
+def fail(shared: int, job: int) -> int:
+    if job == 3:
+        raise KeyError(f"job {job} of {shared}")
+    return job
+
+
+def die_once(folder: Path, job: int) -> int:
+    """Loses its process the first time."""
+    seen = folder / str(job)
+    if not seen.exists():
+        seen.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return job
+
+
+def die(shared: int, job: int) -> int:
+    os._exit(1)
+
+
+def describe_process(shared: np.ndarray, job: np.ndarray) -> tuple[int, int, str, bool]:
+    """Its id, PyTorch's threads, a mark on what is shared, and whether arrays can be written."""
+    import torch
+
+    shared += 1
+    return os.getpid(), torch.get_num_threads(), str(shared[0]), job.flags.writeable
+
+
+def sleep(folder: Path, job: int) -> int:
+    """The first job is quick, the others are not."""
+    (folder / f"{job}-{os.getpid()}").touch()
+    time.sleep(0 if job == 0 else 60)
+    (folder / f"{job}-done").touch()
+    return job
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds: float = 20) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return bool(condition())
+
+
+@contextmanager
+def program(*arguments, folder=ROOT):
+    """A command that is ended with the block, whatever happens."""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", *map(str, arguments)], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def output_after(process, number, seconds=30):
+    """What a process has said when a signal has ended it."""
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=seconds)
+    assert process.returncode == 128 + number, output
+    return output
+
+
+@pytest.mark.parametrize("most", [None, 1])
+def test_every_job_is_done_once(most):
+    assert sorted(do_jobs(add, 10, [3, 1, 2], OnCluster("local", most))) == [(0, 13), (1, 11), (2, 12)]
+
+
+def test_no_jobs():
+    assert list(do_jobs(add, 10, [], LOCAL)) == []
+
+
+def test_an_error_of_a_job_is_raised_as_it_is():
+    with pytest.raises(KeyError) as caught:
+        list(do_jobs(fail, 5, [1, 2, 3, 4], LOCAL))
+    assert type(caught.value) is KeyError
+    assert caught.value.args == ("job 3 of 5",)
+    assert "in fail" in str(caught.value.__cause__)
+
+
+def test_what_cannot_be_sent_to_processes_is_the_error_that_it_is_without_a_cluster():
+    with pytest.raises(ValueError, match=r"Can't pickle .*: what several workers share must allow pickling"):
+        list(do_jobs(add, lambda: 0, [1, 2], LOCAL))
+
+
+@pytest.mark.parametrize(
+    ("workers", "message"),
+    [
+        (OnCluster("nowhere"), "cluster is 'nowhere'; allowed are local, auto and host:port"),
+        (OnCluster("local", 0), "workers is 0; it must be at least 1"),
+    ],
+)
+def test_workers_that_cannot_be(workers, message):
+    with pytest.raises(ValueError, match=message):
+        list(do_jobs(add, 0, [1], workers))
+
+
+def test_processes_read_once_what_is_shared_and_use_one_thread():
+    shared, jobs = np.zeros(100_000), [np.zeros(1) for _ in range(4)]
+    done = [process for _, process in do_jobs(describe_process, shared, jobs, LOCAL)]
+    assert all(threads == 1 and writable for _, threads, _, writable in done)
+    for pid in {process[0] for process in done}:
+        marks = sorted(mark for other, _, mark, _ in done if other == pid)
+        assert marks == [f"{float(k + 1)}" for k in range(len(marks))]
+    assert shared[0] == 0
+
+
+def test_a_job_whose_process_was_killed_is_done_again(tmp_path):
+    assert sorted(do_jobs(die_once, tmp_path, [0, 1, 2], LOCAL)) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_job_that_always_loses_its_process(monkeypatch):
+    monkeypatch.setattr("patchwork_env.learning.distributed.ray_cluster.RETRIES", 0)
+    with pytest.raises(WorkerError, match="a job lost its process 1 times"):
+        list(do_jobs(die, 0, [1], LOCAL))
+
+
+def test_an_early_end_cancels_what_is_not_done(tmp_path):
+    done = do_jobs(sleep, tmp_path, [0, 1, 2, 3, 4], LOCAL)
+    assert next(done) == (0, 0)
+    assert wait_until(lambda: list(tmp_path.glob("1-*")))
+    done.close()
+    pids = [int(path.name.partition("-")[2]) for path in tmp_path.glob("[1-4]-*")]
+    assert pids
+    assert wait_until(lambda: not any(map(alive, pids)))
+    assert list(do_jobs(add, 1, [1], LOCAL)) == [(0, 2)]  # with processors that are free again
+    assert len(list(tmp_path.glob("[1-4]-*"))) == len(pids)
+
+
+# --- games ------------------------------------------------------------------------------------------------
+
+
+def test_a_tournament_goes_on_and_ends_as_without_a_cluster(tmp_path, capsys):
+    """Half of its blocks are played here, the others by the cluster."""
+    game = ["random", "greedy", "--games", "256"]
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
+    for folder in (alone, shared):
+        assert tournament.main([*game, "--workers", "1", "--out", str(folder)]) == 0
+    for block in sorted((shared / "blocks").iterdir())[1:]:
+        block.unlink()
+    assert tournament.main(["--resume", "--cluster", "local", "--out", str(shared)]) == 0
+    assert (shared / "games.csv").read_text() == (alone / "games.csv").read_text()
+
+
+def test_an_evaluation_says_the_same(tmp_path, capsys):
+    match = ["greedy", "--against", "random", "greedy", "--games", "200"]
+    assert evaluate.main(match) == 0
+    alone = capsys.readouterr().out
+    assert evaluate.main([*match, "--cluster", "local"]) == 0
+    assert capsys.readouterr().out == alone
+
+
+def test_decks_are_the_same():
+    from patchwork_env import agents
+
+    decks = {k: (*range(10), *range(10)) for k in range(3)}
+    played = [play_decks(agents.load("greedy"), decks, workers=workers).scores for workers in (1, LOCAL)]
+    assert played[0].tolist() == played[1].tolist()
+
+
+# --- the command ------------------------------------------------------------------------------------------
+
+
+SLOW = """
+import time
+
+def slow(game):
+    time.sleep(0.05)
+    return game.legal_actions()[0]
+"""
+
+
+def test_a_signal_ends_a_tournament_which_goes_on_where_it_was(tmp_path):
+    """With a Ray of its own, by the command."""
+    (tmp_path / "players.py").write_text(SLOW)
+    command = ["training.tournament", "random", "greedy", "players:slow", "--games", 8]
+    with program(*command, "--out", tmp_path / "t", "--cluster", "local", folder=tmp_path) as process:
+        assert wait_until(lambda: list(tmp_path.glob("t/blocks/*")), 60)
+        output = output_after(process, signal.SIGTERM)
+    assert "stopped by SIGTERM" in output
+    assert "go on with --resume" in output
+
+
+def test_a_cluster_that_is_not_there(tmp_path):
+    """The connection of these tests must not hide it."""
+    command = [sys.executable, "-m", "training.evaluate", "greedy", "--against", "random", "--games", "4"]
+    environment = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
+    environment |= {"PYTHONPATH": str(ROOT)}
+    command += ["--cluster", "127.0.0.1:1"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "'127.0.0.1:1'" in done.stderr

@@ -1,0 +1,126 @@
+"""Jobs on several processes: results, errors, and what is left when somebody dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from patchwork_env.errors import WorkerError
+from patchwork_env.learning.distributed.jobs import do_jobs
+
+ROOT = Path(__file__).parents[3]
+
+SLOW = """
+import os, sys, time
+from pathlib import Path
+from patchwork_env.learning.distributed.jobs import do_jobs
+
+def work(folder, job):
+    (Path(folder) / f"{os.getpid()}").touch()
+    if job:
+        time.sleep(60)
+    return job
+
+if __name__ == "__main__":
+    for number, _ in do_jobs(work, sys.argv[1], [0, 1, 1], 2):
+        print("done", number, flush=True)
+        if "stop" in sys.argv:
+            raise SystemExit(3)
+"""
+
+
+def add(shared: int, job: int) -> int:
+    return shared + job
+
+
+def fail(shared: int, job: int) -> int:
+    if job == 3:
+        raise ValueError(f"job {job} of {shared}")
+    return job
+
+
+def die(shared: int, job: int) -> int:
+    os._exit(1)
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process that still runs."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds: float = 10) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return bool(condition())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_job_is_done_once(workers: int) -> None:
+    assert sorted(do_jobs(add, 10, [3, 1, 2], workers)) == [(0, 13), (1, 11), (2, 12)]
+    assert list(do_jobs(add, 10, [], workers)) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_of_a_job_is_raised(workers: int) -> None:
+    with pytest.raises(ValueError, match="job 3 of 5"):
+        list(do_jobs(fail, 5, [1, 2, 3, 4], workers))
+
+
+def test_what_cannot_be_sent_to_processes_is_an_error_that_says_so() -> None:
+    with pytest.raises(ValueError, match=r"Can't pickle .*: what several workers share must allow pickling"):
+        list(do_jobs(add, lambda: 0, [1, 2], 2))
+
+
+def test_a_process_that_dies_is_an_error_that_says_so() -> None:
+    with pytest.raises(WorkerError, match="ended before its work was done"):
+        list(do_jobs(die, 0, [1, 2], 2))
+
+
+def test_one_thread_within_and_as_many_as_before_behind() -> None:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert list(do_jobs(threads, 0, [0], 1)) == [(0, 1)]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def threads(shared: int, job: int) -> int:
+    import torch
+
+    return torch.get_num_threads()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the states of processes from /proc")
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_no_process_stays_behind(tmp_path, end: str) -> None:
+    """Neither after an error in the middle of long jobs, nor if the parent is killed."""
+    script, folder = tmp_path / "slow.py", tmp_path / "pids"
+    script.write_text(SLOW)
+    folder.mkdir()
+    command = [sys.executable, str(script), str(folder), *(["stop"] if end == "stop" else [])]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "done 0\n"
+        if end == "kill":
+            program.send_signal(signal.SIGKILL)
+        began = time.monotonic()
+        assert program.wait() == (-signal.SIGKILL if end == "kill" else 3)
+        assert time.monotonic() - began < 10
+    pids = [int(file.name) for file in folder.iterdir()]
+    assert pids
+    assert wait_until(lambda: not any(map(alive, pids)))

@@ -1,0 +1,56 @@
+"""The way to Ray.
+
+Runs where Ray is installed: ``make test-ray``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+
+import ray
+
+from patchwork_env.learning.distributed.ray_cluster import connected
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt
+
+
+def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_connection():
+    with connected("local", 2) as connection:
+        assert connection.cluster_resources()["CPU"] == 2
+    assert not ray.is_initialized()
+
+
+@pytest.mark.parametrize("address", ["auto", "127.0.0.1:1", "127.0.0.1:66000", "127.0.0.1:ray"])
+def test_an_address_without_a_cluster_is_named(monkeypatch, address):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with (
+        pytest.raises(ConnectionError, match=rf"cluster\.address is '{address}', where no Ray answers"),
+        connected(address, 1),
+    ):
+        pass
+
+
+def test_signals_stay_with_the_program():
+    """Ray takes SIGTERM for itself when it starts."""
+    with signals_interrupt():
+        before = signal.getsignal(signal.SIGTERM)
+        with connected("local", 1):
+            assert signal.getsignal(signal.SIGTERM) is before
+            with pytest.raises(Interruption):
+                os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_cluster_of_another_ray_is_named(monkeypatch):
+    def refuse(**_options):
+        raise RuntimeError("Version mismatch: the cluster was started with Ray 1.0")
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with (
+        pytest.raises(ConnectionError, match=r"'auto', whose Ray cannot be used from here: Version mismatch"),
+        connected("auto", 1),
+    ):
+        pass

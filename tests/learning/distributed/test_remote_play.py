@@ -1,0 +1,168 @@
+"""What workers play depends on nothing but the run. Needs no Ray: the workers are in this process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from patchwork_env.errors import ConfigError, NoWorkersError
+from patchwork_env.learning.algorithms.common.batches import parts_of_size
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.runs.checkpoints import begin_run
+from patchwork_env.learning.runs.run import Run
+from tests.learning.distributed.configs import CONFIGS, state_of
+from tests.learning.distributed.fake_workers import shared
+
+ALL = tuple(CONFIGS)
+ITERATIONS = 5
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("configs")
+    for name, text in CONFIGS.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return {name: folder / f"{name}.yaml" for name in CONFIGS}
+
+
+def finish(trainer, iterations=ITERATIONS):
+    return [trainer.iterate() for _ in range(iterations)]
+
+
+def play(path, workers, *settings, **options):
+    with shared(path, workers, *settings, **options) as (trainer, _):
+        metrics = finish(trainer)
+        return state_of(trainer), metrics
+
+
+def of_games(metrics):
+    return [{k: v for k, v in line.items() if k.startswith(("games/", "losses/"))} for line in metrics]
+
+
+@pytest.mark.parametrize("ahead", ["false", "true"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_run_is_the_same_whoever_plays(paths, name, ahead):
+    setting = f"cluster.ahead={ahead}"
+    state, metrics = play(paths[name], 1, setting)
+    for workers, lost in ((2, ()), (3, (0, 4, 5, 11))):
+        other_state, other_metrics = play(paths[name], workers, setting, lost=lost)
+        assert other_state == state
+        assert of_games(other_metrics) == of_games(metrics)
+        assert [line["cluster/jobs_lost"] for line in other_metrics][-1] == len(lost)
+
+
+@pytest.mark.parametrize("name", ["td", "solo_td"])
+def test_value_learners_learn_the_same_with_workers_and_without(paths, name):
+    trainer = make_trainer(load_config(paths[name]))
+    metrics = finish(trainer)
+    state, remote_metrics = play(paths[name], 2)
+    assert state == state_of(trainer)
+    assert of_games(remote_metrics) == of_games(metrics)
+    other_jobs, _ = play(paths[name], 2, "cluster.games_per_job=1")
+    assert other_jobs == state
+
+
+@pytest.mark.parametrize("ahead", ["false", "true"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_restored_trainer_has_the_games_in_flight_played_again(paths, name, ahead):
+    setting = f"cluster.ahead={ahead}"
+    with shared(paths[name], 2, setting) as (first, _):
+        finish(first, 2)
+        with shared(paths[name], 3, setting) as (second, backend):
+            second.restore(first.state())
+            second.steps, second.iteration = first.steps, first.iteration
+            if ahead == "true":
+                assert set(first.state().values["in_flight"]) == {"progress", "seed"}
+                assert second.state().values == first.state().values
+            finish(first, 3)
+            finish(second, 3)
+            assert backend.given
+        assert state_of(second) == state_of(first)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_games_ahead_are_played_with_the_weights_before_the_updates(paths, name):
+    """The first two rounds know the weights of the beginning, the third those after one iteration."""
+    inputs = []
+    with shared(paths[name], 1, "cluster.ahead=true") as (trainer, backend):
+        share = backend.share
+        backend.share = lambda shared_inputs: (inputs.append(shared_inputs), share(shared_inputs))[1]
+        finish(trainer, 3)
+    first, second, third = (shared_inputs.weights for shared_inputs in inputs[:3])
+    assert all(np.array_equal(first[key], second[key]) for key in first)
+    assert not all(np.array_equal(second[key], third[key]) for key in first)
+    assert [shared_inputs.version for shared_inputs in inputs] == list(range(len(inputs)))
+
+
+def test_no_games_are_played_ahead_of_the_end(paths):
+    with shared(paths["alphazero"], 1, "cluster.ahead=true") as (trainer, backend):
+        finish(trainer)
+        assert trainer.is_done
+        assert len(backend.given) == 3 * ITERATIONS  # 16 games in jobs of 7
+        assert trainer.state().values["in_flight"] == {}
+
+
+def test_a_state_of_workers_that_play_ahead_is_good_for_a_run_without(paths):
+    with shared(paths["td"], 1, "cluster.ahead=true") as (first, _):
+        finish(first, 2)
+        second = make_trainer(load_config(paths["td"]))
+        second.restore(first.state())
+        assert state_of(second)[2:] == state_of(first)[2:]
+        assert second.iterate()["games/score"]
+
+
+def test_metrics_of_workers(paths):
+    with shared(paths["td"], 3, machines=2) as (trainer, _):
+        metrics = finish(trainer)[-1]
+        assert metrics["cluster/workers"] == 3
+        assert metrics["cluster/jobs_lost"] == 0
+        assert 0 < metrics["time/learner_idle_share"] < 1
+        steps = trainer.steps_per_iteration
+        weights = sum(array.nbytes for array in trainer.remote_games().weights().values())
+        assert metrics["cluster/bytes_out_per_step"] * steps == pytest.approx(2 * weights, rel=0.01)
+        positions = trainer.window[-1]
+        sent = sum(array.nbytes for array in positions)
+        assert metrics["cluster/bytes_back_per_step"] * steps == pytest.approx(sent, rel=0.5)
+        assert metrics["cluster/bytes_back_per_step"] * steps > sent
+
+
+def test_games_in_jobs():
+    assert parts_of_size(7, 3) == [slice(0, 3), slice(3, 6), slice(6, 7)]
+    assert parts_of_size(2, 3) == [slice(0, 2)]
+
+
+def test_a_run_that_has_no_workers_left_says_how_to_go_on(paths, tmp_path):
+    run = tmp_path / "run"
+    with shared(paths["td"], 2, lost=range(5, 1000)) as (trainer, _):
+        begin_run(run, trainer, trainer.config)
+        expected = rf"ended in the same job: .*step_0+ is complete: .*--resume {run}"
+        with pytest.raises(NoWorkersError, match=expected):
+            Run(run, trainer).execute()
+
+
+def test_a_run_without_workers_does_not_import_ray(paths, tmp_path):
+    code = (
+        "import sys; from training import train; code = train.main(sys.argv[1:]); "
+        "assert not [name for name in sys.modules if name.partition('.')[0] == 'ray']; sys.exit(code)"
+    )
+    arguments = ["--config", str(paths["solo_td"]), "--run-dir", str(tmp_path / "run")]
+    command = [sys.executable, "-c", code, *arguments, "--set", "total_steps=160"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "final").is_dir()
+
+
+def test_algorithms_that_use_no_cluster_say_which_do(tmp_path):
+    path = tmp_path / "ppo.yaml"
+    path.write_text("algorithm: ppo\ncluster: {workers: 2}\n")
+    with pytest.raises(
+        ConfigError,
+        match=r"'cluster' is of no use to the algorithm 'ppo'; it is read by alphazero, rllib_ppo, solo_td, td",
+    ):
+        load_config(path)

@@ -1,0 +1,16 @@
+"""Tests of RLlib share one Ray, which ends with them, and run on one core."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.one_thread import _one_thread as _one_thread
+
+
+@pytest.fixture(scope="package")
+def connection():
+    """A Ray of one processor."""
+    from patchwork_env.learning.distributed.ray_cluster import connected
+
+    with connected("local", 1) as ray:
+        yield ray

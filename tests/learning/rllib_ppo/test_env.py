@@ -1,0 +1,169 @@
+"""The environments of RLlib: who is to move, what is seen, and what the end is worth."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+
+from patchwork_env import nmbr9, patchwork
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.learning.algorithms.rllib_ppo.algorithm import env_config
+from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
+from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
+from patchwork_env.learning.config import Reward
+from tests.learning.rllib_ppo.small import small_config
+
+GAMES = [("patchwork", 2, 0.0), ("nmbr9", 1, 0.5), ("nmbr9", 2, 0.0), ("nmbr9", 3, 0.25), ("nmbr9", 4, 0.0)]
+REWARD = Reward(outcome=1.0, margin=0.5)
+
+
+def env_of(game, players=2, points=0.0):
+    config = small_config(game, players=players, points=points or float(players == 1))
+    return GameEnv(env_config(config) | {"reward": REWARD.model_dump(), "points": points})
+
+
+def play(env, seed, rng):
+    """A game of random legal actions: all steps, each with who acted, and what came of it."""
+    observations, infos = env.reset(seed=seed)
+    assert infos == {}
+    steps, over = [(None, observations, {}, {}, {})], False
+    while not over:
+        ((player, seen),) = observations.items()
+        action = int(rng.choice(np.flatnonzero(seen["action_mask"])))
+        observations, rewards, terminated, truncated, _ = env.step({player: action})
+        steps.append(((player, action), observations, rewards, terminated, truncated))
+        over = terminated["__all__"] or truncated["__all__"]
+    return steps
+
+
+@pytest.mark.parametrize(("name", "players", "points"), GAMES)
+def test_players_move_as_the_engine_says_and_see_what_it_shows(name, players, points):
+    env, rng = env_of(name, players, points), np.random.default_rng(1)
+    for seed in range(3):
+        beginning = env.reset(seed=seed)
+        game = env.game
+        steps = play(env, seed, rng)
+        np.testing.assert_equal(steps[0][1], beginning[0])
+        for acted, observations, *_ in steps:
+            if acted is not None:
+                player, action = acted
+                assert player == f"player_{game.current_player}"
+                game.play(action)
+            if game.is_over:
+                assert list(observations) == env.possible_agents
+                assert not any(seen["action_mask"].any() for seen in observations.values())
+                continue
+            ((to_move, seen),) = observations.items()
+            assert to_move == f"player_{game.current_player}"
+            np.testing.assert_array_equal(seen["action_mask"], game.action_mask())
+            np.testing.assert_array_equal(seen["observation"], game.observation())
+            assert env.observation_spaces[to_move].contains(seen)
+        assert game.is_over
+        assert env.finished == game
+
+
+@pytest.mark.parametrize(("name", "players", "points"), GAMES)
+def test_everybody_is_rewarded_at_the_end_and_for_points_at_once(name, players, points):
+    env, rng = env_of(name, players, points), np.random.default_rng(2)
+    for seed in range(3):
+        steps = play(env, seed, rng)
+        finals, scores = final_rewards(REWARD, env.finished), env.finished.scores()
+        sums = dict.fromkeys(env.possible_agents, 0.0)
+        for (player, _), _, rewards, terminated, _ in steps[1:-1]:
+            assert set(rewards) == {player}
+            assert not any(terminated.values())
+            sums[player] += rewards[player]
+        (last, _), _, rewards, terminated, truncated = steps[-1]
+        assert all(terminated.values())
+        assert not any(truncated.values())
+        assert set(rewards) == set(env.possible_agents)
+        for number, agent in enumerate(env.possible_agents):
+            gained = points * scores[number] if name == "nmbr9" else 0.0
+            assert sums[agent] + rewards[agent] == pytest.approx(gained + finals[number])
+            if agent != last:  # whoever did not move last gets nothing but the end's worth
+                assert rewards[agent] == pytest.approx(finals[number])
+
+
+def test_in_patchwork_a_player_moves_several_times_in_a_row_and_either_may_begin():
+    env, rng = env_of("patchwork"), np.random.default_rng(3)
+    games = [play(env, seed, rng) for seed in range(8)]
+    assert {next(iter(steps[0][1])) for steps in games} == set(env.possible_agents)
+    movers = [[acted[0] for acted, *_ in steps[1:]] for steps in games]
+    assert any(a == b for row in movers for a, b in pairwise(row))
+    last_movers_lost = [steps[-1][2][steps[-1][0][0]] < 0 for steps in games]
+    assert any(last_movers_lost)
+    assert not all(last_movers_lost)
+
+
+def test_rewards_are_those_of_the_results():
+    game = patchwork.Game(seed=1)
+    while not game.is_over:
+        game.play(game.legal_actions()[-1])
+    one, other = final_rewards(REWARD, game)
+    sign = 1 if game.winner() == 0 else -1
+    margin = np.clip((game.scores()[0] - game.scores()[1]) / 40, -1, 1)
+    assert one == pytest.approx(sign + 0.5 * margin)
+    assert other == -one
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ((40, 20), [1.25, -1.25]),
+        ((30, 30), [0.0, 0.0]),
+        ((90, 10, 50), [1.5, -1.0, -1.0]),
+        ((7,), [0.0]),
+    ],
+)
+def test_rewards_of_nmbr9(monkeypatch, scores, expected):
+    game = nmbr9.Game(seed=1, players=len(scores))
+    monkeypatch.setattr(nmbr9.Game, "scores", lambda self: scores)
+    shares = {(40, 20): [1, -1], (30, 30): [0, 0], (90, 10, 50): [1, -0.5, -0.5]}.get(scores)
+    monkeypatch.setattr("patchwork_env.nmbr9.turns.outcome", lambda states, i, player: shares[player])
+    assert final_rewards(REWARD, game) == pytest.approx(expected)
+
+
+def test_actions_that_are_not_legal_are_refused_and_change_nothing():
+    env = env_of("patchwork")
+    observations, _ = env.reset(seed=1)
+    ((player, seen),) = observations.items()
+    before = env.game
+    with pytest.raises(IllegalActionError):
+        env.step({player: int(np.flatnonzero(seen["action_mask"] == 0)[0])})
+    other = "player_1" if player == "player_0" else "player_0"
+    for actions in ({other: 0}, {}, {player: 0, other: 0}):
+        with pytest.raises(ValueError, match=f"it is the turn of {player} alone"):
+            env.step(actions)
+    assert env.game == before
+
+
+def test_the_edge_of_the_table_truncates_for_all_with_a_last_observation():
+    env = env_of("nmbr9")
+    observations, _ = env.reset(options={"deck": [3] * 20})
+    truncated = {"__all__": False}
+    while not truncated["__all__"]:
+        ((player, seen),) = observations.items()
+        observations, rewards, terminated, truncated, _ = env.step(
+            {player: int(seen["action_mask"].argmax())}
+        )
+    assert all(truncated.values())
+    assert not any(terminated.values())
+    assert list(observations) == env.possible_agents
+    assert rewards == {player: 0.0}
+
+
+def test_games_depend_on_the_seed_and_on_the_salt():
+    env, other = env_of("patchwork"), env_of("patchwork")
+    env.reset(seed=4)
+    other.reset(seed=4)
+    assert env.game == other.game
+    other.salt = 1
+    other.reset(seed=4)
+    assert env.game != other.game
+    before = env.game
+    env.reset()
+    assert env.game != before

@@ -1,0 +1,222 @@
+"""A run of RLlib: it learns, it is saved and goes on, and it begins where it is told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from patchwork_env.errors import ConfigError, DivergenceError
+
+pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.learner.training_data import TrainingData
+from ray.rllib.evaluation.postprocessing import Postprocessing
+
+from patchwork_env import agents
+from patchwork_env.agents.patchwork.policy import load_policy, save_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.learning.algorithms.common.state import tensors_of_optimizer
+from patchwork_env.learning.algorithms.rllib_ppo.algorithm import sizes_of
+from patchwork_env.learning.algorithms.rllib_ppo.league import MAIN, past_self
+from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions
+from patchwork_env.learning.algorithms.rllib_ppo.trainer import RllibTrainer
+from patchwork_env.learning.config import Cluster, League, Network, Reward
+from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, save_checkpoint
+from tests.learning.rllib_ppo.small import small_config
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+
+@pytest.fixture
+def trainer_of(connection):
+    made = []
+
+    def make(config):
+        made.append(RllibTrainer(config))
+        return made[-1]
+
+    yield make
+    for trainer in made:
+        trainer.close()
+
+
+def equal(one, other):
+    assert one.keys() == other.keys()
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def snapshots_every_iteration(game, **settings):
+    return small_config(game, League(fraction=0.5, snapshot_every=1, opponents=2, size=3), **settings)
+
+
+def test_an_iteration_makes_actions_likelier_that_did_better_than_expected(trainer_of):
+    settings = {
+        "batch_size": 512,
+        "minibatch_size": 128,
+        "num_epochs": 2,
+        "num_envs": 16,
+    }
+    trainer = trainer_of(small_config("patchwork", **settings))
+    learner, kept = trainer._algorithm.learner_group._learner, {}
+    original = learner._make_batch_if_necessary
+
+    def keep(training_data: TrainingData):
+        batch = original(training_data)
+        kept.update(batch.policy_batches[MAIN])
+        return batch
+
+    learner._make_batch_if_necessary = keep
+    metrics = trainer.iterate()
+    assert 512 <= trainer.steps < 512 + 16
+    with torch.no_grad():
+        outputs = learner.module[MAIN].forward_train(kept)
+    now = ChosenActions.from_logits(outputs[Columns.ACTION_DIST_INPUTS]).logp(kept[Columns.ACTIONS])
+    valid, advantages = kept[Columns.LOSS_MASK], kept[Postprocessing.ADVANTAGES]
+    change = now - kept[Columns.ACTION_LOGP]
+    assert change[valid & (advantages > 0)].mean() > 0.002 + change[valid & (advantages < 0)].mean()
+    assert metrics["losses/entropy"] > 0
+    assert -1.5 < metrics["losses/explained_variance"] <= 1
+
+
+def test_the_league_grows_is_played_and_stays_as_it_is(trainer_of):
+    trainer = trainer_of(snapshots_every_iteration("patchwork", batch_size=512))
+    first = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
+    runner = trainer._algorithm.env_runner
+    metrics = [trainer.iterate() for _ in range(3)]
+    assert list(trainer.pool.snapshots) == [0, 1, 2]
+    assert not equal(first, trainer.network.state_dict())
+    assert "league/snapshots" in metrics[-1]
+    assert 0 <= metrics[-1]["games/win_rate_against_past_self"] <= 1
+    for slot, number in enumerate(trainer.pool.opponents):
+        snapshot = trainer.pool.snapshots[number].state_dict()
+        assert equal(snapshot, runner.module[past_self(slot)].network.state_dict())
+    assert equal(trainer.network.state_dict(), runner.module[MAIN].network.state_dict())
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_a_saved_run_goes_on(trainer_of, tmp_path, game):
+    config = snapshots_every_iteration(game)
+    config = config.model_copy(update={"reward": Reward(margin=1.0)})
+    first = trainer_of(config)
+    for _ in range(2):
+        first.iterate()
+    begin_run(tmp_path / "run", first, config)
+    json.dumps(first.state().values)
+    again = trainer_of(config)
+    load_checkpoint(tmp_path / "run", again)
+    assert (again.steps, again.iteration) == (first.steps, 2)
+    assert equal(first.network.state_dict(), again.network.state_dict())
+    moments = [tensors_of_optimizer(trainer._optimizer, trainer.network) for trainer in (first, again)]
+    assert moments[0]
+    assert equal(*moments)
+    assert equal(first.pool.state().tensors, again.pool.state().tensors)
+    assert first.pool.state().values == again.pool.state().values
+    assert first.random.bit_generator.state == again.random.bit_generator.state
+    before = again.network.state_dict()
+    runner = again._algorithm.env_runner
+    assert equal(before, runner.module[MAIN].network.state_dict())
+    again.iterate()
+    alike = trainer_of(config)
+    load_checkpoint(tmp_path / "run", alike)
+    alike.iterate()
+    assert equal(again.network.state_dict(), alike.network.state_dict())  # it goes on alike every time
+    assert again.iteration == 3
+    assert list(again.pool.snapshots) == [0, 1, 2]
+    assert runner.env.envs[0].unwrapped.salt == 2
+    save_checkpoint(tmp_path / "run", again)
+    agent = agents.load(tmp_path / "run" / "checkpoints" / f"step_{again.steps:010d}")
+    assert agent.games == (game,)
+
+
+def test_a_run_does_not_go_on_with_another_network(trainer_of, tmp_path):
+    config = small_config("patchwork")
+    begin_run(tmp_path / "run", trainer_of(config), config)
+    other = trainer_of(config.model_copy(update={"network": Network(width=32, depth=1, channels=8)}))
+    with pytest.raises(ValueError, match="is damaged or of another configuration"):
+        load_checkpoint(tmp_path / "run", other)
+
+
+def test_a_run_begins_with_the_policy_that_it_is_given(trainer_of, tmp_path):
+    config = small_config("patchwork")
+    torch.manual_seed(9)
+    given = PatchworkNetwork(sizes_of(config))
+    save_policy(tmp_path / "given", given)
+    settings = {"initial_policy": str(tmp_path / "given")}
+    trainer = trainer_of(small_config("patchwork", **settings))
+    assert equal(given.state_dict(), trainer.network.state_dict())
+    assert equal(given.state_dict(), trainer._algorithm.env_runner.module[MAIN].network.state_dict())
+    trainer.write_policy(tmp_path)
+    assert equal(load_policy(tmp_path)[0].state_dict(), given.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("ppo-quick", "the section network asks for"),
+        ("champion", "the policy of .* is 'value'; it must be 'network'"),
+        ("nowhere/else", "is no checkpoint"),
+        ("random", "is no checkpoint"),
+    ],
+)
+def test_a_first_policy_that_does_not_fit_is_refused(spec, reason):
+    with pytest.raises(ConfigError, match=rf"rllib_ppo\.initial_policy is '{spec}'.*{reason}"):
+        RllibTrainer(small_config("patchwork", initial_policy=spec))
+
+
+def test_other_devices_are_refused():
+    config = small_config("patchwork").model_copy(update={"device": "cuda"})
+    with pytest.raises(ConfigError, match="device is 'cuda'; rllib_ppo learns on the cpu"):
+        RllibTrainer(config)
+
+
+def test_equal_seeds_give_equal_runs(trainer_of):
+    config = snapshots_every_iteration("patchwork")
+    one, other = [], []
+    for kept in (one, other):
+        trainer = trainer_of(config)
+        for _ in range(2):
+            trainer.iterate()
+        kept.append({name: tensor.clone() for name, tensor in trainer.network.state_dict().items()})
+        trainer.close()
+    assert equal(one[0], other[0])
+
+
+def test_a_worker_that_ends_is_replaced_and_knows_the_policy_and_the_past_selves(trainer_of):
+    config = snapshots_every_iteration("patchwork")
+    trainer = trainer_of(config.model_copy(update={"cluster": Cluster(workers=1)}))
+    trainer.iterate()
+    group = trainer._algorithm.env_runner_group
+    process = group.foreach_env_runner(lambda runner: os.getpid(), local_env_runner=False)
+    os.kill(process[0], signal.SIGKILL)
+    trainer.iterate()
+    assert trainer.iteration == 2
+    trainer.iterate()
+    weights = {name: tensor.numpy() for name, tensor in trainer.network.state_dict().items()}
+    (known,) = group.foreach_env_runner(state_of_worker, local_env_runner=False)
+    assert known["process"] != process[0]
+    assert all((known["policy"][name] == array).all() for name, array in weights.items())
+    assert known["opponents"] == 2
+
+
+def state_of_worker(runner):
+    policy = runner.module[MAIN].network.state_dict()
+    return {
+        "process": os.getpid(),
+        "opponents": runner.opponents,
+        "policy": {name: tensor.numpy().copy() for name, tensor in policy.items()},
+    }
+
+
+def test_a_divergence_is_reported(trainer_of):
+    trainer = trainer_of(small_config("patchwork"))
+    with torch.no_grad():
+        trainer.network.value.weight.fill_(np.nan)
+    with pytest.raises(DivergenceError, match=r"training diverged: .*loss nan") as caught:
+        trainer.iterate()
+    assert "losses/loss" in caught.value.losses
