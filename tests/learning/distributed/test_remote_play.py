@@ -161,8 +161,6 @@ def test_a_run_without_workers_does_not_import_ray(paths, tmp_path):
 def test_algorithms_that_use_no_cluster_say_which_do(tmp_path):
     path = tmp_path / "ppo.yaml"
     path.write_text("algorithm: ppo\ncluster: {workers: 2}\n")
-    with pytest.raises(
-        ConfigError,
-        match=r"'cluster' is of no use to the algorithm 'ppo'; it is read by alphazero, rllib_ppo, solo_td, td",
-    ):
+    readers = "alphazero, rllib_ppo, solo_td, td"
+    with pytest.raises(ConfigError, match=f"'cluster' is of no use to .* 'ppo'; it is read by {readers}"):
         load_config(path)

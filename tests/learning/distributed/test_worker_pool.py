@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from patchwork_env.errors import NoWorkersError
-from patchwork_env.learning.distributed.worker_pool import PoolPoolStoppedError, WorkerPool
+from patchwork_env.learning.distributed.worker_pool import PoolStoppedError, WorkerPool
 from tests.learning.distributed.fake_workers import FakeBackend
 
 JOBS = list(range(10, 30))
@@ -132,7 +132,7 @@ def test_a_stopped_dispatcher_does_nothing_more_and_a_closed_one_has_no_workers(
     pool = pool_of(backend)
     pool.map(0, JOBS)
     pool.stop()
-    with pytest.raises(PoolPoolStoppedError):
+    with pytest.raises(PoolStoppedError):
         pool.map(0, JOBS)
     assert len(backend.alive) == 3
     pool.close()
