@@ -38,7 +38,7 @@ def main() -> None:
         "--agent", metavar="SPEC", default=ANALYST, help="who analyzes (default: %(default)s)"
     )
     parser.add_argument("--game", type=Path, metavar="FILE", default=_GAME, help="default: examples/game.txt")
-    parser.add_argument("--every", type=int, default=1, help="of how many positions one (default: 1)")
+    parser.add_argument("--every", type=int, default=1, help="analyze every N-th position (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
     options = parser.parse_args()
     if options.every < 1:

@@ -88,19 +88,22 @@ def self_play(spec: str, games: int, seed: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--agent", metavar="SPEC", default="champion", help="without options (default: %(default)s)"
+        "--agent", metavar="SPEC", default="champion", help="an agent without options (default: %(default)s)"
     )
     parser.add_argument("--levels", metavar="LEVEL", nargs="+", choices=LEVELS, default=list(_PLAYED_LEVELS))
     parser.add_argument(
         "--moves", type=int, default=100, help="to measure at each level (default: %(default)s)"
     )
     parser.add_argument(
-        "--games", type=int, default=40, help="of each match, even; 0: none (default: %(default)s)"
+        "--games",
+        type=int,
+        default=40,
+        help="games of each match, even; 0: no matches (default: %(default)s)",
     )
     parser.add_argument(
         "--self-play", type=int, default=20, help="games for each aim, even; 0: none (default: %(default)s)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of circles (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the circles (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
     options = parser.parse_args()
     if options.moves < 1 or any(games < 0 or games % 2 for games in (options.games, options.self_play)):

@@ -64,8 +64,8 @@ class Ladder:
 
     Args:
         pool: The whole pool.
-        games: Of every pairing of a new member, named first, with a weaker one.
-        seed: Of the circles and of the agents' random numbers.
+        games: The number of games of every pairing of a new member, named first, with a weaker one.
+        seed: The seed of the circles and of the agents' random numbers.
     """
 
     def __init__(self, pool: GauntletPool, games: Games, seed: int) -> None:
@@ -217,7 +217,7 @@ def main() -> None:
         action="append",
         default=[],
         metavar=("AGENT", "OPPONENT", "N"),
-        help="as many games of this pairing; may be repeated",
+        help="play N games of this pairing; may be given several times",
     )
     ladder.add_argument("--write", action="store_true", help="freeze the ratings")
     options = parser.parse_args()

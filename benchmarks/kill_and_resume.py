@@ -250,10 +250,12 @@ class Cycles:
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="Kills and resumes a small run at random moments.")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="of another run than the built-in one")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="configuration of another run than the built-in one"
+    )
     parser.add_argument("--cycles", type=int, default=200, metavar="N")
     parser.add_argument("--kills-per-run", type=int, default=12, metavar="N", help="on average, about")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the moments")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the moments to kill at")
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
     began = time.monotonic()

@@ -128,7 +128,9 @@ def main() -> None:
     parser.add_argument("--envs", type=int, nargs="+", default=[16, 64], metavar="N", help="environments")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="iterations of each that count")
     parser.add_argument("--decisions", type=int, default=4096, metavar="N", help="in a rollout of all games")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of PyTorch, or of ours")
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="threads of PyTorch, or of our own loop"
+    )
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

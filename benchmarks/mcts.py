@@ -176,10 +176,14 @@ def print_solver(rows: list[dict[str, float]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--simulations", type=int, default=10_000, help="of each search (default: 10000)")
+    parser.add_argument(
+        "--simulations", type=int, default=10_000, help="simulations of each search (default: 10000)"
+    )
     parser.add_argument("--endings", type=int, default=300, help="to be solved, or 0 (default: 300)")
-    parser.add_argument("--games", type=int, default=40, help="of each match, even, or 0 (default: 40)")
-    parser.add_argument("--seconds", type=float, nargs="*", default=[0.2], help="of matches (default: 0.2)")
+    parser.add_argument("--games", type=int, default=40, help="games of each match, even, or 0 (default: 40)")
+    parser.add_argument(
+        "--seconds", type=float, nargs="*", default=[0.2], help="seconds per move in matches (default: 0.2)"
+    )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, last")
     options = parser.parse_args()
     if options.simulations < 1 or min(options.endings, options.games, *options.seconds, 1) < 0:

@@ -59,7 +59,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--first", type=int, metavar="K", default=0, help="number of the first (default: 0)")
     parser.add_argument("--file", type=Path, default=FILE, help="the decks (default: nmbr9_decks.txt)")
     parser.add_argument("--known", action="store_true", help="show the agent the whole deck")
-    parser.add_argument("--seed", type=int, default=0, help="of the agent (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the agent (default: 0)")
     add_worker_options(parser, 1, "--processes")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all games, to go on after a stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")

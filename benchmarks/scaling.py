@@ -47,8 +47,8 @@ class Way(NamedTuple):
     """A way to run.
 
     Attributes:
-        workers: Of Ray; 0 for a run in one process.
-        threads: Of the run's own process.
+        workers: The number of Ray's workers; 0 for a run in one process.
+        threads: The threads of the run's own process.
         ahead: Whether workers play while the learner learns.
     """
 
@@ -75,8 +75,8 @@ class Runner:
     """A run that goes on from one turn to the next.
 
     Args:
-        path: Of its configuration.
-        settings: Of it.
+        path: The file of its configuration.
+        settings: Changes of the configuration, as ``key=value``.
         stack: Ends its workers.
     """
 
@@ -193,10 +193,10 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="Measures self-play by workers of Ray.")
     parser.add_argument("--configs", type=Path, nargs="+", default=CONFIGS, metavar="FILE")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="of the configurations")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change the configurations")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2], metavar="N", choices=[1, 2])
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
-    parser.add_argument("--seconds", type=float, default=10.0, metavar="S", help="of every turn")
+    parser.add_argument("--seconds", type=float, default=10.0, metavar="S", help="length of every turn")
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
     torch.set_num_threads(1)

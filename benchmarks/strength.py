@@ -25,8 +25,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="default: all that come with the package")
     parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="(default: patchwork)")
-    parser.add_argument("--games", type=int, default=1000, help="of each pairing (default: 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
+    parser.add_argument("--games", type=int, default=1000, help="games of each pairing (default: 1000)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of circles or decks, and of agents (default: 0)"
+    )
     add_worker_options(parser, usable_cores())
     options = parser.parse_args()
     names = options.agents or list(agents.names(options.game))

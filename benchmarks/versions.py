@@ -32,8 +32,8 @@ class OtherVersion(agents.Agent):
     """An agent of the version of this project in a folder.
 
     Args:
-        folder: Of a checkout.
-        spec: Of the agent.
+        folder: The folder of a checkout.
+        spec: The spec of the agent, as that version understands it.
 
     Raises:
         ValueError: The agent cannot be loaded there, or games have another form.
@@ -88,11 +88,15 @@ def main() -> None:
         serve(sys.argv[2])
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="of the other version")
+    parser.add_argument("folder", type=Path, help="a checkout of the other version")
     parser.add_argument("--agent", metavar="SPEC", default="champion", help="(default: %(default)s)")
-    parser.add_argument("--opponent", metavar="SPEC", help="of the other version (default: as --agent)")
-    parser.add_argument("--games", type=int, default=400, help="even (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of circles (default: %(default)s)")
+    parser.add_argument(
+        "--opponent", metavar="SPEC", help="the agent of the other version (default: as --agent)"
+    )
+    parser.add_argument(
+        "--games", type=int, default=400, help="how many, an even number (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the circles (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
     options = parser.parse_args()

@@ -1,8 +1,8 @@
-"""Asks games of the champion with itself: who starts, the bonus tile, the track, and what patches are worth.
+"""Statistics of games of the champion with itself: who starts, the bonus tile, and what patches are worth.
 
-python -m research.champion_games [--games N] [--seed S] [--value FOLDER] [--picture FILE] [--json]
+    python -m research.champion_games [--games N] [--seed S] [--value FOLDER] [--picture FILE] [--json]
 
-The champion plays at a glance: the best successor by its value, without a search, so that the games are many.
+The champion plays without a search, always the best successor by its value, so that many games can be played.
 A patch is worth the expected final margin after buying and placing it best, minus that after advancing: the
 mean over all positions in which it could be bought, by how far the player is on the time track.
 """
@@ -38,7 +38,7 @@ from patchwork_env.patchwork.options import seed_streams
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 AS_TRAINED = Payoffs(outcome=0.0, margin=1.0, denial=0.8)
-"""What the champion was after while it learned; see ``configs/td.yaml``."""
+"""What the champion played for while it learned; see ``configs/td.yaml``."""
 PHASES = 3
 """Thirds of the time track."""
 

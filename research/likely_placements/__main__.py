@@ -74,7 +74,7 @@ def losses_in(
 
 
 def _chosen(game: Game, shortlist: int, width: int, whole: Expansion, part: Expansion) -> list[int]:
-    """Of each patch the ``width`` snuggest of those placements, so many, that leave the most joints."""
+    """For each patch, the ``width`` snuggest of the ``shortlist`` placements that leave the most joints."""
     count = list_likely(game.state, 0, shortlist, whole.anchors, part.ranking, part.actions)
     count = keep_snuggest(game.state, 0, width, part.actions, count, part.merits)
     return [int(action) for action in part.actions[:count]]
@@ -83,7 +83,7 @@ def _chosen(game: Game, shortlist: int, width: int, whole: Expansion, part: Expa
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--games", type=int, default=100, help="(default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of circles (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the circles (default: %(default)s)")
     parser.add_argument("--value", type=Path, default=agents.path_of("champion"), metavar="FOLDER")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
     options = parser.parse_args()

@@ -90,9 +90,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=5, help="(default: 5)")
     parser.add_argument("--processes", type=int, metavar="P", default=1, help="(default: 1)")
-    parser.add_argument("--file", type=Path, default=FILE, help="of the best stack")
+    parser.add_argument("--file", type=Path, default=FILE, help="the file of the best stack")
     parser.add_argument("--value", type=Path, default=SHIPPED_VALUE, help="checkpoint of a value")
-    parser.add_argument("--seed", type=int, default=0, help="of the first search (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first search (default: 0)")
     options = parser.parse_args()
     try:
         check_file_path(options.file, "--file")

@@ -41,9 +41,9 @@ def replace_tiles(root: States, plan: Plan, weights: Weights, rng: np.random.Gen
 
     Args:
         root: An empty table for one.
-        plan: Of a game on it in free order.
-        weights: Of the value of tables.
-        rng: Decides on the tiles.
+        plan: A plan of a game on it in free order.
+        weights: The weights of the value of tables.
+        rng: The random numbers that decide on the tiles.
     """
     stack = in_order(plan.stack)
     number = int(rng.integers(1, 4))
@@ -61,10 +61,10 @@ def rebuild_below(
 
     Args:
         root: An empty table for one.
-        plan: Of a game on it in free order.
-        width: Of the search.
-        weights: Of the value of tables.
-        rng: Decides on the levels and on how towers are compared.
+        plan: A plan of a game on it in free order.
+        width: The width of the search.
+        weights: The weights of the value of tables.
+        rng: The random numbers that decide on the levels and on how towers are compared.
         end: When to stop, by :func:`time.perf_counter`; None for when all is done.
     """
     highest = max(tile.level for tile in plan.stack)
@@ -92,11 +92,11 @@ def improvements(
 
     Args:
         root: An empty table for one.
-        plan: Of a game on it in free order.
-        width: Of searches of towers.
-        weights: Of the value of tables.
-        rng: Decides on what is planned anew.
-        rounds: How often something is; None for no limit.
+        plan: A plan of a game on it in free order.
+        width: The width of searches of towers.
+        weights: The weights of the value of tables.
+        rng: The random numbers that decide on what is planned anew.
+        rounds: How often something is planned anew; None for no limit.
         end: When to stop, by :func:`time.perf_counter`; None for no limit.
     """
     yield plan

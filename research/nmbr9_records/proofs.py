@@ -312,16 +312,16 @@ def run(options: argparse.Namespace) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("instances", metavar="INSTANCE", nargs="*", help=f"default: {', '.join(INSTANCES)}")
-    parser.add_argument("--size", type=int, default=8, help="of the table (default: 8)")
+    parser.add_argument("--size", type=int, default=8, help="rows and columns of the table (default: 8)")
     parser.add_argument("--liquid", action="store_true", help="bounds of the published game by cells alone")
     parser.add_argument("--workers", type=int, default=1, help="threads of the solver (default: 1)")
     try:
         run(parser.parse_args())
     except ModuleNotFoundError as error:
-        print(f"nmbr9_proofs.py: {error}: pip install 'patchwork-env[proofs]'", file=sys.stderr)
+        print(f"proofs: {error}: pip install 'patchwork-env[proofs]'", file=sys.stderr)
         return 2
     except ValueError as error:
-        print(f"nmbr9_proofs.py: {error}", file=sys.stderr)
+        print(f"proofs: {error}", file=sys.stderr)
         return 2
     return 0
 

@@ -62,7 +62,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--decks", type=int, metavar="N", default=50, help="(default: %(default)s)")
     parser.add_argument("--first", type=int, metavar="K", default=0, help="deck (default: %(default)s)")
     parser.add_argument("--processes", type=int, metavar="P", default=1, help="(default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the agents (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the agents (default: %(default)s)")
     return parser.parse_args()
 
 

@@ -189,7 +189,7 @@ def parse(rows: list[str]) -> argparse.Namespace:
         "--tiles",
         choices=list(TILE_SETS),
         default="published",
-        help="of the published program, or of the game, which has a 2x2 square instead of a 3-cell corner",
+        help="the tiles of the published program, or those of the game: a 2x2 square in place of a corner",
     )
     parser.add_argument("--picture", type=Path, metavar="FILE", help=f"draw {', '.join(SHOWN)} (PNG or SVG)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")

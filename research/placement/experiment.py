@@ -70,7 +70,7 @@ class StrategyPlacer:
     Args:
         policy: A key of :data:`~research.placement.strategies.POLICIES`.
         evaluation: A key of :data:`~research.placement.strategies.EVALUATIONS`.
-        seed: Of the random numbers of the evaluation ``"Random"``.
+        seed: The seed of the random numbers of the evaluation ``"Random"``.
 
     Attributes:
         candidates: How many placements the policy has proposed so far, over all tiles that fit.
