@@ -197,6 +197,42 @@ def test_actions_of_a_wrong_shape_are_an_error() -> None:
         play_matches(Lazy(), "random", 4)
 
 
+@pytest.mark.parametrize("answers", [[0.9, 0.0], [None, None], ["0", "0"], [True, False]])
+def test_answers_that_are_no_integers_are_an_error(answers) -> None:
+    class Vague(BatchAgent):
+        name = "vague"
+
+        def act_batch(self, states):
+            return np.array(answers)[: len(states)]
+
+    with pytest.raises(ValueError, match=r"agent 'vague' gave .* as actions; 2 games need integers"):
+        play_matches(Vague(), Vague(), 4)
+    with pytest.raises(ValueError, match="the action of agent '<lambda>' must be an integer"):
+        play_matches(lambda game: answers[0], "random", 2)
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_functions_are_given_games_that_can_be_replayed(game: str) -> None:
+    """As programs of others need them that know nothing but the first position and the moves."""
+    seen = []
+
+    def careful(given):
+        replayed = type(given).from_notation(given.notation())
+        assert "state=" not in given.notation()
+        assert replayed == given
+        assert replayed.history == given.history
+        assert np.array_equal(given.root().state, given.state) == (not given.history)
+        seen.append(len(given.history))
+        action = GreedyAgent().act(given)
+        given.play(action)  # the game is its own
+        return action
+
+    mine, others = (play_matches(agent, "random", 6, 3, game=game) for agent in (careful, "greedy"))
+    assert_equal_games(mine.games, others.games)
+    assert min(seen) == 0
+    assert max(seen) >= 20
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

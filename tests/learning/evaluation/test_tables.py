@@ -1,0 +1,93 @@
+"""Tables as text, Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from patchwork_env.learning.commands import evaluate, gauntlet, tournament
+from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.tables import CSV, LATEX, MARKDOWN, Column, Table, aligned, render
+
+TABLE = Table(
+    [
+        Column("agent"),
+        Column("wins", "{:.1%}".format),
+        Column("interval", lambda ends: f"{ends[0]} to {ends[1]}", ("low", "high")),
+    ],
+    [["my_agent|x", 0.5, (0, 1)], ["other", None, (0, None)]],
+)
+
+
+def test_text_has_the_first_column_flush_left() -> None:
+    assert render(["heading", TABLE]) == (
+        "heading\n\nagent        wins   interval\nmy_agent|x  50.0%     0 to 1\nother              0 to None"
+    )
+    assert aligned([["a", "b", "c"], ["aa", "bb", "cc"]], left=(0, 2)) == ["a    b  c", "aa  bb  cc"]
+
+
+def test_markdown_and_latex_escape_what_means_something_there() -> None:
+    assert render(["heading", TABLE], MARKDOWN).splitlines() == [
+        "heading",
+        "",
+        "| agent | wins | interval |",
+        "| --- | ---: | ---: |",
+        r"| my_agent\|x | 50.0% | 0 to 1 |",
+        "| other |  | 0 to None |",
+    ]
+    assert render(["heading", TABLE], LATEX).splitlines() == [
+        "% heading",
+        "",
+        r"\begin{tabular}{lrr}",
+        r"agent & wins & interval \\",
+        r"\hline",
+        r"my\_agent|x & 50.0\% & 0 to 1 \\",
+        r"other &  & 0 to None \\",
+        r"\end{tabular}",
+    ]
+
+
+def test_csv_is_the_first_table_in_full_precision() -> None:
+    rows = list(csv.DictReader(io.StringIO(render(["heading", TABLE, TABLE], CSV))))
+    assert rows == [
+        {"agent": "my_agent|x", "wins": "0.5", "low": "0", "high": "1"},
+        {"agent": "other", "wins": "", "low": "0", "high": ""},
+    ]
+
+
+def test_commands_print_tables_in_all_formats(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(ratings, "DRAWS", 100)
+    matches = ["greedy", "--against", "random", "greedy", "--games", "8"]
+    folder = ["random", "greedy", "--games", "8", "--workers", "1", "--out", str(tmp_path / "t")]
+    short = ["random", "--version", "1", "--games", "2", "--workers", "1"]
+    for main, arguments in (
+        (evaluate.main, matches),
+        (tournament.main, folder),
+        (gauntlet.main, short),
+    ):
+        for form, sign in ((MARKDOWN, "| --- |"), (LATEX, r"\end{tabular}"), (CSV, "95% interval")):
+            assert main([*arguments, "--format", form]) == 0
+            printed = capsys.readouterr().out
+            assert (sign in printed) == (form != CSV), printed
+            if form == CSV:
+                rows = list(csv.DictReader(io.StringIO(printed)))
+                assert len(rows) >= 2
+                assert all(float(row["wins"]) <= 1 for row in rows)
+
+
+def test_csv_of_matches_has_the_figures_of_the_results(capsys) -> None:
+    assert evaluate.main(["greedy", "--against", "random", "--games", "20", "--format", "csv"]) == 0
+    [row] = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    result = play_matches("greedy", "random", 20)
+    assert (row["agent"], row["against"], row["games"]) == ("greedy", "random", "20")
+    assert (float(row["wins, lower end"]), float(row["wins, upper end"])) == result.interval
+    assert float(row["score difference"]) == result.score_difference
+
+
+def test_another_format_is_an_error(capsys) -> None:
+    with pytest.raises(SystemExit):
+        evaluate.main(["greedy", "--against", "random", "--format", "html"])
+    assert "invalid choice: 'html'" in capsys.readouterr().err
