@@ -3,11 +3,16 @@
 python -m training.evaluate greedy --against random --games 1000
 python -m training.evaluate runs/quick/final --against random greedy --json figures.json
 python -m training.evaluate greedy --against random --game nmbr9
+python -m training.evaluate runs/a/final runs/b/final runs/c/final --against greedy
+
+Several agents that are measured are runs of one configuration with different seeds: a table at the end puts
+them together.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -21,8 +26,9 @@ from patchwork_env.learning.distributed.jobs import Workers, add_worker_options,
 from patchwork_env.learning.evaluation.contests import common_game
 from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
 from patchwork_env.learning.evaluation.players import HELP, Entrant
-from patchwork_env.learning.evaluation.results import results_as_dict, show_results
-from patchwork_env.learning.evaluation.tables import TEXT
+from patchwork_env.learning.evaluation.results import matches_table, results_as_dict
+from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, over_seeds, seeds_table
+from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
 from patchwork_env.learning.system.files import check_file_path, write_text
 
 
@@ -32,19 +38,28 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.json:
             check_file_path(options.json, "--json")
-        agent, *opponents = entrants = [Entrant.load(spec) for spec in (options.agent, *options.against)]
-        game = common_game([entrant.agent for entrant in entrants], options.game)
+        repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
+        if repeated:
+            raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
+        runs, opponents = (
+            [Entrant.load(spec) for spec in specs] for specs in (options.agents, options.against)
+        )
+        game = common_game([entrant.agent for entrant in (*runs, *opponents)], options.game)
         workers, results = workers_of(options), []
         with kept_connected(workers):
-            for opponent in opponents:
-                results.append(_play(options, game, agent.agent, opponent.agent, workers))
+            for run, opponent in itertools.product(runs, opponents):
+                results.append(_play(options, game, run.agent, opponent.agent, workers))
                 if options.format == TEXT:
                     print(results[-1].table(), flush=True)
         if options.format != TEXT:
-            print(show_results(results, options.format))
+            print(render([results[0].set_ups(), matches_table(results)], options.format))
+        together = over_seeds(results) if len(runs) > 1 else []
+        if together and options.format != CSV:
+            print("", render([SEEDS_HEADING, seeds_table(together)], options.format), sep="\n")
         if options.json:
-            weights = {entrant.name: entrant.weights for entrant in entrants}
-            write_text(options.json, json.dumps(results_as_dict(results, weights), indent=2) + "\n")
+            contents = results_as_dict(results, (*runs, *opponents))
+            contents |= {"over_seeds": [entry._asdict() for entry in together]} if together else {}
+            write_text(options.json, json.dumps(contents, indent=2) + "\n")
     except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
         print(f"training.evaluate: {error}", file=sys.stderr)
         return 2
@@ -57,7 +72,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         description="Measures an agent against others, with the same circles or decks.",
         epilog=HELP,
     )
-    parser.add_argument("agent", metavar="AGENT", help="the agent that is measured")
+    parser.add_argument(
+        "agents",
+        metavar="AGENT",
+        nargs="+",
+        help="the agent that is measured; several are runs with different seeds",
+    )
     parser.add_argument("--against", metavar="AGENT", nargs="+", required=True, help="its opponents")
     parser.add_argument(
         "--games", type=int, default=400, help="per opponent, even in patchwork (default: 400)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from patchwork_env.core.game import BaseGame
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest, MatchGames, contest_of
 from patchwork_env.learning.evaluation.intervals import CONFIDENCE, Interval, mean_interval, win_rate_interval
-from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, aligned, render
+from patchwork_env.learning.evaluation.players import Entrant
+from patchwork_env.learning.evaluation.tables import Column, Table, aligned
 from patchwork_env.learning.system.machine import made_with
 
 FORMAT = "patchwork-env evaluation"
@@ -199,28 +200,18 @@ def match_cells(result: MatchResult) -> list[Any]:
     return [len(result.games), wins, result.interval, difference, result.score_difference_interval]
 
 
-def show_results(results: Sequence[MatchResult], form: str) -> str:
-    """Matches in one of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
-
-    As text each match has lines of its own, with the figures of both sides; otherwise it is a row of a table.
-    """
-    if form == TEXT:
-        return "\n".join(result.table() for result in results)
-    return render([results[0].set_ups(), matches_table(results)], form)
-
-
-def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | None]) -> dict[str, Any]:
+def results_as_dict(results: Sequence[MatchResult], entrants: Sequence[Entrant]) -> dict[str, Any]:
     """Matches as plain data, for JSON; docs/evaluation.md describes them.
 
     Args:
         results: At least one.
-        weights: SHA-256 of the weights that agents play with, by their names.
+        entrants: Everybody who took part.
     """
     return {
         "format": FORMAT,
         "version": VERSION,
         "game": results[0].games.game,
-        "weights": dict(weights),
+        "weights": {entrant.name: entrant.weights for entrant in entrants},
         "matches": [result.as_dict() for result in results],
         "made_with": made_with(),
     }

@@ -66,6 +66,10 @@ def test_the_module_runs_as_a_program_without_torch() -> None:
     ("arguments", "message"),
     [
         (["gredy", "--against", "random"], "there is no agent 'gredy'"),
+        (
+            ["greedy", "greedy", "--against", "random"],
+            "agents are measured once; given more than once: greedy",
+        ),
         (["greedy", "--against", "random", "none/here"], "there is no checkpoint at 'none/here'"),
         (["greedy", "--against", "random", "--games", "21"], "games is 21; it must be even"),
         (["greedy", "--against", "random", "--games", "0"], "games is 0"),

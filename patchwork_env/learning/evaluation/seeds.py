@@ -1,0 +1,115 @@
+"""What several runs of one configuration say together, which differ in their seeds alone.
+
+A single run says how strong its policy is, not how strong policies become that are trained so. Here each run
+counts as one value: the interquartile mean over the runs, and its interval from the stratified bootstrap; see
+:mod:`~patchwork_env.learning.evaluation.intervals` for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from patchwork_env.learning.evaluation.intervals import (
+    Floats,
+    Interval,
+    interquartile_interval,
+    interquartile_mean,
+)
+from patchwork_env.learning.evaluation.results import MatchResult, show_points, show_shares
+from patchwork_env.learning.evaluation.tables import Column, Table
+
+ALL_OPPONENTS = "all of them"
+SEEDS_HEADING = "Over the runs: interquartile means, with 95% intervals of the stratified bootstrap"
+
+
+Figures = tuple[str, float, float]
+"""Of a match: the opponent, the win rate and the mean score difference."""
+
+
+class OverSeeds(NamedTuple):
+    """What some runs reached against an opponent, or against all of them.
+
+    Attributes:
+        opponent: Its name, or :data:`ALL_OPPONENTS`.
+        runs: The number of runs.
+        win_rate: The interquartile mean of their win rates.
+        win_rate_interval: Its 95% interval; None for a single run.
+        lowest, highest: The extremes of their win rates.
+        score_difference: The interquartile mean of their mean score differences.
+        score_difference_interval: Its 95% interval; None for a single run.
+    """
+
+    opponent: str
+    runs: int
+    win_rate: float
+    win_rate_interval: Interval | None
+    lowest: float
+    highest: float
+    score_difference: float
+    score_difference_interval: Interval | None
+
+
+def over_seeds(results: Sequence[MatchResult]) -> list[OverSeeds]:
+    """An entry for every opponent and, if there are several, one for all of them.
+
+    Args:
+        results: The matches of all runs, which are told apart by their agents.
+
+    Raises:
+        ValueError: There is no match, or the runs have met different opponents.
+    """
+    runs: dict[str, list[Figures]] = {}
+    for result in results:
+        figures = result.opponent, result.win_rate, result.score_difference
+        runs.setdefault(result.agent, []).append(figures)
+    return put_together(list(runs.values()))
+
+
+def put_together(runs: Sequence[Sequence[Figures]]) -> list[OverSeeds]:
+    """What :func:`over_seeds` says, of the figures of each run.
+
+    Raises:
+        ValueError: There is no run or no match, or the runs have met different opponents.
+    """
+    met = [[opponent for opponent, _, _ in figures] for figures in runs]
+    if not met or not met[0] or any(opponents != met[0] for opponents in met):
+        listed = "; ".join(", ".join(opponents) or "nobody" for opponents in met) or "no runs"
+        raise ValueError(f"runs are put together that met the same opponents; these met: {listed}")
+    rates, differences = (
+        np.array([[match[column] for match in figures] for figures in runs], np.float64) for column in (1, 2)
+    )
+    parts = {name: [k] for k, name in enumerate(met[0])}
+    if len(parts) > 1:
+        parts[ALL_OPPONENTS] = list(range(len(parts)))
+    return [_entry(name, rates[:, columns], differences[:, columns]) for name, columns in parts.items()]
+
+
+def _entry(opponent: str, rates: Floats, differences: Floats) -> OverSeeds:
+    return OverSeeds(
+        opponent,
+        len(rates),
+        interquartile_mean(rates),
+        interquartile_interval(rates),
+        float(rates.min()),
+        float(rates.max()),
+        interquartile_mean(differences),
+        interquartile_interval(differences),
+    )
+
+
+def seeds_table(entries: Sequence[OverSeeds]) -> Table:
+    """A row for every entry."""
+    columns = [
+        Column("against"),
+        Column("runs"),
+        Column("wins", "{:.1%}".format),
+        Column("95% interval", show_shares, ("wins, lower end", "wins, upper end")),
+        Column("lowest", "{:.1%}".format),
+        Column("highest", "{:.1%}".format),
+        Column("score difference", "{:+.1f}".format),
+        Column("95% interval", show_points, ("score difference, lower end", "score difference, upper end")),
+    ]
+    return Table(columns, entries)
