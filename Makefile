@@ -104,7 +104,7 @@ test-resolution: $(resolved)/ready  ## run the suite with the oldest (or RESOLUT
 	$(resolved)/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 $(resolved)/ready: pyproject.toml tools/create_resolved_environment.sh
-	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" tools/create_resolved_environment.sh $(resolved) $(RESOLUTION)
+	@PYTHON="$(PYTHON)" tools/create_resolved_environment.sh $(resolved) $(RESOLUTION)
 	@touch $@
 
 lint: $(ready)  ## check style and types

@@ -4,8 +4,8 @@
 #
 #   tools/create_resolved_environment.sh FOLDER lowest-direct|highest
 #
-# PYTHON       the interpreter to use (default: python3)
-# TORCH_INDEX  the package index for PyTorch, e.g. https://download.pytorch.org/whl/cpu; by default pip's own
+# PYTHON            the interpreter to use (default: python3)
+# UV_TORCH_BACKEND  the build of PyTorch to use, such as cpu
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,6 +15,5 @@ resolution=$2
 "${PYTHON:-python3}" -m venv --clear "$folder"
 "$folder/bin/python" -m pip --disable-pip-version-check install --quiet "uv>=0.8"
 "$folder/bin/uv" pip install --python "$folder/bin/python" --resolution "$resolution" \
-    ${TORCH_INDEX:+--index "$TORCH_INDEX" --index-strategy unsafe-best-match} \
     --editable ".[train,onnx,export,render,dev]"
 echo "$folder is ready."
