@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, storage
+from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class LegalMoves(Collection[M], Generic[M]):
 class BaseGame(ABC, Generic[M]):
     """One game: its state, the state in which this object began, and the actions played since then.
 
-    A class derived from it needs a constructor that calls ``_begin``, ``scores``, and the class attributes.
+    A class derived from it needs a constructor that calls ``_begin``, ``num_players``, and class attributes.
     Unless it says otherwise, its moves are the numbers of its actions, and its positions are stored states.
 
     Games are equal if their positions are, and then have the same hash; how they came there does not matter.
@@ -86,7 +87,10 @@ class BaseGame(ABC, Generic[M]):
     """How the game is drawn; its package sets it, since pictures are made of games."""
 
     _engine: ClassVar[ModuleType]
-    """The rules, with the kernels ``legal``, ``is_legal``, ``legal_mask``, ``apply``, ``play`` and so on."""
+    """The module of the rules, with the kernels ``is_over``, ``legal``, ``write_actions``, ``legal_mask``,
+    ``is_legal``, ``play`` and ``score``."""
+    _observation: ClassVar[ModuleType]
+    """The module of observations, with the kernel ``write_observation`` and ``OBSERVATION_SIZE``."""
     _storage: ClassVar[storage.ByteFormat]
     """The record of a state, how it is stored, and what is checked of it."""
     _num_actions: ClassVar[int]
@@ -155,15 +159,37 @@ class BaseGame(ABC, Generic[M]):
         """Whether the game has ended."""
         return bool(self._engine.is_over(self._state, 0))
 
+    @property
     @abstractmethod
+    def num_players(self) -> int:
+        """How many players take part."""
+
     def scores(self) -> tuple[int, ...]:
-        """All players' scores as they are now."""
+        """All players' scores as if the game ended now."""
+        return tuple(int(self._engine.score(self._state, 0, player)) for player in range(self.num_players))
 
     def winners(self) -> tuple[int, ...]:
         """The players with the highest score, who share the victory; nobody until the game is over."""
         scores = self.scores()
         best = max(scores)
         return tuple(player for player, score in enumerate(scores) if score == best) if self.is_over else ()
+
+    def observation(self, player: int | None = None) -> Observation:
+        """What a player sees, the current one by default, as environments show it.
+
+        Args:
+            player: Counted from 0.
+
+        Returns:
+            float32 ``(OBSERVATION_SIZE,)``; the module ``observation`` of each game says what is in it.
+        """
+        vector = np.empty(self._observation.OBSERVATION_SIZE, np.float32)
+        observer = self.current_player if player is None else self._check_player(player)
+        self._observation.write_observation(self._state, 0, observer, vector)
+        return vector
+
+    def _check_player(self, player: int) -> int:
+        return checks.check_between(player, 0, self.num_players - 1, "player")
 
     # --- playing ------------------------------------------------------------------------------------------
 
@@ -439,6 +465,17 @@ class BaseGame(ABC, Generic[M]):
 
     def __str__(self) -> str:
         return self.pictures.text(self)
+
+    def __repr__(self) -> str:
+        if self.is_over:
+            turn = f"over, won by {' and '.join(f'player {player}' for player in self.winners())}"
+        else:
+            turn = f"player {self.current_player} to move"
+        return f"<{self._storage.game} game: {self._progress()}, scores {self.scores()}, {turn}>"
+
+    def _progress(self) -> str:
+        """How far the game has come, in some words."""
+        return f"{len(self.history)} moves"
 
     def _repr_svg_(self) -> str:
         """The picture that notebooks show."""

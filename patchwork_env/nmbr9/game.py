@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core import checks, storage
-from patchwork_env.core.checks import check_between, seed_streams
+from patchwork_env.core import checks
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
-from patchwork_env.nmbr9 import engine, notation, serialization
+from patchwork_env.nmbr9 import engine, notation, observation, position, serialization
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     MAX_SPREAD,
@@ -26,8 +26,7 @@ from patchwork_env.nmbr9.actions import (
     placement,
 )
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, ORDERS
-from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, Observation, write_observation
-from patchwork_env.nmbr9.options import Variant, beginning, check_player
+from patchwork_env.nmbr9.options import Variant, beginning
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
 
 
@@ -64,6 +63,7 @@ class Game(BaseGame[Move]):
 
     _engine: ClassVar[ModuleType] = engine
     _storage = serialization.FORMAT
+    _observation: ClassVar[ModuleType] = observation
     _num_actions = NUM_ACTIONS
     _legal_shape = (engine.NUM_MAPS, TABLE_SIZE)
     _notation = notation.FORMAT
@@ -193,24 +193,6 @@ class Game(BaseGame[Move]):
             raise IllegalActionError(f"the tile {move.digit} would lie on level {level}, not on {move.level}")
         return index
 
-    def scores(self) -> tuple[int, ...]:
-        """All players' scores as they are now: the sum of digit times level."""
-        return tuple(int(engine.score(self._state, 0, player)) for player in range(self.num_players))
-
-    def observation(self, player: int | None = None) -> Observation:
-        """What a player sees, the current one by default, as environments show it.
-
-        Args:
-            player: Counted from 0.
-
-        Returns:
-            float32 ``(OBSERVATION_SIZE,)``; see :mod:`~patchwork_env.nmbr9.observation`.
-        """
-        vector = np.empty(OBSERVATION_SIZE, np.float32)
-        observer = self.current_player if player is None else self._check_player(player)
-        write_observation(self._state, 0, observer, vector)
-        return vector
-
     def imagine(self, seed: int | None = None) -> Game:
         """A copy with another order of the cards that nobody can know: what a player may suppose.
 
@@ -226,18 +208,10 @@ class Game(BaseGame[Move]):
             game = Game.from_state(game._state)
         return game
 
-    def __repr__(self) -> str:
-        over = (
-            f"over, won by {', '.join(f'player {player}' for player in self.winners())}"
-            if self.is_over
-            else f"player {self.current_player} to move"
-        )
-        return f"<NMBR 9 game: round {self.round} of {self.num_rounds}, scores {self.scores()}, {over}>"
-
     # --- details ------------------------------------------------------------------------------------------
 
-    def _check_player(self, player: int) -> int:
-        return check_player(player, self.num_players)
+    def _progress(self) -> str:
+        return f"round {self.round} of {self.num_rounds}"
 
     def _why_refused(self, action: int) -> Exception:
         if not engine.is_legal(self._state, 0, action):
@@ -261,64 +235,15 @@ class Game(BaseGame[Move]):
         return notation.parse_move(text, self.digit, self._first_corner())
 
     def _set_up_fields(self) -> dict[str, str]:
-        fields = {"players": str(self.num_players), "order": self.order, "rounds": str(self.num_rounds)}
-        return fields | {"deck": storage.numbers_text(self.deck)}
+        return position.write_set_up(self._state)
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
-        return {
-            "deck": storage.parse_numbers(fields["deck"]),
-            "players": storage.parse_number(fields["players"]),
-            "order": fields["order"],
-            "deck_size": storage.parse_number(fields["rounds"]),
-        }
+        return position.read_set_up(fields)
 
     def _position_fields(self) -> dict[str, str]:
-        record, players = self._state[0], range(self.num_players)
-        tables = []
-        for player in players:
-            rows, columns = record["row"][player].tolist(), record["column"][player].tolist()
-            tiles = [
-                notation.tile_text(
-                    int(record["piece"][player, t]), rows[t] - rows[0], columns[t] - columns[0]
-                )
-                for t in range(engine.num_placed(self._state, 0, player))
-            ]
-            tables.append(";".join(tiles) or "-")
-        chosen = ["-" if digit == NO_DIGIT else str(digit) for digit in record["chosen"].tolist()]
-        acting = {"player": str(self.current_player), "chosen": ",".join(chosen[: self.num_players])}
-        return self._set_up_fields() | acting | {"tables": "|".join(tables)}
+        return position.write_position(self._state)
 
     @classmethod
     def _read_position(cls, fields: dict[str, str]) -> States:
-        states = cls(**cls._read_set_up(fields)).state
-        record, players = states[0], int(states["num_players"][0])
-        tables = [[] if table == "-" else table.split(";") for table in fields["tables"].split("|")]
-        chosen = fields["chosen"].split(",")
-        if not len(tables) == len(chosen) == players:
-            raise ValueError(f"{players} players have {len(tables)} tables and {len(chosen)} chosen digits")
-        record["current_player"] = check_player(storage.parse_number(fields["player"]), players)
-        record["round"] = len(tables[-1])  # whoever plays last has placed no tile in a round that goes on
-        for player, (words, digit) in enumerate(zip(tables, chosen, strict=True)):
-            if len(words) > record["num_rounds"]:
-                raise ValueError(f"player {player} has {len(words)} tiles in {record['num_rounds']} rounds")
-            for t, word in enumerate(words):
-                piece, down, right = notation.parse_tile(word)
-                record["piece"][player, t] = piece
-                record["row"][player, t], record["column"][player, t] = _FIRST + down, _FIRST + right
-            if digit != "-":
-                record["chosen"][player] = check_between(storage.parse_number(digit), 0, 9, "a chosen digit")
-        if record["order"] != FREE and fields["chosen"].strip("-,"):
-            raise ValueError(f"nobody can have chosen {fields['chosen']}: the order is {fields['order']}")
-        for player, words in enumerate(tables):
-            placed = engine.num_placed(states, 0, player)
-            if placed != len(words):
-                raise ValueError(f"player {player} has {len(words)} tiles, but must have {placed} now")
-        replayed = serialization.replay(states)
-        if (replayed["chosen"] != states["chosen"]).any():
-            raise ValueError(f"the players cannot have chosen {fields['chosen']} now")
-        return replayed
-
-
-_FIRST = 100
-"""Row and column of the first tile of a position that is read: of them, only differences count."""
+        return position.read_position(fields)

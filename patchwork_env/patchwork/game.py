@@ -10,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, storage
-from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.patchwork import engine, notation, serialization
+from patchwork_env.patchwork import engine, notation, observation, position, serialization
 from patchwork_env.patchwork.actions import NUM_ACTIONS, Move, decode, encode
 from patchwork_env.patchwork.components import (
-    LAST_SPACE,
     NUM_CELLS,
     NUM_OFFERED,
     NUM_PATCHES,
@@ -26,7 +24,6 @@ from patchwork_env.patchwork.components import (
     START_PATCH,
     VARIANTS,
 )
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation, write_observation
 from patchwork_env.patchwork.options import (
     check_circle,
     check_player,
@@ -34,7 +31,6 @@ from patchwork_env.patchwork.options import (
     seed_streams,
 )
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
-from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW
 
 EMPTY = -1
 SPECIAL_PATCH = NUM_PATCHES
@@ -65,6 +61,7 @@ class Game(BaseGame[Move]):
 
     _engine: ClassVar[ModuleType] = engine
     _storage = serialization.FORMAT
+    _observation: ClassVar[ModuleType] = observation
     _num_actions = NUM_ACTIONS
     _legal_shape = (2, engine.NUM_MAPS)
     _notation = notation.FORMAT
@@ -90,6 +87,11 @@ class Game(BaseGame[Move]):
         self._begin(states.tobytes())
 
     # --- what is on the table -----------------------------------------------------------------------------
+
+    @property
+    def num_players(self) -> int:
+        """2."""
+        return NUM_PLAYERS
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -154,9 +156,7 @@ class Game(BaseGame[Move]):
 
     def quilt_bits(self, player: int) -> int:
         """Covered cells of a player's quilt as an integer: bit ``9 * row + column`` is set if one is."""
-        upper, lower = self._state["quilt"][0, check_player(player)].tolist()
-        bits: int = upper | lower << SECOND_WORD_ROW * QUILT_SIZE
-        return bits
+        return position.quilt_bits(self._state, self._check_player(player))
 
     def layout(self, player: int) -> npt.NDArray[np.int8]:
         """Which piece covers each cell, int8, shape ``(9, 9)``.
@@ -173,20 +173,6 @@ class Game(BaseGame[Move]):
         return layout
 
     # --- playing ------------------------------------------------------------------------------------------
-
-    def observation(self, player: int | None = None) -> Observation:
-        """What a player sees, the current one by default, as environments show it.
-
-        Args:
-            player: 0 or 1.
-
-        Returns:
-            float32 ``(OBSERVATION_SIZE,)``; see :mod:`~patchwork_env.patchwork.observation`.
-        """
-        vector = np.empty(OBSERVATION_SIZE, np.float32)
-        observer = self.current_player if player is None else check_player(player)
-        write_observation(self._state, 0, observer, vector)
-        return vector
 
     def _decode(self, actions: list[int]) -> list[Move]:
         offered = self.offered
@@ -206,7 +192,8 @@ class Game(BaseGame[Move]):
 
     def scores(self) -> tuple[int, int]:
         """Both players' scores as if the game ended now: buttons + bonus - 2 per empty cell."""
-        return int(engine.score(self._state, 0, 0)), int(engine.score(self._state, 0, 1))
+        first, second = super().scores()
+        return first, second
 
     def winner(self) -> int | None:
         """The winner, 0 or 1; None until the game is over."""
@@ -216,15 +203,10 @@ class Game(BaseGame[Move]):
         """The winner alone, as in games that several players can win; nobody until the game is over."""
         return (int(engine.winner(self._state, 0)),) if self.is_over else ()
 
-    def __repr__(self) -> str:
-        over = (
-            f"over, won by player {self.winner()}"
-            if self.is_over
-            else f"player {self.current_player} to move"
-        )
-        return f"<Patchwork game: positions {self.positions}, scores {self.scores()}, {over}>"
-
     # --- details ------------------------------------------------------------------------------------------
+
+    def _progress(self) -> str:
+        return f"positions {self.positions}"
 
     def _pair(self, name: str) -> tuple[int, int]:
         first, second = self._state[name][0].tolist()
@@ -253,54 +235,8 @@ class Game(BaseGame[Move]):
         return {"circle": circle, "first_player": first, "special_patches": fields["variant"]}
 
     def _position_fields(self) -> dict[str, str]:
-        owners = {"bonus_owner": self.bonus_owner, "first_finisher": self.first_finisher}
-        return {
-            "variant": self.special_patches,
-            "player": str(self.current_player),
-            "pending_special": str(int(self.pending_special)),
-            "positions": storage.numbers_text(self.positions),
-            "buttons": storage.numbers_text(self.buttons),
-            "incomes": storage.numbers_text(self.incomes),
-            **{name: "-" if owner is None else str(owner) for name, owner in owners.items()},
-            "quilts": ",".join(notation.quilt_text(self.quilt_bits(player)) for player in (0, 1)),
-            "circle": storage.numbers_text(self.circle),
-        }
+        return position.write_position(self._state)
 
     @classmethod
     def _read_position(cls, fields: dict[str, str]) -> States:
-        states = empty_states(1)
-        states["variant"] = check_variant(fields["variant"])
-        states["current_player"] = _parse_player(fields["player"])
-        states["pending_special"] = check_between(
-            storage.parse_number(fields["pending_special"]), 0, 1, "pending_special"
-        )
-        for name in ("bonus_owner", "first_finisher"):
-            states[name] = NOBODY if fields[name] == "-" else _parse_player(fields[name])
-        for name, field, most in (
-            ("position", "positions", LAST_SPACE),
-            ("income", "incomes", 2**8 - 1),
-            ("buttons", "buttons", 2**15 - 1),
-        ):
-            states[name] = _parse_pair(fields[field], field, most)
-        circle = storage.parse_numbers(fields["circle"])
-        if len(circle) > NUM_PATCHES or any(patch >= NUM_PATCHES for patch in circle):
-            raise ValueError(f"the circle {checks.shorten(circle)} holds patches that do not exist")
-        states["circle"][0, : len(circle)] = circle
-        states["num_patches"] = len(circle)
-        quilts = [notation.parse_quilt(quilt) for quilt in fields["quilts"].split(",")]
-        if len(quilts) != NUM_PLAYERS:
-            raise ValueError(f"there are two quilts with a comma between them, not {len(quilts)}")
-        for player, bits in enumerate(quilts):
-            states["quilt"][0, player] = bits & int(FULL_WORD), bits >> SECOND_WORD_ROW * QUILT_SIZE
-        return states
-
-
-def _parse_player(text: str) -> int:
-    return check_player(storage.parse_number(text))
-
-
-def _parse_pair(text: str, what: str, most: int) -> list[int]:
-    numbers = storage.parse_numbers(text)
-    if len(numbers) != NUM_PLAYERS or max(numbers) > most:
-        raise ValueError(f"{what} is {checks.shorten(text)}; it needs two numbers of 0 to {most}")
-    return numbers
+        return position.read_position(fields)

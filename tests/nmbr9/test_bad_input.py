@@ -130,7 +130,7 @@ POSITION = "nmbr9/1 players=2 order=unknown rounds=3 deck=1,2,3 player=1 chosen=
         ("player=1", "player=2", "player is 2"),
         ("chosen=-,-", "chosen=-", "2 tables and 1 chosen"),
         ("chosen=-,-", "chosen=2,-", "nobody can have chosen 2,-"),
-        ("chosen=-,-", "chosen=-,10", "a chosen digit is 10"),
+        ("chosen=-,-", "chosen=-,10", "nobody can have chosen -,10"),
         ("1/0@0,0", "1/0@0", "is not a move"),
         ("1/0@0,0", "1/0@0,0;2/0@9,9", "player 0 has 2 tiles, but must have 1"),
         ("1/0@0,0|-", "1/0@0,0;2/0@9,9|1/0@0,0", "player 0 cannot have placed tile 1"),
@@ -146,6 +146,14 @@ def test_bad_positions(old: str, new: str, message: str) -> None:
     assert Game.from_position(POSITION) == game
     with pytest.raises(ValueError, match=message):
         Game.from_position(POSITION.replace(old, new, 1))
+
+
+def test_bad_positions_in_free_order() -> None:
+    text = played(1, players=2, order="free", deck_size=3).position_text()
+    digit = text.split("chosen=")[1][0]
+    for new, message in (("11", "a chosen digit is 11"), ("-", "must have|cannot have chosen")):
+        with pytest.raises(ValueError, match=message):
+            Game.from_position(text.replace(f"chosen={digit}", f"chosen={new}"))
 
 
 # --- bytes ------------------------------------------------------------------------------------------------
