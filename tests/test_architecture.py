@@ -56,7 +56,6 @@ KNOWN_ARROWS: set[tuple[str, str]] = {
     ("agents.analysis", "patchwork.symmetry"),
     ("agents.ragged", "patchwork.engine"),
     ("agents.ragged", "patchwork.state"),
-    ("learning.sweeps.trial", "learning.commands.train"),
     ("nmbr9.aec_env", "envs.aec"),
     ("nmbr9.aec_env", "envs.display"),
     ("nmbr9.gym_env", "envs.display"),

@@ -12,6 +12,7 @@ from patchwork_env.errors import ConfigError
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.commands.sweep import main
 from patchwork_env.learning.config import load_config
+from patchwork_env.learning.runs import training
 from patchwork_env.learning.sweeps.folder import (
     FAILED,
     FINISHED,
@@ -268,8 +269,8 @@ def test_errors_come_before_anything_is_written(config, tmp_path, capsys, argume
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give --config for a new sweep, or --resume"),
-        (["--config", "a", "--resume", "b"], "give --config for a new sweep, or --resume"),
+        ([], "give NAME or --config for a new sweep, or --resume"),
+        (["--config", "a", "--resume", "b"], "give NAME or --config for a new sweep, or --resume"),
         (["--resume", "b", "--trials", "3"], "--trials: only for new sweeps"),
         (["--config", "a", "--grace", "3"], "--grace: only for --scheduler asha"),
     ],
@@ -362,8 +363,8 @@ def test_the_table_has_the_best_first_and_failures_last(trained, capsys):
 def test_runs_tell_of_their_evaluations(config, tmp_path):
     told = []
     with ExitStack() as stack:
-        run = train.new_run(load_config(config), tmp_path / "run", stack)
+        run = training.new_run(load_config(config), tmp_path / "run", stack)
         run.evaluated = told.append
-        assert run.execute() == 0
+        assert training.train(run) == 0
     assert [file.name for file in told] == ["step_0000000320.json", "step_0000000640.json"]
     assert all(file.is_file() for file in told)

@@ -20,7 +20,7 @@ from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.runs import run as run_module
-from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluation
+from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
 from tests.learning.same_runs import tensors_of
 
 ROOT = Path(__file__).parents[2]
@@ -113,8 +113,8 @@ def test_files_of_a_run(finished):
     events = {name for name in files if name.startswith("events.out.tfevents.")}
     assert len(events) == 1
     policy, trainer = {"checkpoint.json", "weights.safetensors"}, {"trainer.json", "trainer.safetensors"}
-    expected = {"config.yaml", "metrics.jsonl", "lock", "checkpoints", "final"}
-    expected |= {f"final/{name}" for name in policy}
+    expected = {"config.yaml", "metrics.jsonl", "versions.jsonl", "lock", "checkpoints", "final", "best"}
+    expected |= {f"{folder}/{name}" for name in policy for folder in ("final", "best")}
     for steps, names in ((0, policy), (384, policy), (768, policy | trainer), (1024, policy | trainer)):
         folder = f"checkpoints/step_{steps:010d}"
         expected |= {folder, *(f"{folder}/{name}" for name in names)}
@@ -429,7 +429,7 @@ def test_list(capsys, monkeypatch, tmp_path):
     assert train.main(["--list"]) == 0
     output = capsys.readouterr().out
     for path in (ROOT / "configs").glob("*.yaml"):
-        assert f"{path.name} " in output
+        assert f"{path.stem} " in output
         assert load_config(path).description in output
 
 

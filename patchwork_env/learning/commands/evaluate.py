@@ -20,7 +20,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from patchwork_env.agents import Agent
-from patchwork_env.errors import TableEdgeError, WorkerError
+from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.commands.match_options import add_format, add_options, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, kept_connected, workers_of
 from patchwork_env.learning.evaluation.contests import common_game
@@ -32,43 +32,39 @@ from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
 from patchwork_env.learning.system.files import check_file_path, write_text
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "training.evaluate") -> int:
     """The command; returns the exit code."""
-    options = _parse(arguments)
-    try:
-        if options.json:
-            check_file_path(options.json, "--json")
-        repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
-        if repeated:
-            raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
-        runs, opponents = (
-            [Entrant.load(spec) for spec in specs] for specs in (options.agents, options.against)
-        )
-        game = common_game([entrant.agent for entrant in (*runs, *opponents)], options.game)
-        workers, results = workers_of(options), []
-        with kept_connected(workers):
-            for run, opponent in itertools.product(runs, opponents):
-                results.append(_play(options, game, run.agent, opponent.agent, workers))
-                if options.format == TEXT:
-                    print(results[-1].table(), flush=True)
-        if options.format != TEXT:
-            print(render([results[0].set_ups(), matches_table(results)], options.format))
-        together = over_seeds(results) if len(runs) > 1 else []
-        if together and options.format != CSV:
-            print("", render([SEEDS_HEADING, seeds_table(together)], options.format), sep="\n")
-        if options.json:
-            contents = results_as_dict(results, (*runs, *opponents))
-            contents |= {"over_seeds": [entry._asdict() for entry in together]} if together else {}
-            write_text(options.json, json.dumps(contents, indent=2) + "\n")
-    except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
-        print(f"training.evaluate: {error}", file=sys.stderr)
-        return 2
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.json:
+        check_file_path(options.json, "--json")
+    repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
+    if repeated:
+        raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
+    runs, opponents = ([Entrant.load(spec) for spec in specs] for specs in (options.agents, options.against))
+    game = common_game([entrant.agent for entrant in (*runs, *opponents)], options.game)
+    workers, results = workers_of(options), []
+    with kept_connected(workers):
+        for run, opponent in itertools.product(runs, opponents):
+            results.append(_play(options, game, run.agent, opponent.agent, workers))
+            if options.format == TEXT:
+                print(results[-1].table(), flush=True)
+    if options.format != TEXT:
+        print(render([results[0].set_ups(), matches_table(results)], options.format))
+    together = over_seeds(results) if len(runs) > 1 else []
+    if together and options.format != CSV:
+        print("", render([SEEDS_HEADING, seeds_table(together)], options.format), sep="\n")
+    if options.json:
+        contents = results_as_dict(results, (*runs, *opponents))
+        contents |= {"over_seeds": [entry._asdict() for entry in together]} if together else {}
+        write_text(options.json, json.dumps(contents, indent=2) + "\n")
     return 0
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.evaluate",
         description="Measures an agent against others, with the same circles or decks.",
         epilog=HELP,
     )
@@ -87,7 +83,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     add_worker_options(parser, 1)
     add_format(parser)
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _play(

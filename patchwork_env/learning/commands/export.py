@@ -13,17 +13,17 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork import ONNX_SUFFIX
+from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.system.files import write_bytes
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "training.export") -> int:
     """The command; returns the exit code."""
-    options = _parse(arguments)
-    try:
-        size = export_policy(options.checkpoint, options.out)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"training.export: {error}", file=sys.stderr)
-        return 2
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    size = export_policy(options.checkpoint, options.out)
     print(f"{options.out}: {size / 1e6:.2f} MB, the policy of {options.checkpoint}")
     return 0
 
@@ -74,16 +74,15 @@ def _check_out(out: Path) -> None:
         raise IsADirectoryError(f"{out} is a folder; --out takes the path of a file")
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.export",
         description="Writes the policy of a checkpoint as an ONNX file, which plays without PyTorch.",
     )
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="folder of a checkpoint, or a name")
     parser.add_argument(
         "--out", type=Path, metavar="PATH", default=Path("policy.onnx"), help="(default: %(default)s)"
     )
-    return parser.parse_args(arguments)
+    return parser
 
 
 if __name__ == "__main__":

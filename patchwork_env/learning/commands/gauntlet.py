@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from patchwork_env.errors import WorkerError
+from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import (
@@ -31,30 +31,29 @@ from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "training.gauntlet") -> int:
     """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
-    options = _parse(arguments)
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.json:
+        check_file_path(options.json, "--json")
     try:
-        if options.json:
-            check_file_path(options.json, "--json")
         with signals_interrupt():
-            result = _run(options)
-        print(result.table(options.format))
-        if options.json:
-            write_text(options.json, json.dumps(result.as_dict(), indent=1) + "\n")
+            result = _play(options)
     except Interruption as interruption:
         kept = f"; the same command goes on with what is in {options.folder}" if options.folder else ""
         print(f"stopped by {interruption}{kept}", flush=True)
         return 128 + interruption.signal
-    except (ValueError, OSError, ImportError, WorkerError) as error:
-        print(f"training.gauntlet: {error}", file=sys.stderr)
-        return 2
+    print(result.table(options.format))
+    if options.json:
+        write_text(options.json, json.dumps(result.as_dict(), indent=1) + "\n")
     return 0
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.gauntlet",
         description="Measures an agent against a fixed pool of reference players, on a fixed scale.",
         epilog=HELP,
     )
@@ -68,10 +67,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, metavar="DIR", help="keep the games, to go on after a stop")
     add_worker_options(parser, usable_cores())
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
-def _run(options: argparse.Namespace) -> GauntletResult:
+def _play(options: argparse.Namespace) -> GauntletResult:
     games = games_of_gauntlet(options.version, options.games, options.skip)
     with tqdm(total=games, unit=" games", leave=False, disable=None) as bar:
         return play_gauntlet(

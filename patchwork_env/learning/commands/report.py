@@ -11,6 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.reports.run.page import render_page
 from patchwork_env.learning.reports.run.run_data import RunData, read_run
 from patchwork_env.learning.system.files import write_text
@@ -18,18 +19,19 @@ from patchwork_env.learning.system.files import write_text
 _FILE = "report.html"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "training.report") -> int:
     """The command; returns the exit code."""
-    options = _parse(arguments)
-    try:
-        runs = _read(options.runs)
-        out = options.out or options.runs[0] / _FILE
-        if out.is_dir():
-            raise IsADirectoryError(f"{out} is a folder; --out takes the path of a file")
-        write_text(out, render_page(runs))
-    except (ValueError, OSError) as error:
-        print(f"training.report: {error}", file=sys.stderr)
-        return 2
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if len(options.runs) > 1 and options.out is None:
+        options.fail("several runs need --out FILE")
+    runs = _read(options.runs)
+    out = options.out or options.runs[0] / _FILE
+    if out.is_dir():
+        raise IsADirectoryError(f"{out} is a folder; --out takes the path of a file")
+    write_text(out, render_page(runs))
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
     return 0
 
@@ -44,9 +46,8 @@ def _read(folders: list[Path]) -> list[RunData]:
     ]
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.report",
         description="Writes a self-contained HTML page about a run, or about several side by side.",
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a run")
@@ -56,10 +57,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="FILE",
         help=f"the page; default RUN_DIR/{_FILE}, required for several runs",
     )
-    options = parser.parse_args(arguments)
-    if len(options.runs) > 1 and options.out is None:
-        parser.error("several runs need --out FILE")
-    return options
+    parser.set_defaults(fail=parser.error)
+    return parser
 
 
 if __name__ == "__main__":

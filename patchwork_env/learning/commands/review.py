@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.reports.review.judging import Review, review
 from patchwork_env.learning.reports.review.page import render_page
@@ -25,21 +26,20 @@ _AGENT = "champion:fast"
 PAGE, PICTURE, FIGURES = "review.html", "evaluation.png", "review.json"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "training.review") -> int:
     """The command; returns the exit code."""
-    options = _parse(arguments)
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
     out = options.out or options.game.with_name(options.game.stem + "-review")
-    try:
-        game, agent = read_game(options.game), load_player(options.agent)
-        if out.exists() and not out.is_dir():
-            raise NotADirectoryError(f"{out} is a file; --out takes the path of a folder")
-        with tqdm(total=len(game.history), unit=" moves", leave=False, disable=None) as bar:
-            reviewed = review(game, agent, bar.update)
-        print(text(reviewed))
-        _write(reviewed, out, options.game.name)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"training.review: {error}", file=sys.stderr)
-        return 2
+    game, agent = read_game(options.game), load_player(options.agent)
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file; --out takes the path of a folder")
+    with tqdm(total=len(game.history), unit=" moves", leave=False, disable=None) as bar:
+        reviewed = review(game, agent, bar.update)
+    print(text(reviewed))
+    _write(reviewed, out, options.game.name)
     print(f"\n{out}: {PAGE}, {PICTURE}, {FIGURES}")
     return 0
 
@@ -52,9 +52,8 @@ def _write(reviewed: Review, out: Path, title: str) -> None:
         write_text(out / FIGURES, json.dumps(reviewed.as_dict(), indent=2) + "\n")
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.review",
         description="Reviews a game: who was ahead when, and which moves cost most.",
     )
     parser.add_argument("game", type=Path, metavar="FILE", help="a game in notation, finished or not")
@@ -71,7 +70,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="DIR",
         help="of the results (default: beside the file, NAME-review)",
     )
-    return parser.parse_args(arguments)
+    return parser
 
 
 if __name__ == "__main__":

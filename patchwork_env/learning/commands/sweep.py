@@ -16,13 +16,14 @@ from pathlib import Path
 
 from patchwork_env.core.checks import check_seed
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.commands.train import check_opponents
-from patchwork_env.learning.config import ClusterRun, RunConfig, load_config, parse_yaml
+from patchwork_env.learning.commands.command import run_command
+from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
 from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
 from patchwork_env.learning.distributed.ray_cluster import LOCAL, connected
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.runs.checkpoints import new_run_folder
-from patchwork_env.learning.runs.run_files import evaluation_files
+from patchwork_env.learning.runs.folder import evaluation_files
+from patchwork_env.learning.runs.training import check_names
 from patchwork_env.learning.sweeps.folder import (
     FINISHED,
     METRICS,
@@ -56,31 +57,32 @@ DEFAULT_OPPONENT = "greedy"
 """Whom trials are compared by, if it is one of the opponents; else the last of them."""
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "training.sweep") -> int:
     """The command; returns the exit code.
 
     It is 0 if a trial has finished, 2 if none has or for an error, 128 + the number of a signal that stopped
     it.
     """
-    options = _parse(arguments)
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    _check(options)
     try:
         with signals_interrupt(), ExitStack() as stack:
             return _resume(options, stack) if options.resume else _begin(options, stack)
     except Interruption as interruption:
         print(f"stopped by {interruption}", flush=True)
         return 128 + interruption.signal
-    except (ValueError, OSError, ImportError) as error:
-        print(f"training.sweep: {error}", file=sys.stderr)
-        return 2
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.sweep",
         description="Trains runs that differ in some values of one configuration, and compares them.",
         epilog=f"A FORM is one of {', '.join(FORMS.values())}; quote it, for shells know parentheses.",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a configuration: a name or a path")
+    parser.add_argument("--config", metavar="FILE", help="the same as NAME")
     parser.add_argument("--resume", type=Path, metavar="SWEEP_DIR", help="go on with a sweep as it is")
     _add_many(parser, "--param", "KEY=FORM", "keys of the configuration to vary, and how")
     _add_many(parser, "--set", "KEY=VALUE", "override keys of the configuration in all trials")
@@ -109,26 +111,31 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="ADDRESS",
         help="of the Ray cluster: local, one of its own on this machine; auto; or host:port (default: local)",
     )
-    options = parser.parse_args(arguments)
+    parser.set_defaults(fail=parser.error)
+    return parser
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Ends the command if options do not go together."""
+    options.config = options.config or options.name
     if (options.config is None) == (options.resume is None):
-        parser.error("give --config for a new sweep, or --resume")
+        options.fail("give NAME or --config for a new sweep, or --resume")
     if options.resume:
-        _refuse(parser, options, _OF_NEW_SWEEPS)
+        _refuse(options, _OF_NEW_SWEEPS)
     if options.scheduler != "asha":
-        _refuse(parser, options, ("grace", "reduction"), "--scheduler asha")
-    return options
+        _refuse(options, ("grace", "reduction"), "--scheduler asha")
+    if options.config is not None:
+        options.config = find_config(options.config)
 
 
 def _add_many(parser: argparse.ArgumentParser, flag: str, form: str, text: str) -> None:
     parser.add_argument(flag, action="extend", default=[], metavar=form, nargs="+", help=text)
 
 
-def _refuse(
-    parser: argparse.ArgumentParser, options: argparse.Namespace, names: Sequence[str], of: str = "new sweeps"
-) -> None:
+def _refuse(options: argparse.Namespace, names: Sequence[str], of: str = "new sweeps") -> None:
     given = [f"--{name}" for name in names if getattr(options, name) not in (None, [])]
     if given:
-        parser.error(f"{', '.join(given)}: only for {of}")
+        options.fail(f"{', '.join(given)}: only for {of}")
 
 
 # --- new sweeps and old ones ------------------------------------------------------------------------------
@@ -182,7 +189,7 @@ def _common_config(options: argparse.Namespace) -> tuple[RunConfig, list[str]]:
         )
     if not config.evaluation.opponents:
         raise ConfigError("evaluation.opponents is []; trials are compared by their evaluations")
-    check_opponents(config)
+    check_names(config)
     return config, settings
 
 

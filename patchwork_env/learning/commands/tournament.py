@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from patchwork_env.errors import TableEdgeError, WorkerError
+from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.commands.match_options import add_format, add_options, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.players import HELP
@@ -27,22 +27,25 @@ from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "training.tournament") -> int:
     """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
-    options = _parse(arguments)
-    try:
-        tournament = _enter(options)
-        workers = workers_of(options)
-        _need_matplotlib()
-        return _run(options, tournament, workers)
-    except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
-        print(f"training.tournament: {error}", file=sys.stderr)
-        return 2
+    return run_command(_parser(), _run, arguments, program)
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
+def _run(options: argparse.Namespace) -> int:
+    if options.out is None and options.ladder is None:
+        options.fail("--out is required, for the games that have been played are kept there")
+    if options.resume and options.agents:
+        options.fail("--resume takes the agents from DIR; give none")
+    options.out = options.out or options.ladder / "ladder"
+    tournament = _enter(options)
+    workers = workers_of(options)
+    _need_matplotlib()
+    return _play(options, tournament, workers)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.tournament",
         description="A round robin: everybody against everybody with the same circles or decks.",
         epilog=HELP,
     )
@@ -62,13 +65,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--anchor-rating", type=float, default=0.0, help="at what (default: 0)")
     add_worker_options(parser, usable_cores())
     add_format(parser)
-    options = parser.parse_args(arguments)
-    if options.out is None and options.ladder is None:
-        parser.error("--out is required, for the games that have been played are kept there")
-    if options.resume and options.agents:
-        parser.error("--resume takes the agents from DIR; give none")
-    options.out = options.out or options.ladder / "ladder"
-    return options
+    parser.set_defaults(fail=parser.error)
+    return parser
 
 
 def _enter(options: argparse.Namespace) -> Tournament:
@@ -88,7 +86,7 @@ def _need_matplotlib() -> None:
         raise ModuleNotFoundError("plots need matplotlib: pip install 'patchwork-env[train]'") from None
 
 
-def _run(options: argparse.Namespace, tournament: Tournament, workers: Workers) -> int:
+def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers) -> int:
     from patchwork_env.learning.reports.tournament import write_results  # needs matplotlib
 
     total = tournament.num_games

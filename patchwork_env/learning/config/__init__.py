@@ -1,6 +1,7 @@
 """The configuration of a run: typed, composed from defaults, a YAML file and ``--set``, and strict."""
 
 from patchwork_env.errors import ConfigError
+from patchwork_env.learning.config.explain import explain
 from patchwork_env.learning.config.loading import (
     differences,
     dump_config,
@@ -39,6 +40,7 @@ __all__ = [
     "class_named",
     "differences",
     "dump_config",
+    "explain",
     "find_config",
     "list_configs",
     "load_config",

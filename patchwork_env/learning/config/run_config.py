@@ -58,6 +58,8 @@ class RunConfig(Section):
     """Threads that share the work of this process."""
     device: str = "cpu"
     """Where PyTorch learns: ``cpu``, ``cuda`` or another of its names, or ``auto``: a GPU if there is one."""
+    logging: tuple[str, ...] = ("tensorboard",)
+    """Loggers beside ``metrics.jsonl``: ``tensorboard``, ``csv``."""
     evaluation: Evaluation = Evaluation()
 
     @property

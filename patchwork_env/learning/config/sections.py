@@ -92,8 +92,12 @@ class League(Section):
 class Evaluation(Section):
     """Paired games against fixed opponents during the run and at its end."""
 
-    every: Positive = 20
-    """Iterations between two evaluations."""
+    every: Positive | None = 20
+    """Iterations between two evaluations; null for none by iterations."""
+    every_steps: Positive | None = None
+    """Steps between two evaluations, beside those by iterations; null for none by steps."""
+    seed: Seed = 0
+    """Seed of the circles or decks that are played, and of the players; the same in all runs by default."""
     games: Games = 200
     """Games against each opponent."""
     final_games: Games = 1000

@@ -1,34 +1,26 @@
-"""Run folders and checkpoints: complete or absent, whatever happens while they are written.
-
-    RUN/config.yaml                    the whole configuration; it comes behind the first checkpoint
-    RUN/checkpoints/step_0000655360/   checkpoint.json, weights.safetensors: a policy that agents can play
-                                       trainer.json, trainer.safetensors: what the run needs to go on
-    RUN/final/                         the policy at the end of the run
-    RUN/metrics.jsonl, RUN/events.*    the learning curves, as text and for TensorBoard
-    RUN/evaluations/                   figures and sample games of every evaluation
-    RUN/divergence/step_0000655360/    what is known of a loss that was no number
-    RUN/lock                           locked by the process that is training
-
-Only the newest two checkpoints keep their trainer's files.
-"""
+"""Run folders and checkpoints: complete or absent, whatever happens while they are written."""
 
 from __future__ import annotations
-from patchwork_env.errors import StorageError
 
 import json
+import math
 import shutil
+from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from patchwork_env.errors import DivergenceError, StorageError
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint_tensors import write_tensors
 from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.learning.config import RunConfig, dump_config
 from patchwork_env.learning.system.files import storing_in, write_text
-from patchwork_env.learning.runs.run_files import CONFIG_FILE, FINAL
+from patchwork_env.learning.runs.folder import BEST, CONFIG_FILE, FINAL
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 
@@ -143,6 +135,18 @@ def save_final(run: Path, trainer: Trainer) -> Path:
     return folder
 
 
+def save_best(run: Path, trainer: Trainer) -> Path:
+    """Writes the policy as ``RUN/best``, in place of an earlier one.
+
+    Raises:
+        StorageError: It cannot be written; the earlier one stays.
+    """
+    folder = run / BEST
+    with storing_in(folder):
+        write_folder(folder, trainer.write_policy, replace=True)
+    return folder
+
+
 def _checkpoints(run: Path) -> list[Path]:
     return sorted((run / _CHECKPOINTS).glob("step_*"))
 
@@ -154,3 +158,38 @@ def _write(folder: Path, trainer: Trainer) -> None:
     text = json.dumps(counters | {"trainer": values}, indent=1)
     (folder / _TRAINER_JSON).write_text(text + "\n", encoding="utf-8")
     write_tensors(folder / _TRAINER_TENSORS, tensors)
+
+
+def save_divergence(run: Path, trainer: Trainer, error: DivergenceError) -> Path:
+    """Writes ``RUN/divergence/step_…``, in place of that of an earlier attempt.
+
+        batch.npz          what the losses were computed from, as arrays by name
+        losses.json        the message, the counters, and the losses by name; nan, inf and -inf are texts
+        checkpoint.json, weights.safetensors    the policy at that moment
+
+    Returns:
+        The folder.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    folder = run / "divergence" / f"step_{trainer.steps:010d}"
+    with storing_in(folder):
+        write_folder(folder, partial(_write_divergence, trainer, error), replace=True)
+    return folder
+
+
+def _write_divergence(trainer: Trainer, error: DivergenceError, folder: Path) -> None:
+    trainer.write_policy(folder)
+    losses = {name: value if math.isfinite(value) else str(value) for name, value in error.losses.items()}
+    contents = {
+        "message": str(error),
+        "steps": trainer.steps,
+        "iteration": trainer.iteration,
+        "losses": losses,
+    }
+    (folder / "losses.json").write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+    for name, array in error.batch.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"the array {name!r} holds Python objects; it could not be loaded safely")
+    cast(Any, np.savez)(folder / "batch.npz", **error.batch)

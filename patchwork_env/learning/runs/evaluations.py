@@ -6,22 +6,25 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import Trainer
-from patchwork_env.learning.evaluation.contests import AGENT
+from patchwork_env.learning.evaluation.contests import AGENT, contest_of
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.sample_games import picture, players_of, sample_games
-from patchwork_env.learning.runs.curves import Curves
-from patchwork_env.learning.runs.run_files import (
+from patchwork_env.learning.runs.folder import (
     EVALUATION_FORMAT,
     EVALUATION_VERSION,
     evaluation_file,
     evaluation_files,
     interval_metrics,
+    read_evaluation,
 )
+from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import describe_machine
 
@@ -35,24 +38,38 @@ class Evaluations:
     """Keeps the evaluations of a run.
 
     Args:
-        folder: Of the run.
+        folder: The folder of the run.
         trainer: Where the run goes on; what an earlier attempt wrote of later steps is dropped.
-        curves: The learning curves of the run.
+        log: What the run logs.
     """
 
-    def __init__(self, folder: Path, trainer: Trainer, curves: Curves) -> None:
+    def __init__(self, folder: Path, trainer: Trainer, log: Log) -> None:
         self.folder = folder
-        self._curves = curves
+        self._log = log
         self._draws = True
         for path in evaluation_files(folder):
             if path > evaluation_file(folder, trainer.steps):
                 path.unlink()
-        opponents = trainer.config.evaluation.opponents
-        curves.draw_with_bounds({f"games won against {spec}": interval_metrics(spec) for spec in opponents})
 
-    def has(self, steps: int) -> bool:
-        """Whether the policy after so many steps has been evaluated."""
-        return evaluation_file(self.folder, steps).exists()
+    def is_due(self, trainer: Trainer) -> bool:
+        """Whether the trainer's present policy is to be evaluated, and has not been."""
+        every, every_steps = trainer.config.evaluation.every, trainer.config.evaluation.every_steps
+        is_due = every is not None and trainer.iteration % every == 0
+        if every_steps is not None:
+            is_due = is_due or trainer.steps // every_steps > self._newest // every_steps
+        return is_due and trainer.iteration > 0 and trainer.steps > self._newest
+
+    @property
+    def _newest(self) -> int:
+        """The steps of the newest evaluation; 0 if there is none."""
+        files = evaluation_files(self.folder)
+        return int(files[-1].stem.removeprefix("step_")) if files else 0
+
+    def is_best(self, file: Path) -> bool:
+        """Whether no earlier evaluation of the run says of its policy what this one says, or more."""
+        earlier = [path for path in evaluation_files(self.folder) if path < file]
+        figure = _strength(read_evaluation(file))
+        return all(_strength(read_evaluation(path)) < figure for path in earlier)
 
     def add(self, trainer: Trainer, results: list[MatchResult]) -> Path:
         """Writes the results against all opponents, at the trainer's present step; returns the file.
@@ -73,13 +90,12 @@ class Evaluations:
             "matches": [result.as_dict() for result in results],
             "sample_games": [sample for result in results for sample in sample_games(result)],
         }
-        for result in results:
-            self._curves.add(trainer, metrics(result))
-        self._curves.add(trainer, rating_metrics(results))
+        for found in (*map(metrics, results), rating_metrics(results)):
+            self._log.add(found, trainer.steps, trainer.seconds / 60)
         if any(result.kept for result in results):
             self._show_game(trainer.steps, min(results, key=lambda result: result.win_rate))
         # The file comes last: an evaluation that has it is not repeated.
-        self._curves.sync()
+        self._log.sync()
         path = evaluation_file(self.folder, trainer.steps)
         path.parent.mkdir(exist_ok=True)
         write_text(path, json.dumps(contents, indent=1) + "\n")
@@ -88,11 +104,11 @@ class Evaluations:
     def _show_game(self, steps: int, result: MatchResult) -> None:
         """Shows a game of the match that the policy won least of."""
         game, names = result.kept[0], players_of(result, 0)
-        self._curves.add_text(_SHOWN_GAME, _as_markdown(game, names, result.games.game), steps)
+        self._log.add_text(_SHOWN_GAME, _as_markdown(game, names, result.games.game), steps)
         if not self._draws:
             return
         try:
-            self._curves.add_picture(_SHOWN_GAME, picture(game, names), steps)
+            self._log.add_picture(_SHOWN_GAME, picture(game, names), steps)
         except MissingExtraError as error:
             self._draws = False
             print(f"\nTensorBoard shows sample games as text only: {error}", flush=True)
@@ -108,6 +124,13 @@ def metrics(result: MatchResult) -> dict[str, float]:
     }
     named = {f"evaluation_games/{name}_against_{opponent}": value for name, value in figures.items()}
     return {rate_name: result.win_rate, low_name: low, high_name: high} | named
+
+
+def _strength(evaluation: dict[str, Any]) -> float:
+    """By what policies are compared: the mean win rate, or the mean score in a game that nobody wins alone."""
+    by_score = contest_of(evaluation["game"]).is_solitary
+    matches = evaluation["matches"]
+    return float(np.mean([m["sides"]["agent"]["score"] if by_score else m["win_rate"] for m in matches]))
 
 
 def _as_markdown(game: BaseGame, names: tuple[str, str], kind: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.learning.evaluation.tournament import Rung
-from patchwork_env.learning.runs.run_files import FINAL, METRICS_FILE
+from patchwork_env.learning.runs.folder import FINAL, METRICS_FILE
 
 _CHECKPOINTS = "checkpoints/step_*"
 FEWEST = 2

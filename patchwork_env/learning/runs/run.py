@@ -1,25 +1,33 @@
-"""A run in its folder: the training loop with curves, evaluations, checkpoints and a clean end."""
+"""A run in its folder: the steps that the training loop in ``training.py`` is made of."""
 
 from __future__ import annotations
-from patchwork_env.errors import NoWorkersError
-from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
 
+import json
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from patchwork_env.learning.runs.checkpoints import newest_checkpoint, save_checkpoint, save_final
-from patchwork_env.learning.runs.curves import Curves
-from patchwork_env.learning.runs.divergence import save_divergence
-from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations
-from patchwork_env.learning.system.files import storing_in
-from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
+from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.runs.checkpoints import (
+    newest_checkpoint,
+    save_best,
+    save_checkpoint,
+    save_divergence,
+    save_final,
+)
+from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations
+from patchwork_env.learning.runs.folder import VERSIONS_FILE
+from patchwork_env.learning.runs.loggers import Log
+from patchwork_env.learning.system.files import GrowingFile, storing_in
+from patchwork_env.learning.system.machine import commit, made_with
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
 
 _BAR_METRICS = {
     "games/score": "score",
@@ -30,51 +38,130 @@ _BAR_METRICS = {
 
 
 class Run:
-    """A run in its folder: the training loop with logs, evaluations, checkpoints and a clean end.
+    """A run in its folder.
 
     Attributes:
+        folder: Where it is.
+        trainer: Plays and learns.
+        config: The configuration of the run.
         evaluated: Called with the file of every evaluation when it is complete; does nothing by default.
     """
 
     def __init__(self, folder: Path, trainer: Trainer) -> None:
-        self.folder = folder
-        self.config = trainer.config
-        self.trainer = trainer
+        self.folder, self.trainer, self.config = folder, trainer, trainer.config
         self.evaluated: Callable[[Path], object] = lambda file: None
+        evaluation = self.config.evaluation
         with storing_in(folder):
-            self._curves = Curves(folder, trainer.steps)
-            self._evaluations = Evaluations(folder, trainer, self._curves)
+            self._log = Log(folder, trainer.steps, self.config.logging, evaluation.opponents)
+            self._evaluations = Evaluations(folder, trainer, self._log)
+            _note_versions(folder, trainer.steps)
         self._saved = time.monotonic()
+        self._bar: Any = None
 
-    def execute(self) -> int:
-        """Trains to the end or to a signal; returns the exit code.
+    # --- the steps of the loop ----------------------------------------------------------------------------
+
+    @contextmanager
+    def stopping_cleanly(self) -> Iterator[Outcome]:
+        """Within the block, a signal or an error ends the run so that ``--resume`` can go on with it.
 
         Raises:
             DivergenceError: The message says where to look for the cause.
             StorageError, NoWorkersError: The message says how to go on.
         """
+        outcome = Outcome()
         try:
-            with signals_interrupt(), closing(self._curves):
-                return self._train_until_stopped()
+            with signals_interrupt(), closing(self._log), self._progress_bar():
+                try:
+                    yield outcome
+                except Interruption as interruption:
+                    outcome.exit_code = 128 + interruption.signal
+                    self._say_stopped(interruption)
+                except DivergenceError as error:
+                    kept = self._keep(error)
+                    raise DivergenceError(f"{error} at step {self.trainer.steps:,}; {kept}") from None
         except (StorageError, NoWorkersError) as error:
             newest = newest_checkpoint(self.folder)
             raise type(error)(
                 f"{error}; {newest} is complete: when that is mended, go on with --resume {self.folder}"
             ) from None
 
-    def _train_until_stopped(self) -> int:
-        try:
-            self._train()
-        except Interruption as interruption:
-            if interruption.at_once:
-                said = f"at once by {interruption}: what came after {newest_checkpoint(self.folder)} is lost"
-            else:
-                said = f"by {interruption}: saved {self._save()}"
-            print(f"\nstopped {said}\ngo on with --resume {self.folder}", flush=True)
-            return 128 + interruption.signal
-        except DivergenceError as error:
-            raise DivergenceError(f"{error} at step {self.trainer.steps:,}; {self._keep(error)}") from None
-        return 0
+    @contextmanager
+    def in_one_piece(self) -> Iterator[None]:
+        """Signals wait for the end of the block: what is saved then is never half an update."""
+        with signals_wait("stops when this iteration is done and saved; once more to stop at once"):
+            yield
+
+    def log(self, metrics: Mapping[str, float]) -> None:
+        """Logs the metrics of an iteration, and shows some of them."""
+        self._log.add(metrics, self.trainer.steps, self.trainer.seconds / 60)
+        self._bar.update(self.trainer.steps_per_iteration)
+        shown = {short: f"{metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics}
+        self._bar.set_postfix(shown)
+
+    def save_if_due(self) -> None:
+        """Writes a checkpoint every so many iterations or minutes."""
+        minutes = self.config.checkpoint_minutes
+        is_late = minutes is not None and time.monotonic() - self._saved >= 60 * minutes
+        if is_late or self.trainer.iteration % self.config.checkpoint_every == 0:
+            self._save()
+
+    def evaluate_if_due(self) -> None:
+        """Plays against the fixed opponents every so many iterations or steps."""
+        if not self.trainer.is_done and self._evaluations.is_due(self.trainer):
+            for result in self._evaluate(self.config.evaluation.games):
+                low, high = result.interval
+                self._bar.write(
+                    f"step {self.trainer.steps:>10,}  {self.trainer.seconds / 60:5.1f} min  "
+                    f"against {result.opponent:<8} wins {result.win_rate:6.1%}  (95%: {low:.1%} to {high:.1%})"
+                )
+
+    def finish(self) -> None:
+        """Writes the last checkpoint and the final policy, and evaluates it."""
+        self._save()
+        trainer, final = self.trainer, save_final(self.folder, self.trainer)
+        self._bar.close()
+        rate = trainer.steps / trainer.seconds
+        minutes = trainer.seconds / 60
+        print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
+        for result in self._evaluate(self.config.evaluation.final_games):
+            print(result.table())
+        print(f"final policy: {final}   (play it: patchwork-env evaluate {final} --against greedy)")
+
+    # --- how ----------------------------------------------------------------------------------------------
+
+    def _save(self) -> Path:
+        """Writes a checkpoint; the log is on the disk before the checkpoint that would not write it again."""
+        self._log.sync()
+        self._saved = time.monotonic()
+        return save_checkpoint(self.folder, self.trainer)
+
+    def _evaluate(self, games: int) -> list[MatchResult]:
+        """Plays the present policy against the fixed opponents."""
+        config, player = self.config, self.trainer.agent()
+        settings = {"game": config.game, "keep": SAMPLE_GAMES, **config.variant}
+        opponents, seed = config.evaluation.opponents, config.evaluation.seed
+        results = [play_matches(player, spec, games, seed, **settings) for spec in opponents]
+        if results:
+            with signals_wait(), storing_in(self.folder):
+                file = self._evaluations.add(self.trainer, results)
+                if self._evaluations.is_best(file):
+                    save_best(self.folder, self.trainer)
+            self.evaluated(file)
+        return results
+
+    @contextmanager
+    def _progress_bar(self) -> Iterator[None]:
+        total, steps = self.config.total_steps, self.trainer.steps
+        with tqdm(total=total, initial=steps, unit=" steps", unit_scale=True, mininterval=1) as self._bar:
+            yield
+
+    def _say_stopped(self, interruption: Interruption) -> None:
+        self._bar.close()
+        if interruption.at_once:
+            said = f"at once by {interruption}: what came after {newest_checkpoint(self.folder)} is lost"
+        else:
+            said = f"by {interruption}: saved {self._save()}"
+        print(f"\nstopped {said}\ngo on with --resume {self.folder}", flush=True)
 
     def _keep(self, error: DivergenceError) -> str:
         """Saves what is known of a divergence; says where."""
@@ -84,77 +171,16 @@ class Run:
             kept = f"nothing could be kept of it: {storage_error}"
         return f"{kept}; the newest checkpoint is {newest_checkpoint(self.folder)}"
 
-    def _save(self) -> Path:
-        """The curves are on the disk before the checkpoint that would not write them again."""
-        self._curves.sync()
-        self._saved = time.monotonic()
-        return save_checkpoint(self.folder, self.trainer)
 
-    def _train(self) -> None:
-        trainer = self.trainer
-        with self._progress_bar() as bar:
-            self._evaluate_if_due(bar)
-            while not trainer.is_done:
-                # What is saved after a signal is never half an update.
-                with signals_wait("stops when this iteration is done and saved; once more to stop at once"):
-                    metrics = trainer.iterate()
-                    self._curves.add(trainer, metrics)
-                bar.update(trainer.steps_per_iteration)
-                shown = {
-                    short: f"{metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics
-                }
-                bar.set_postfix(shown)
-                if self._is_checkpoint_due():
-                    self._save()  # an evaluation may take long; it is made up for if it is cut short
-                self._evaluate_if_due(bar)
-        self._save()
-        final = save_final(self.folder, trainer)
-        self._report(final)
+class Outcome:
+    """How a run went on: its exit code, 0 or 128 + the number of the signal that stopped it."""
 
-    def _progress_bar(self) -> Any:
-        total, steps = self.config.total_steps, self.trainer.steps
-        return tqdm(total=total, initial=steps, unit=" steps", unit_scale=True, mininterval=1)
+    exit_code: int = 0
 
-    def _is_checkpoint_due(self) -> bool:
-        minutes = self.config.checkpoint_minutes
-        if minutes is not None and time.monotonic() - self._saved >= 60 * minutes:
-            return True
-        return self.trainer.iteration % self.config.checkpoint_every == 0
 
-    def _evaluate_if_due(self, bar: Any) -> None:
-        trainer, config = self.trainer, self.config.evaluation
-        is_due = trainer.iteration > 0 and trainer.iteration % config.every == 0 and not trainer.is_done
-        if is_due and not self._evaluations.has(trainer.steps):
-            self._evaluate(config.games, bar)
-
-    def _evaluate(self, games: int, bar: Any = None) -> list[MatchResult]:
-        """Plays the present policy against the fixed opponents."""
-        trainer, results = self.trainer, []
-        player = trainer.agent()
-        variant = self.config.variant
-        for spec in self.config.evaluation.opponents:
-            result = play_matches(
-                player, spec, games, self.config.seed, game=self.config.game, keep=SAMPLE_GAMES, **variant
-            )
-            results.append(result)
-            if bar is not None:
-                low, high = result.interval
-                bar.write(
-                    f"step {trainer.steps:>10,}  {trainer.seconds / 60:5.1f} min  against {spec:<8} "
-                    f"wins {result.win_rate:6.1%}  (95%: {low:.1%} to {high:.1%})"
-                )
-        if results:
-            with signals_wait(), storing_in(self.folder):
-                file = self._evaluations.add(trainer, results)
-            self.evaluated(file)
-        return results
-
-    def _report(self, final: Path) -> None:
-        trainer = self.trainer
-        rate = trainer.steps / trainer.seconds
-        print(
-            f"\n{trainer.steps:,} steps in {trainer.seconds / 60:.1f} minutes, {rate:,.0f} steps per second"
-        )
-        for result in self._evaluate(self.config.evaluation.final_games):
-            print(result.table())
-        print(f"final policy: {final}   (play it: python -m training.evaluate {final} --against greedy)")
+def _note_versions(folder: Path, steps: int) -> None:
+    """Notes what this start of the run is made with."""
+    start = {"steps": steps, "commit": commit()} | made_with()
+    file = GrowingFile(folder / VERSIONS_FILE)
+    file.write(f"{json.dumps(start)}\n".encode())
+    file.close()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
-from patchwork_env.learning.runs.run_files import CONFIG_FILE, evaluation_files, read_evaluation
+from patchwork_env.learning.runs.folder import CONFIG_FILE, evaluation_files, read_evaluation
 from patchwork_env.learning.sweeps.parameters import Values, overrides
 from patchwork_env.learning.system.files import storing_in, write_text
 
@@ -48,7 +48,7 @@ class Metric:
         return f"{self.name.replace('_', ' ')} against {self.against}"
 
     def of(self, evaluation: Mapping[str, Any]) -> float:
-        """That of an evaluation of a run; see :mod:`patchwork_env.learning.runs.run_files`."""
+        """That of an evaluation of a run; see :mod:`patchwork_env.learning.runs.folder`."""
         match = next(match for match in evaluation["matches"] if match["opponent"] == self.against)
         return float(match["sides"]["agent"]["score"] if self.name == "score" else match[self.name])
 

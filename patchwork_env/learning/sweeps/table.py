@@ -27,7 +27,7 @@ class Row:
         error: Why it failed.
         steps, minutes: Of the run at its last evaluation; None if there is none.
         metric: What trials are compared by, at that evaluation.
-        matches: Of that evaluation, see :mod:`patchwork_env.learning.runs.run_files`.
+        matches: Of that evaluation, see :mod:`patchwork_env.learning.runs.folder`.
     """
 
     trial: int

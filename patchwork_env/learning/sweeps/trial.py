@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.learning.runs.run_files import CONFIG_FILE, evaluation_files, read_evaluation
+from patchwork_env.learning.runs.folder import CONFIG_FILE, evaluation_files, read_evaluation
 from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, End, Sweep, read_sweep
 
 METRIC = "metric"
@@ -41,7 +41,7 @@ def run_trial(job: Mapping[str, Any]) -> None:
 
 
 def _train(sweep: Sweep, number: int, reporter: _Reporter) -> None:
-    from patchwork_env.learning.commands.train import new_run, resumed_run  # PyTorch takes seconds
+    from patchwork_env.learning.runs.training import new_run, resumed_run, train  # PyTorch takes seconds
 
     folder = sweep.run_folder(number)
     with ExitStack() as stack:
@@ -51,7 +51,7 @@ def _train(sweep: Sweep, number: int, reporter: _Reporter) -> None:
             shutil.rmtree(folder, ignore_errors=True)  # half begun
             run = new_run(sweep.config(number), folder, stack)
         run.evaluated = reporter.report
-        run.execute()
+        train(run)
 
 
 class _Reporter:

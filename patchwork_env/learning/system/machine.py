@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -50,3 +51,19 @@ def made_with() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
     return versions | {"machine": describe_machine()}
+
+
+def commit() -> str | None:
+    """The commit of the code in a clone, with a ``+`` behind it if files are changed; None elsewhere."""
+    folder = Path(__file__).resolve().parents[3]
+    if not (folder / ".git").exists():
+        return None
+    asked = [["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"]]
+    try:
+        head, changes = (
+            subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=True).stdout
+            for words in asked
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head.strip() + ("+" if changes.strip() else "")

@@ -15,6 +15,7 @@ from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs.checkpoints import begin_run
 from patchwork_env.learning.runs.run import Run
+from patchwork_env.learning.runs.training import train
 from tests.learning.distributed.configs import CONFIGS, state_of
 from tests.learning.distributed.fake_workers import shared
 
@@ -143,7 +144,7 @@ def test_a_run_that_has_no_workers_left_says_how_to_go_on(paths, tmp_path):
         begin_run(run, trainer, trainer.config)
         expected = rf"ended in the same job: .*step_0+ is complete: .*--resume {run}"
         with pytest.raises(NoWorkersError, match=expected):
-            Run(run, trainer).execute()
+            train(Run(run, trainer))
 
 
 def test_a_run_without_workers_does_not_import_ray(paths, tmp_path):

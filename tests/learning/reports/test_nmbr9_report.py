@@ -14,9 +14,9 @@ from patchwork_env.learning.commands.report import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.sample_games import picture
-from patchwork_env.learning.runs.curves import Curves
 from patchwork_env.learning.runs.evaluations import Evaluations
-from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluation
+from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
+from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.nmbr9 import Game
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 
@@ -34,7 +34,7 @@ class Unlearning(Trainer):
     def agent(self):
         return agents.load("greedy")
 
-    write_policy = state = restore = None
+    write_policy = _state_parts = None
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +43,15 @@ def run(tmp_path_factory) -> Path:
     folder.mkdir()
     (folder / "config.yaml").write_text(dump_config(CONFIG))
     trainer = Unlearning(CONFIG)
-    curves = Curves(folder, 0)
-    evaluations = Evaluations(folder, trainer, curves)
-    curves.add(trainer, trainer.iterate())
+    log = Log(folder, 0)
+    evaluations = Evaluations(folder, trainer, log)
+    log.add(trainer.iterate(), trainer.steps, trainer.seconds / 60)
     specs = CONFIG.evaluation.opponents
     results = [
         play_matches(trainer.agent(), spec, 9, game=CONFIG.game, keep=2, **CONFIG.variant) for spec in specs
     ]
     evaluations.add(trainer, results)
-    curves.close()
+    log.close()
     return folder
 
 

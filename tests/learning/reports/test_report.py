@@ -14,9 +14,9 @@ from patchwork_env.learning.commands.report import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.runs.evaluations import sample_games
-from patchwork_env.learning.runs.run_files import EVALUATION_FORMAT as FORMAT
-from patchwork_env.learning.runs.run_files import EVALUATION_VERSION as VERSION
-from patchwork_env.learning.runs.run_files import evaluation_files, read_evaluation
+from patchwork_env.learning.runs.folder import EVALUATION_FORMAT as FORMAT
+from patchwork_env.learning.runs.folder import EVALUATION_VERSION as VERSION
+from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 
 OPPONENTS = ("random", "greedy")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from patchwork_env.games import GAMES, PATCHWORK
-from patchwork_env.learning.runs.run_files import (
+from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
     FINAL,
     METRICS_FILE,
@@ -38,7 +38,7 @@ class RunData:
         config_text: The configuration as it was written.
         config: The same, read; of any version.
         metrics: Lines of the learning curves.
-        evaluations: By their steps; see :mod:`patchwork_env.learning.runs.run_files`.
+        evaluations: By their steps; see :mod:`patchwork_env.learning.runs.folder`.
         has_final: Whether the policy of an end of the run was written.
     """
 

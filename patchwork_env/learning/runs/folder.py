@@ -1,11 +1,23 @@
 """What lies in the folder of a run, by name; readable without anything that trains.
 
-    RUN/evaluations/step_0000655360.json
+    RUN/config.yaml                    the whole configuration; it comes behind the first checkpoint
+    RUN/checkpoints/step_0000655360/   checkpoint.json, weights.safetensors: a policy that agents can play
+                                       trainer.json, trainer.safetensors: what the run needs to go on
+    RUN/final/                         the policy at the end of the run
+    RUN/best/                          the policy that did best in the evaluations
+    RUN/metrics.jsonl, RUN/events.*    the learning curves, as text and for TensorBoard
+    RUN/evaluations/                   figures and sample games of every evaluation
+    RUN/versions.jsonl                 what every start of the run was made with: code, packages, machine
+    RUN/divergence/step_0000655360/    what is known of a loss that was no number
+    RUN/lock                           locked by the process that is training
 
-Each of these files holds ``format``, ``version``, ``game``, ``algorithm``, ``steps``, ``iteration``,
-``minutes``, ``machine``, ``matches``, the ``as_dict`` of the :class:`~patchwork_env.learning.evaluation.results.Result` of every
-opponent, and ``sample_games``: for each of them ``opponent``, ``players``, the names by seat, ``scores``,
-``winner``, which is a seat, or null for a tie, and ``notation``; see ``notation.py`` of the game.
+Only the newest two checkpoints keep their trainer's files.
+
+An evaluation, ``RUN/evaluations/step_0000655360.json``, holds ``format``, ``version``, ``game``, ``algorithm``,
+``steps``, ``iteration``, ``minutes``, ``machine``, ``matches``, the ``as_dict`` of the
+:class:`~patchwork_env.learning.evaluation.results.MatchResult` of every opponent, and ``sample_games``: for each of
+them ``opponent``, ``players``, the names by seat, ``scores``, ``winner``, which is a seat, or null for a tie, and
+``notation``; see ``notation.py`` of the game.
 """
 
 from __future__ import annotations
@@ -18,6 +30,8 @@ CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
 EVALUATIONS = "evaluations"
 FINAL = "final"
+BEST = "best"
+VERSIONS_FILE = "versions.jsonl"
 
 EVALUATION_FORMAT = "patchwork-env evaluation of a run"
 EVALUATION_VERSION = 1

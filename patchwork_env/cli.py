@@ -1,0 +1,70 @@
+"""The command ``patchwork-env``: one word for each thing to do, the same as the scripts in ``training/``.
+
+A subcommand is imported when it is called, so that ``patchwork-env --help`` needs neither PyTorch nor time.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from patchwork_env import __version__
+
+PROGRAM = "patchwork-env"
+_COMMANDS = "patchwork_env.learning.commands"
+
+COMMANDS = {
+    "train": "train a policy by self-play from a configuration",
+    "evaluate": "measure an agent against others",
+    "tournament": "a round robin among agents, with ratings",
+    "gauntlet": "an agent's rating against a fixed pool of reference players",
+    "review": "a game, move by move: who was ahead when, and which moves cost most",
+    "report": "a page about a run, or about several",
+    "export": "write the policy of a checkpoint as an ONNX file",
+    "sweep": "train runs that differ in some values, and compare them",
+}
+"""By subcommand, each a module in ``patchwork_env/learning/commands``: what it does."""
+
+_EXTRAS = {"sweep": "train,ray"}
+"""Extras that a subcommand needs beside ``train``."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; returns the exit code, 2 for an error."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        print(_usage())
+        return 0 if words else 2
+    if words[0] == "--version":
+        print(f"{PROGRAM} {__version__}")
+        return 0
+    name, *rest = words
+    if name not in COMMANDS:
+        close = difflib.get_close_matches(name, COMMANDS, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(COMMANDS)}"
+        return _fail(PROGRAM, f"there is no command {name!r}; {hint}")
+    program = f"{PROGRAM} {name}"
+    try:
+        command: Callable[[list[str], str], int] = import_module(f"{_COMMANDS}.{name}").main
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get(name, "train")
+        return _fail(program, f"it needs {error.name}: pip install 'patchwork-env[{extra}]'")
+    return command(rest, program)
+
+
+def _usage() -> str:
+    width = max(map(len, COMMANDS))
+    listed = [f"  {name:<{width}}  {what}" for name, what in COMMANDS.items()]
+    head = f"usage: {PROGRAM} COMMAND ...\n\n{PROGRAM} COMMAND --help tells more of a command:\n"
+    return "\n".join([head, *listed, "", f"{PROGRAM} --version tells the version"])
+
+
+def _fail(program: str, message: str) -> int:
+    print(f"{program}: {message}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""What all commands share: their names, their errors and their exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from patchwork_env.errors import DivergenceError, TableEdgeError, WorkerError
+
+ERRORS = (ValueError, OSError, ImportError, TableEdgeError, WorkerError, DivergenceError)
+"""What commands answer with a sentence instead of a traceback."""
+
+
+def run_command(
+    parser: argparse.ArgumentParser,
+    run: Callable[[argparse.Namespace], int],
+    arguments: Sequence[str] | None,
+    program: str,
+) -> int:
+    """Parses the arguments of a command and runs it.
+
+    Args:
+        parser: The parser of its arguments; it gets the name of the program.
+        run: Does what the options say; returns the exit code.
+        arguments: The words behind the command; those of the process by default.
+        program: The name under which the command was called: ``training.train`` or ``patchwork-env train``.
+
+    Returns:
+        The exit code, 2 for an error.
+    """
+    parser.prog = f"python -m {program}" if program.startswith("training.") else program
+    options = parser.parse_args(arguments)
+    try:
+        return run(options)
+    except ERRORS as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2

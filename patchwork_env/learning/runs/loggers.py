@@ -1,0 +1,273 @@
+"""What a run logs: metrics, texts and pictures, to its own file and to the loggers of its configuration.
+
+Another logger is one class with the methods of :class:`Logger` and one entry in :data:`LOGGERS`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import platform
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from patchwork_env.errors import ConfigError
+from patchwork_env.learning.system.files import GrowingFile, storing_in, write_text
+from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics
+
+CSV_FILE = "metrics.csv"
+_CSV_HEADER = "steps,minutes,metric,value\n"
+
+Frame = Any
+"""A picture: uint8 array of shape ``(height, width, 3)``."""
+
+
+class Logger(Protocol):
+    """Takes what a run logs. What is added is on record when the call returns.
+
+    A logger is made with the folder of the run and the number of steps where the run goes on; what an earlier
+    attempt logged of later steps no longer counts.
+    """
+
+    def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
+        """Logs metrics by name."""
+
+    def add_text(self, name: str, markdown: str, steps: int) -> None:
+        """Logs a text in Markdown."""
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """Logs a picture; raises MissingExtraError if that needs a package that is not installed."""
+
+    def sync(self) -> None:
+        """Waits until all of it is on the disk."""
+
+    def close(self) -> None:
+        """Nothing is logged any more."""
+
+
+class Log:
+    """All that a run logs: lines of JSON in ``metrics.jsonl``, and the loggers of its configuration.
+
+    What is on record at the step where the run goes on is not logged again.
+
+    Args:
+        folder: The folder of the run.
+        steps: Where the run goes on; what an earlier attempt wrote of later steps is dropped.
+        names: The loggers, names in :data:`LOGGERS`.
+        opponents: The opponents of evaluations, for charts of their win rates.
+
+    Raises:
+        StorageError: The folder cannot be written; also raised by all methods.
+    """
+
+    def __init__(
+        self, folder: Path, steps: int, names: Sequence[str] = (), opponents: Sequence[str] = ()
+    ) -> None:
+        self._folder, self._start = folder, steps
+        with storing_in(folder):
+            self._lines = _JsonLines(folder, steps)
+            others = [logger_class(name)(folder, steps) for name in names]
+        self._loggers: list[Logger] = [self._lines, *others]
+        for logger in others:
+            if isinstance(logger, TensorBoardLogger):
+                logger.draw_intervals(opponents)
+
+    def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
+        """Logs metrics by name after so many steps and minutes."""
+        if steps == self._start:
+            known = self._lines.known
+            metrics = {name: value for name, value in metrics.items() if known.get(name) != round(value, 6)}
+        if metrics:
+            with storing_in(self._folder):
+                for logger in self._loggers:
+                    logger.add(metrics, steps, minutes)
+
+    def add_text(self, name: str, markdown: str, steps: int) -> None:
+        """Logs a text in Markdown."""
+        with storing_in(self._folder):
+            for logger in self._loggers:
+                logger.add_text(name, markdown, steps)
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """Logs a picture."""
+        with storing_in(self._folder):
+            for logger in self._loggers:
+                logger.add_picture(name, frame, steps)
+
+    def sync(self) -> None:
+        """Waits until everything is on the disk."""
+        with storing_in(self._folder):
+            for logger in self._loggers:
+                logger.sync()
+
+    def close(self) -> None:
+        """Closes the files."""
+        for logger in self._loggers:
+            logger.close()
+
+
+class _OnlyMetrics:
+    """A file of metrics, which has no place for texts and pictures."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = GrowingFile(path)
+
+    def add_text(self, name: str, markdown: str, steps: int) -> None:
+        """Texts are left out."""
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """Pictures are left out."""
+
+    def sync(self) -> None:
+        """See :meth:`Logger.sync`."""
+        self._file.sync()
+
+    def close(self) -> None:
+        """See :meth:`Logger.close`."""
+        self._file.close()
+
+
+class _JsonLines(_OnlyMetrics):
+    """The run's own record: a line of JSON for every call.
+
+    Attributes:
+        known: What the file says of the step where the run goes on.
+    """
+
+    def __init__(self, folder: Path, steps: int) -> None:
+        self.known: dict[str, float] = {}
+        path = folder / METRICS_FILE
+        if path.exists():
+            self._cut_back(path, steps)
+        super().__init__(path)
+
+    def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
+        """See :meth:`Logger.add`."""
+        rounded = {name: round(value, 6) for name, value in metrics.items()}
+        line = {"steps": steps, "minutes": round(minutes, 4), **rounded}
+        self._file.write(f"{json.dumps(line)}\n".encode())
+
+    def _cut_back(self, path: Path, steps: int) -> None:
+        """Drops what belongs to later steps, and half a line that a killed process has left."""
+        before = path.read_text(encoding="utf-8")
+        kept = ""
+        for line, values in _complete_lines(before):
+            if values["steps"] <= steps:
+                kept += line
+            if values["steps"] == steps:
+                self.known |= values
+        if kept != before:
+            write_text(path, kept)
+
+
+def _complete_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines that a killed process did not leave half written, and what they say."""
+    for line in text.splitlines(keepends=True):
+        try:
+            values = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if line.endswith("\n"):
+            yield line, values
+
+
+class CsvLogger(_OnlyMetrics):
+    """``metrics.csv``: a row of steps, minutes, metric and value for every figure, for tables and plots."""
+
+    def __init__(self, folder: Path, steps: int) -> None:
+        path = folder / CSV_FILE
+        before = path.read_text(encoding="utf-8") if path.exists() else _CSV_HEADER
+        header, *rows = before.splitlines(keepends=True)
+        kept = [row for row in rows if row.endswith("\n") and int(row.partition(",")[0]) <= steps]
+        if not path.exists() or len(kept) < len(rows):
+            write_text(path, "".join([header, *kept]))
+        super().__init__(path)
+
+    def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
+        """See :meth:`Logger.add`."""
+        rows = [f"{steps},{minutes:.4f},{_quoted(name)},{value:.6g}\n" for name, value in metrics.items()]
+        self._file.write("".join(rows).encode())
+
+
+def _quoted(name: str) -> str:
+    """A name as CSV has it; specs of opponents may hold commas."""
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name
+
+
+class TensorBoardLogger:
+    """A new file of events, which TensorBoard shows together with those of earlier attempts.
+
+    PyTorch's ``SummaryWriter`` has a thread that writes later on: a killed process loses events that way, and
+    nobody hears of errors in time.
+    """
+
+    def __init__(self, folder: Path, steps: int) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+            from tensorboard.summary.writer.record_writer import RecordWriter
+            from torch.utils.tensorboard import summary
+
+        self._event, self._summary = Event, summary
+        seconds = time.time()
+        # TensorBoard reads files in the order of their names.
+        name = f"events.out.tfevents.{seconds:017.6f}.{platform.node()}.{os.getpid()}"
+        self._file = GrowingFile(folder / name)
+        self._records: Any = RecordWriter(self._file)
+        self._write(wall_time=seconds, file_version="brain.Event:2")
+        if steps:  # TensorBoard drops what earlier files say of later steps
+            start = SessionLog(status=SessionLog.START)
+            self._write(wall_time=seconds, step=steps + 1, session_log=start)
+
+    def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
+        """See :meth:`Logger.add`."""
+        for name, value in metrics.items():
+            self._show(self._summary.scalar(name, value), steps)
+
+    def add_text(self, name: str, markdown: str, steps: int) -> None:
+        """See :meth:`Logger.add_text`."""
+        self._show(self._summary.text(name, markdown), steps)
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """See :meth:`Logger.add_picture`."""
+        self._show(self._summary.image(name, frame, dataformats="HWC"), steps)
+
+    def draw_intervals(self, opponents: Sequence[str]) -> None:
+        """Has TensorBoard draw the win rate against each opponent between the bounds of its interval."""
+        charts = {f"games won against {name}": ["Margin", list(interval_metrics(name))] for name in opponents}
+        self._show(self._summary.custom_scalars({"evaluation": charts}), 0)
+
+    def sync(self) -> None:
+        """See :meth:`Logger.sync`."""
+        self._file.sync()
+
+    def close(self) -> None:
+        """See :meth:`Logger.close`."""
+        self._file.close()
+
+    def _show(self, summary: Any, steps: int) -> None:
+        self._write(wall_time=time.time(), step=steps, summary=summary)
+
+    def _write(self, **contents: Any) -> None:
+        self._records.write(self._event(**contents).SerializeToString())
+
+
+LOGGERS: dict[str, type[Logger]] = {"tensorboard": TensorBoardLogger, "csv": CsvLogger}
+"""By the name that the key ``logging`` of a configuration gives."""
+
+
+def logger_class(name: str) -> Any:
+    """The class of a logger.
+
+    Raises:
+        ConfigError: There is no logger of this name.
+    """
+    if name not in LOGGERS:
+        close = difflib.get_close_matches(name, LOGGERS, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(LOGGERS)}"
+        raise ConfigError(f"logging: there is no logger {name!r}; {hint}")
+    return LOGGERS[name]

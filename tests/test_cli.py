@@ -1,0 +1,71 @@
+"""The command ``patchwork-env``: what it says of itself, and that it starts what it names."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from patchwork_env import __version__, cli
+from patchwork_env.learning.config import CONFIGS
+
+HEAVY = {"torch", "numba", "yaml", "pydantic", "ray", "matplotlib", "tensorboard"}
+
+
+def test_help_names_all_commands_and_imports_little() -> None:
+    code = (
+        "import json, sys\nfrom patchwork_env import cli\n"
+        "assert cli.main(['--help']) == 0\nprint(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *said, modules = done.stdout.splitlines()
+    assert [line.split()[0] for line in said if line.startswith("  ")] == list(cli.COMMANDS)
+    assert not HEAVY & set(json.loads(modules))
+
+
+def test_version(capsys) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"patchwork-env {__version__}\n"
+
+
+def test_misspelt_commands_give_the_nearest(capsys) -> None:
+    assert cli.main(["trian"]) == 2
+    assert capsys.readouterr().err == "patchwork-env: there is no command 'trian'; did you mean 'train'?\n"
+    assert cli.main(["zzz"]) == 2
+    assert "there are train, evaluate, " in capsys.readouterr().err
+    assert cli.main([]) == 2
+
+
+def test_a_missing_package_is_a_sentence(capsys, monkeypatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("patchwork_env.learning")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "yaml", None)  # as if it were not installed
+    assert cli.main(["train", "quick"]) == 2
+    assert capsys.readouterr().err == (
+        "patchwork-env train: it needs yaml: pip install 'patchwork-env[train]'\n"
+    )
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_its_own_help_under_its_own_name(name, capsys) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main([name, "--help"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: patchwork-env {name} ")
+
+
+def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path) -> None:
+    assert cli.main(["train", "quik", "--run-dir", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err == (
+        "patchwork-env train: there is no configuration quik; did you mean quick?\n"
+    )
+    assert cli.main(["evaluate", "gredy", "--against", "random"]) == 2
+    assert capsys.readouterr().err.startswith("patchwork-env evaluate: there is no agent 'gredy'")
+
+
+def test_shipped_configurations_are_listed(capsys) -> None:
+    assert cli.main(["train", "--list"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == sorted(path.stem for path in CONFIGS.glob("*.yaml"))
