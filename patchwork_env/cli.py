@@ -49,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         command: Callable[[list[str], str], int] = import_module(f"{_COMMANDS}.{name}").main
     except ModuleNotFoundError as error:
+        if (error.name or "").startswith("patchwork_env"):
+            raise
         extra = _EXTRAS.get(name, "train")
         return _fail(program, f"it needs {error.name}: pip install 'patchwork-env[{extra}]'")
     return command(rest, program)

@@ -1,0 +1,133 @@
+"""Beginning a run, going on with one, and the loop that trains.
+
+``training/train.py`` has the loop as well, to be read and changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import torch
+
+from patchwork_env.errors import ConfigError
+from patchwork_env import agents
+from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
+from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
+from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer, played_on_cluster
+from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
+from patchwork_env.learning.runs.folder import CONFIG_FILE
+from patchwork_env.learning.runs.loggers import logger_class
+from patchwork_env.learning.runs.run import Run
+from patchwork_env.learning.system.files import remove_partial, storing_in, write_text
+from patchwork_env.learning.system.lock import sole_user
+from patchwork_env.learning.system.memory import keep_freed_memory
+
+
+def loop(run: Run) -> None:
+    """Trains a run to its end."""
+    run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
+    while not run.trainer.is_done:
+        with run.in_one_piece():
+            metrics = run.trainer.iterate()  # plays some games and learns from them
+            run.log(metrics)
+        run.save_if_due()
+        run.evaluate_if_due()
+    run.finish()
+
+
+def train(run: Run, loop: Callable[[Run], None] = loop) -> int:
+    """Trains a run to its end or to a signal; returns the exit code, 0 or 128 + the number of the signal.
+
+    Raises:
+        DivergenceError: The message says where to look for the cause.
+        StorageError, NoWorkersError: The message says how to go on.
+    """
+    with run.stopping_cleanly() as outcome:
+        loop(run)
+    return outcome.exit_code
+
+
+def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
+    """Begins a run; nothing is written before the configuration is known to work.
+
+    Args:
+        config: The configuration of the run.
+        base: Its folder; if there is one that is not empty, ``base-2`` and so on.
+        stack: With it the run lets go of its folder and of all else that it holds.
+
+    Raises:
+        ConfigError: An opponent, a logger or the device is not there.
+        StorageError: The folder cannot be written.
+    """
+    trainer = _trainer(config, stack)
+    folder = new_run_folder(base)
+    stack.enter_context(sole_user(folder))
+    begin_run(folder, trainer, config)
+    print(f"new run in {folder}", flush=True)
+    return Run(folder, trainer)
+
+
+def resumed_run(folder: Path, stack: ExitStack, overrides: Sequence[str] = ()) -> Run:
+    """Goes on with a run; nothing is written before the checkpoint is read, besides the lock.
+
+    Args:
+        folder: The folder of the run.
+        stack: With it the run lets go of its folder and of all else that it holds.
+        overrides: Changes of its configuration, which keeps them.
+
+    Raises:
+        FileNotFoundError: The folder is no run.
+        ConfigError: An override, an opponent, a logger or the device cannot be.
+        ValueError: The checkpoint is damaged or of another configuration.
+        InUseError: Another process trains there.
+        StorageError: The folder cannot be written.
+    """
+    if not (folder / CONFIG_FILE).is_file():
+        raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
+    stack.enter_context(sole_user(folder))
+    config = load_stored_config(folder / CONFIG_FILE, overrides)
+    trainer = _trainer(config, stack)
+    checkpoint = load_checkpoint(folder, trainer)
+    with storing_in(folder):
+        remove_partial(folder)
+        if overrides:
+            write_text(folder / CONFIG_FILE, dump_config(config))
+    print(f"resuming from {checkpoint}", flush=True)
+    return Run(folder, trainer)
+
+
+def check_names(config: RunConfig) -> None:
+    """Raises ConfigError if an opponent or a logger is not there, or an opponent does not play the game."""
+    for spec in config.evaluation.opponents:
+        try:
+            agents.load(spec).check_game(config.game)
+        except (ValueError, OSError) as error:
+            raise ConfigError(f"evaluation.opponents: {error}") from None
+    for name in config.logging:
+        logger_class(name)
+
+
+def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
+    """The trainer, which lets go of all that it holds with the stack."""
+    check_names(config)
+    torch.set_num_threads(1)  # the threads of the run share batches, not operations
+    keep_freed_memory()
+    trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
+    stack.callback(trainer.close)
+    if isinstance(trainer, RemoteTrainer) and trainer.config.cluster.workers:
+        stack.enter_context(played_on_cluster(trainer))
+    return trainer
+
+
+def _usable_device(name: str) -> str:
+    """The device of that name, with ``auto`` resolved; raises ConfigError if PyTorch cannot use it."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name).item()
+    except (RuntimeError, AssertionError) as error:  # PyTorch asserts that it was built with the device
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"device is {name!r}, which PyTorch cannot use here: {reason}") from None
+    return name
