@@ -14,15 +14,15 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from patchwork_env.errors import DivergenceError, StorageError
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint_tensors import write_tensors
 from patchwork_env.agents.checkpoints import write_folder
-from patchwork_env.learning.config import RunConfig, dump_config
-from patchwork_env.learning.system.files import storing_in, write_text
-from patchwork_env.learning.runs.folder import BEST, CONFIG_FILE, FINAL
+from patchwork_env.errors import DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.config import RunConfig, dump_config
+from patchwork_env.learning.runs.folder import BEST, CONFIG_FILE, FINAL
+from patchwork_env.learning.system.files import storing_in, write_text
 
 _CHECKPOINTS = "checkpoints"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"

@@ -127,7 +127,7 @@ def metrics(result: MatchResult) -> dict[str, float]:
 
 
 def _strength(evaluation: dict[str, Any]) -> float:
-    """By what policies are compared: the mean win rate, or the mean score in a game that nobody wins alone."""
+    """By what policies are compared: the mean win rate, or the mean score where the sides do not interact."""
     by_score = contest_of(evaluation["game"]).is_solitary
     matches = evaluation["matches"]
     return float(np.mean([m["sides"]["agent"]["score"] if by_score else m["win_rate"] for m in matches]))

@@ -112,7 +112,8 @@ class Run:
                 low, high = result.interval
                 self._bar.write(
                     f"step {self.trainer.steps:>10,}  {self.trainer.seconds / 60:5.1f} min  "
-                    f"against {result.opponent:<8} wins {result.win_rate:6.1%}  (95%: {low:.1%} to {high:.1%})"
+                    f"against {result.opponent:<8} wins {result.win_rate:6.1%}  "
+                    f"(95%: {low:.1%} to {high:.1%})"
                 )
 
     def finish(self) -> None:

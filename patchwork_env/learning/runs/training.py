@@ -11,11 +11,11 @@ from pathlib import Path
 
 import torch
 
-from patchwork_env.errors import ConfigError
 from patchwork_env import agents
+from patchwork_env.errors import ConfigError
+from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
-from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE
 from patchwork_env.learning.runs.loggers import logger_class
