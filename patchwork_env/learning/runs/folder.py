@@ -14,7 +14,7 @@
 Only the newest two checkpoints keep their trainer's files.
 
 An evaluation, ``RUN/evaluations/step_0000655360.json``, holds ``format``, ``version``, ``game``,
-``algorithm``, ``steps``, ``iteration``, ``minutes``, ``machine``, ``matches``, which are the ``as_dict`` of the
+``algorithm``, ``steps``, ``iteration``, ``minutes``, ``machine``, ``matches``, the ``as_dict`` of the
 :class:`~patchwork_env.learning.evaluation.results.MatchResult` of every opponent, and ``sample_games``, each
 with ``opponent``, ``players``, the names by seat, ``scores``, ``winner``, which is a seat, or null for a tie,
 and ``notation``; see ``notation.py`` of the game.
