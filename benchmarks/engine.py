@@ -10,7 +10,7 @@ from functools import partial
 import stepping
 
 from patchwork_env.learning.system.machine import usable_cores
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 if __name__ == "__main__":
     make = partial(SelfPlayVectorEnv, seed=1)

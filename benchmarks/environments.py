@@ -23,7 +23,7 @@ from pettingzoo.classic.connect_four import connect_four
 
 from patchwork_env import patchwork_v0
 from patchwork_env.learning.system.machine import describe_setup
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 NAME = "patchwork_env:Patchwork-v0"
 NUM_GAMES = 1024

@@ -23,7 +23,7 @@ from patchwork_env.agents.patchwork.policy import LearnedAgent, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 _TURNS = 20
 """Of random play before the positions that are evaluated: the middle of the game."""

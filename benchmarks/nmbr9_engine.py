@@ -7,7 +7,7 @@ See stepping.py for what is measured.
 
 import stepping
 
-from patchwork_env.nmbr9.vector_env import SelfPlayVectorEnv
+from patchwork_env.nmbr9_v0 import SelfPlayVectorEnv
 
 
 def make(games: int, threads: int, masks: bool, observations: bool) -> SelfPlayVectorEnv:

@@ -23,7 +23,7 @@ from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation, GumbelSearch
 
 _TURNS = 20

@@ -30,7 +30,7 @@ _, info = env.reset(seed=1)
 env.step(int(info["action_mask"].argmax()))
 """
 BATCH = """
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 env = SelfPlayVectorEnv(64, seed=1, threads={threads})
 env.step(env.random_actions)
 """

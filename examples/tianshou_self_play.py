@@ -46,7 +46,6 @@ from patchwork_env.agents.patchwork.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy import save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.patchwork.aec_env import AGENTS
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,7 +91,7 @@ class SelfPlayPPO(PPO):  # type: ignore[misc]
     def _add_returns_and_advantages(self, batch: Any, buffer: Any, indices: npt.NDArray[np.int64]) -> Any:
         with torch.no_grad():
             batch.v_s = self.critic(batch.obs)
-        movers = np.searchsorted(AGENTS, batch.obs.agent_id)
+        movers = np.searchsorted(["player_0", "player_1"], batch.obs.agent_id)
         values = batch.v_s.double().numpy()
         advantages = advantages_of_players(movers, batch.rew, batch.done, values, self.gamma, self.gae_lambda)
         batch.adv = to_torch_as(advantages, batch.v_s)

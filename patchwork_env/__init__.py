@@ -52,8 +52,8 @@ def _register() -> None:
         if f"{name}-v0" not in gymnasium.registry:
             gymnasium.register(
                 f"{name}-v0",
-                entry_point=f"patchwork_env.{package}.gym_env:{name}Env",
-                vector_entry_point=f"patchwork_env.{package}.gym_vector_env:{name}VectorEnv",
+                entry_point=f"patchwork_env.{package}_v0:{name}Env",
+                vector_entry_point=f"patchwork_env.{package}_v0:{name}VectorEnv",
             )
         if f"{package}/{package}-v0" not in pettingzoo.aec_registry:
             pettingzoo.register(

@@ -1,10 +1,220 @@
-"""The PettingZoo module of NMBR 9: ``env()`` with the standard wrappers, ``raw_env()``, ``parallel_env()``.
+"""The environments of NMBR 9.
 
-All take the options of :class:`~patchwork_env.nmbr9.aec_env.Nmbr9AECEnv`.
+``env()``, ``raw_env()`` and ``parallel_env()`` are its PettingZoo environments: with the standard wrappers,
+without them, and with all players acting at once; all take the options of :class:`Nmbr9AECEnv`.
+:class:`Nmbr9Env` and :class:`Nmbr9VectorEnv` are those of Gymnasium, also known as ``Nmbr9-v0``;
+:class:`SelfPlayVectorEnv` plays many games at once.
 """
 
-from patchwork_env.nmbr9.aec_env import Nmbr9AECEnv as raw_env  # noqa: N813
-from patchwork_env.nmbr9.aec_env import env
-from patchwork_env.nmbr9.parallel_env import Nmbr9ParallelEnv as parallel_env  # noqa: N813
+from __future__ import annotations
 
-__all__ = ["env", "parallel_env", "raw_env"]
+from typing import Any
+
+from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.parallel import GameParallelEnv
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.nmbr9.rules import RULES
+
+__all__ = [
+    "Nmbr9AECEnv",
+    "Nmbr9Env",
+    "Nmbr9ParallelEnv",
+    "Nmbr9VectorEnv",
+    "SelfPlayVectorEnv",
+    "env",
+    "parallel_env",
+    "raw_env",
+]
+
+
+class Nmbr9AECEnv(GameAECEnv):
+    """NMBR 9 for 1-4 players without wrappers: an illegal action raises an error and changes nothing.
+
+    >>> from patchwork_env import nmbr9_v0
+    >>> env = nmbr9_v0.raw_env(players=2)
+    >>> env.reset(seed=7)
+    >>> for agent in env.agent_iter():
+    ...     observation, reward, terminated, truncated, info = env.last()
+    ...     over = terminated or truncated
+    ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
+
+    **Agents**: ``player_0`` ... ``player_3``, who move by turns. All have the same cards, and nobody sees
+    what the others do with a card before all have done it.
+
+    **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. In free order every round has
+    two turns of every player: first all choose a tile, then all place it.
+
+    **Observations**: ``{"observation": …, "action_mask": …}`` from the view of the agent that gets them. The
+    mask is int8 ``(16394,)``, 1 for the legal actions, all zeros for an agent that is not to move. See
+    :mod:`~patchwork_env.nmbr9.observation` for the rest.
+
+    **Rewards**: with ``"score"`` the points that a placement is worth, at once and for its player alone. With
+    ``"outcome"`` nothing until the game ends; then 1 for a sole winner and ``-1 / (n - 1)`` for each of the
+    others, and winners with equal scores share, so that all rewards add up to 0. With ``"margin"``, at the
+    end, the difference between the own score and the best of the others / 100.
+
+    **Truncation**: a move that meets the edge of the table (see :mod:`~patchwork_env.nmbr9.actions`) is not
+    played and ends the game for all without further rewards.
+
+    **Options of** :meth:`reset`: ``deck``, the digits in the order in which they come.
+
+    **State**: :meth:`state` is what ``player_0`` sees, as one vector, whoever is to move.
+
+    Copies (``copy.deepcopy``) and pickles go on exactly like the original.
+
+    Args:
+        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        options: ``players``: 1-4 (default 2); ``observation``: ``"flat"`` (default), one float32 vector, or
+            ``"dict"``, named float32 tensors of the same content; ``rewards``: by default ``"score"`` with
+            one player and ``"outcome"`` with several; and those of :class:`~patchwork_env.nmbr9.game.Game`:
+            ``order``, ``max_digit``, ``copies``, ``deck_size``, and ``deck`` for all games.
+
+    Raises:
+        ValueError: An option is not of these, or there is no outcome as there is one player.
+    """
+
+    def __init__(self, render_mode: str | None = None, **options: Any) -> None:
+        super().__init__(RULES, render_mode, **options)
+
+
+env = Nmbr9AECEnv.wrapped
+raw_env = Nmbr9AECEnv
+
+
+class Nmbr9ParallelEnv(GameParallelEnv):
+    """NMBR 9 for 1-4 players who act at the same time, as they do at a real table.
+
+    >>> from patchwork_env import nmbr9_v0
+    >>> env = nmbr9_v0.parallel_env(players=3)
+    >>> observations, infos = env.reset(seed=7)
+    >>> while env.agents:
+    ...     masks = {agent: seen["action_mask"] for agent, seen in observations.items()}
+    ...     actions = {agent: env.action_space(agent).sample(masks[agent]) for agent in env.agents}
+    ...     observations, rewards, terminations, truncations, infos = env.step(actions)
+
+    Spaces, rewards, truncation and options are those of :class:`Nmbr9AECEnv`, and so is the game. Every
+    agent's mask holds its legal actions in every step, until the game is over.
+
+    Args:
+        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        options: The other options of :class:`Nmbr9AECEnv`.
+
+    Raises:
+        ValueError: An option is not of these.
+    """
+
+    def __init__(self, render_mode: str | None = None, **options: Any) -> None:
+        super().__init__(RULES, render_mode, **options)
+
+
+parallel_env = Nmbr9ParallelEnv
+
+
+class Nmbr9Env(GameEnv):
+    """One player places tiles for a high score, or plays NMBR 9 against opponents.
+
+    >>> import gymnasium
+    >>> env = gymnasium.make("patchwork_env:Nmbr9-v0")
+    >>> observation, info = env.reset(seed=7)
+    >>> terminated = truncated = False
+    >>> while not (terminated or truncated):
+    ...     action = env.action_space.sample(info["action_mask"])
+    ...     observation, reward, terminated, truncated, info = env.step(action)
+
+    **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. An action that is not legal
+    ends the episode with a reward of -1.
+
+    **Observations**: one float32 vector or named tensors, see :mod:`~patchwork_env.nmbr9.observation`.
+
+    **Rewards**: alone, the points that a placement is worth, digit times level, so that the return is the
+    score (``"score"``). Against others nothing until the game ends, and then what :class:`Nmbr9AECEnv` says
+    (``"outcome"``, ``"margin"``), unless ``"score"`` is asked for.
+
+    **Truncation**: an action that meets the edge of the table (see :mod:`~patchwork_env.nmbr9.actions`) is
+    not played and cuts the episode off.
+
+    **Info**: ``action_mask``: int8 ``(16394,)``, 1 for the legal actions, also given by :meth:`action_masks`;
+    ``seat``: the learner's player number; at the end of a game ``scores``: int16 ``(players,)``, the own and
+    then those of the others by turns; after an action that is not legal ``illegal_action``: that action.
+
+    **Options of** :meth:`reset`: ``deck``, the digits in the order in which they come.
+
+    Copies (``copy.deepcopy``) and pickles go on exactly like the original.
+
+    Args:
+        opponent: Plays for all other players: a spec, an agent or a function; see ``Patchwork-v0``.
+        options: ``players``: 1-4 (default 1); ``seat``: a player number, ``"alternate"`` (default) or
+            ``"random"``; ``illegal_action``: ``"terminate"`` (default) the episode, or ``"raise"`` an error
+            and change nothing; ``rewards``; ``observation``: ``"flat"`` (default) or ``"dict"``; ``order``,
+            ``max_digit``, ``copies``, ``deck_size``, ``deck``: see :class:`Nmbr9AECEnv`; ``render_mode``:
+            ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default).
+
+    Raises:
+        ValueError: An option is not of these.
+    """
+
+    def __init__(self, opponent: Any = "random", **options: Any) -> None:
+        from patchwork_env.agents import as_agent
+
+        super().__init__(RULES, as_agent(opponent, game=RULES.name), **options)
+
+
+class Nmbr9VectorEnv(GameVectorEnv):
+    """``num_envs`` games of NMBR 9; all rules run compiled, over the whole batch.
+
+    >>> import gymnasium
+    >>> import numpy as np
+    >>> envs = gymnasium.make_vec("patchwork_env:Nmbr9-v0", num_envs=64)
+    >>> observations, infos = envs.reset(seed=7)
+    >>> actions = [np.flatnonzero(mask)[-1] for mask in infos["action_mask"]]
+    >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
+
+    Each game is that of a :class:`Nmbr9Env`, with the same spaces, rewards, infos and options, and all is
+    laid out as in Gymnasium's own vector environments. See
+    :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows the one before.
+
+    Args:
+        num_envs: Number of games, at least 1.
+        opponent: See :class:`Nmbr9Env`.
+        options: Those of :class:`Nmbr9Env`, and ``copy``: whether observations and ``action_mask`` are fresh
+            arrays (True, the default), or are overwritten by the next call.
+
+    Raises:
+        ValueError: An option is not of these.
+    """
+
+    def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
+        from patchwork_env.agents import as_agent
+
+        super().__init__(RULES, num_envs, as_agent(opponent, game=RULES.name), **options)
+
+
+class SelfPlayVectorEnv(SelfPlayBatch):
+    """Plays ``num_envs`` games of NMBR 9 at once, each step with one action of every current player.
+
+    >>> from patchwork_env.nmbr9_v0 import SelfPlayVectorEnv
+    >>> env = SelfPlayVectorEnv(4, seed=1)
+    >>> for _ in range(100):
+    ...     env.step(env.random_actions)
+    >>> env.masks.shape
+    (4, 16394)
+
+    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays: ``states``, ``observations``,
+    ``masks``, ``counts``, ``random_actions``, ``rewards``, ``terminations``, ``truncations`` and
+    ``final_scores``.
+
+    Args:
+        num_envs: Number of games, at least 1.
+        options: ``seed``, ``rewards``, ``masks``, ``observations``, ``threads``: see
+            :class:`~patchwork_env.envs.self_play.SelfPlayBatch`; ``players``: 1-4 (default 1); ``order``,
+            ``max_digit``, ``copies``, ``deck_size``: see :class:`~patchwork_env.nmbr9.game.Game`; ``deck``:
+            that of every game, instead of random ones.
+
+    Raises:
+        ValueError: An option is not of these.
+    """
+
+    def __init__(self, num_envs: int, **options: Any) -> None:
+        super().__init__(RULES, num_envs, **options)

@@ -1,9 +1,182 @@
-"""The PettingZoo module of Patchwork: ``env()`` with the standard wrappers and ``raw_env()`` without.
+"""The environments of Patchwork.
 
-Both take the options of :class:`~patchwork_env.patchwork.aec_env.PatchworkAECEnv`.
+``env()`` and ``raw_env()`` are its PettingZoo environments, with the standard wrappers and without them; both
+take the options of :class:`PatchworkAECEnv`. :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` are those
+of Gymnasium, also known as ``Patchwork-v0``; :class:`SelfPlayVectorEnv` plays many games of self-play at
+once.
 """
 
-from patchwork_env.patchwork.aec_env import PatchworkAECEnv as raw_env  # noqa: N813
-from patchwork_env.patchwork.aec_env import env
+from __future__ import annotations
 
-__all__ = ["env", "raw_env"]
+from typing import Any
+
+from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.patchwork.rules import RULES
+
+__all__ = ["PatchworkAECEnv", "PatchworkEnv", "PatchworkVectorEnv", "SelfPlayVectorEnv", "env", "raw_env"]
+
+
+class PatchworkAECEnv(GameAECEnv):
+    """Two-player Patchwork without wrappers: an illegal action raises an error and changes nothing.
+
+    >>> from patchwork_env import patchwork_v0
+    >>> env = patchwork_v0.raw_env()
+    >>> env.reset(seed=7)
+    >>> for number, agent in enumerate(env.possible_agents):
+    ...     _ = env.action_space(agent).seed(number)  # the random actions below
+    >>> for agent in env.agent_iter():
+    ...     observation, reward, terminated, truncated, info = env.last()
+    ...     over = terminated or truncated
+    ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
+
+    **Agents**: ``player_0`` and ``player_1``. Who is behind on the time track moves, so ``agent_selection``
+    may stay the same for several moves.
+
+    **Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`.
+
+    **Observations**: ``{"observation": …, "action_mask": …}`` from the view of the agent that gets them. The
+    mask is int8 ``(2026,)``, 1 for the legal actions, all zeros for an agent that is not to move. See
+    :mod:`~patchwork_env.patchwork.observation` for the rest.
+
+    **Rewards**: 0 until the game ends. Then 1 for the winner and -1 for the loser (``"outcome"``) or, for
+    each, the difference between the own score and the other's / 100 (``"margin"``). With ``"score"``, the
+    change of the own score by every move, at once.
+
+    **State**: :meth:`state` is what ``player_0`` sees, as one vector, whoever is to move. It holds
+    everything.
+
+    **Options of** :meth:`reset`: ``circle``, all 33 patch indices clockwise from the neutral token with the
+    1x2 patch (0) last; ``first_player``: 0, 1 or ``"random"``.
+
+    Copies (``copy.deepcopy``) and pickles go on exactly like the original.
+
+    Args:
+        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        options: ``observation``: ``"flat"`` (default), one float32 vector, or ``"dict"``, named float32
+            tensors of the same content; ``rewards``: ``"outcome"`` (default), ``"margin"`` or ``"score"``;
+            ``special_patches``, the print of the time track: ``"revised"`` (default) or ``"2014"``;
+            ``first_player``, who starts: 0 (default), 1 or ``"random"``.
+
+    Raises:
+        ValueError: An option is not of these.
+    """
+
+    def __init__(self, render_mode: str | None = None, **options: Any) -> None:
+        super().__init__(RULES, render_mode, **options)
+
+
+env = PatchworkAECEnv.wrapped
+raw_env = PatchworkAECEnv
+
+
+class PatchworkEnv(GameEnv):
+    """A learner plays Patchwork against an opponent, whose moves are part of each ``reset`` and ``step``.
+
+    >>> import gymnasium
+    >>> env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy", seat="alternate")
+    >>> observation, info = env.reset(seed=7)
+    >>> terminated = False
+    >>> while not terminated:
+    ...     action = env.action_space.sample(info["action_mask"])
+    ...     observation, reward, terminated, truncated, info = env.step(action)
+
+    **Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`. An action that is not legal
+    ends the episode with a reward of -1.
+
+    **Observations** from the learner's view: one float32 vector or named tensors, see
+    :mod:`~patchwork_env.patchwork.observation`.
+
+    **Rewards**: 0 until the game ends. Then 1 for a win and -1 for a loss (``"outcome"``), or the difference
+    between the own score and the opponent's / 100 (``"margin"``). With ``"score"``, the change of the own
+    score by every move, at once. Episodes are never truncated.
+
+    **Info**: ``action_mask``: int8 ``(2026,)``, 1 for the legal actions, also given by :meth:`action_masks`;
+    ``seat``: the learner's player number; at the end of a game ``scores``: int16 ``(2,)``, the own and the
+    opponent's; after an action that is not legal ``illegal_action``: that action.
+
+    **Options of** :meth:`reset`: ``circle``, all 33 patch indices clockwise from the neutral token with the
+    1x2 patch (0) last; ``first_player``: 0, 1 or ``"random"``.
+
+    Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be
+    pickled.
+
+    Args:
+        opponent: ``"random"``, ``"greedy"`` or another spec, the path of a checkpoint, an agent, or a
+            function that takes a ``Game`` and returns a legal action.
+        options: ``seat``, the learner's player number: 0, 1, ``"alternate"`` (default; by turns, starting
+            with 1 after an odd seed and with 0 after an even one) or ``"random"``; ``illegal_action``, what
+            an action does that is not legal: ``"terminate"`` (default) the episode, or ``"raise"`` an error
+            and change nothing; ``rewards``: ``"outcome"`` (default), ``"margin"`` or ``"score"``;
+            ``observation``: ``"flat"`` (default) or ``"dict"``; ``special_patches``: ``"revised"`` (default)
+            or ``"2014"``; ``first_player``: 0 (default), 1 or ``"random"``; ``render_mode``: ``"human"``,
+            ``"ansi"``, ``"rgb_array"`` or None (default).
+
+    Raises:
+        ValueError: An option is not of these.
+        FileNotFoundError: The opponent's path is no checkpoint.
+    """
+
+    def __init__(self, opponent: Any = "random", **options: Any) -> None:
+        from patchwork_env.agents import as_agent
+
+        super().__init__(RULES, as_agent(opponent, game=RULES.name), **options)
+
+
+class PatchworkVectorEnv(GameVectorEnv):
+    """``num_envs`` games of Patchwork, each a learner against an opponent, all in compiled calls.
+
+    >>> import gymnasium
+    >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", num_envs=64, opponent="greedy")
+    >>> observations, infos = envs.reset(seed=7)
+    >>> actions = infos["action_mask"].argmax(axis=1)
+    >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
+
+    Each game is that of a :class:`PatchworkEnv`, with the same spaces, rewards, infos and options, and all is
+    laid out as in Gymnasium's own vector environments. See
+    :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows the one before.
+
+    Args:
+        num_envs: Number of games, at least 1.
+        opponent: See :class:`PatchworkEnv`.
+        options: Those of :class:`PatchworkEnv`, and ``copy``: whether observations and ``action_mask`` are
+            fresh arrays (True, the default), or are overwritten by the next call.
+
+    Raises:
+        ValueError: An option is not of these.
+        FileNotFoundError: The opponent's path is no checkpoint.
+    """
+
+    def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
+        from patchwork_env.agents import as_agent
+
+        super().__init__(RULES, num_envs, as_agent(opponent, game=RULES.name), **options)
+
+
+class SelfPlayVectorEnv(SelfPlayBatch):
+    """Plays ``num_envs`` games of Patchwork at once, each step with one action of every current player.
+
+    >>> from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+    >>> env = SelfPlayVectorEnv(4, seed=1)
+    >>> for _ in range(100):
+    ...     env.step(env.random_actions)
+    >>> env.masks.shape
+    (4, 2026)
+
+    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays: ``states``, ``observations``,
+    ``masks``, ``counts``, ``random_actions``, ``rewards``, ``terminations`` and ``final_scores``.
+
+    Args:
+        num_envs: Number of games, at least 1.
+        options: ``seed``, ``rewards``, ``masks``, ``observations``, ``threads``: see
+            :class:`~patchwork_env.envs.self_play.SelfPlayBatch`; ``special_patches``: ``"revised"`` (default)
+            or ``"2014"``; ``first_player`` of every game: 0, 1 or ``"random"`` (default).
+
+    Raises:
+        ValueError: An option is not of these.
+    """
+
+    def __init__(self, num_envs: int, **options: Any) -> None:
+        super().__init__(RULES, num_envs, **options)

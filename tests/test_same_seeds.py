@@ -30,8 +30,8 @@ import pytest
 import torch
 
 from patchwork_env import agents, nmbr9, nmbr9_v0, patchwork, patchwork_v0
-from patchwork_env.nmbr9.vector_env import SelfPlayVectorEnv as Nmbr9SelfPlay
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv as PatchworkSelfPlay
+from patchwork_env.nmbr9_v0 import SelfPlayVectorEnv as Nmbr9SelfPlay
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv as PatchworkSelfPlay
 from tests.patchwork.recorded import GAMES
 
 FILE = Path(__file__).with_name("same_seeds.json")
@@ -272,12 +272,26 @@ def wrapped_aec_env(trace: Trace, name: str) -> None:
 # --- Gymnasium ----------------------------------------------------------------------------------------------
 
 
+def as_recorded(name: str, infos: Any) -> Any:
+    """Infos under the names of the record, where games of one player had no seat and a single score."""
+    if "Nmbr9" not in name:
+        return infos
+    found = {key: value for key, value in infos.items() if key.strip("_") not in ("seat", "scores")}
+    if "final_info" in found:
+        found["final_info"] = as_recorded(name, found["final_info"])
+    if "scores" in infos:
+        of_batch = "_scores" in infos
+        found["score"] = infos["scores"][:, 0].astype(np.int64) if of_batch else int(infos["scores"][0])
+        found |= {"_score": infos["_scores"]} if of_batch else {}
+    return found
+
+
 def follow_learner(trace: Trace, name: str, seed: int, **options: Any) -> None:
     """Plays two games with one seed, and a third that an illegal action ends."""
     env = gymnasium.make(name, **options)
     for begin, last in ((seed, None), (None, None), (None, 5)):
         observation, info = env.reset(seed=begin)
-        trace.add(observations=observation, infos=info)
+        trace.add(observations=observation, infos=as_recorded(name, info))
         k, over = 0, False
         while not over:
             mask = info["action_mask"] if k != last else 1 - info["action_mask"]
@@ -286,7 +300,7 @@ def follow_learner(trace: Trace, name: str, seed: int, **options: Any) -> None:
             trace.add(
                 observations=observation,
                 rewards=(reward, terminated, truncated),
-                infos=info,
+                infos=as_recorded(name, info),
                 states=env.unwrapped.game.to_bytes(),
             )
             k += 1
@@ -298,7 +312,7 @@ def follow_batch(trace: Trace, name: str, steps: int, **options: Any) -> None:
     envs = gymnasium.make_vec(name, num_envs=5, vectorization_mode="vector_entry_point", **options)
     for seed in (7, [2**64 - 1, None, 3, 4, 5]):
         observations, infos = envs.reset(seed=seed)
-        trace.add(observations=observations, infos=infos)
+        trace.add(observations=observations, infos=as_recorded(name, infos))
         for k in range(steps):
             masks = infos["action_mask"]
             if k % 17 == 16:
@@ -308,7 +322,7 @@ def follow_batch(trace: Trace, name: str, steps: int, **options: Any) -> None:
             trace.add(
                 observations=observations,
                 rewards=rewards,
-                infos=infos,
+                infos=as_recorded(name, infos),
                 states=[game.to_bytes() for game in envs.unwrapped.games()],
             )
     envs.close()
@@ -357,7 +371,7 @@ def nmbr9_vector_env(trace: Trace) -> None:
 # --- batched self-play --------------------------------------------------------------------------------------
 
 
-def follow_self_play(trace: Trace, env: Any, results: Sequence[str]) -> None:
+def follow_self_play(trace: Trace, env: Any, results: Sequence[Callable[[Any], Any]]) -> None:
     """Plays random actions, goes back to the middle, and starts anew."""
     for k in range(200):
         see_batch(trace, env, results)
@@ -373,14 +387,34 @@ def follow_self_play(trace: Trace, env: Any, results: Sequence[str]) -> None:
     see_batch(trace, env, results)
 
 
-def see_batch(trace: Trace, env: Any, results: Sequence[str]) -> None:
+def winners(env: Any) -> Any:
+    """The winner of every game of two players that ended in the last step, else -1."""
+    return np.where(env.terminations, env.rewards[:, 1] > env.rewards[:, 0], -1).astype(np.int8)
+
+
+def gains(env: Any) -> Any:
+    """The points that whoever moved in the last step got."""
+    return env.rewards.sum(axis=1).astype(np.int16)
+
+
+def endings(env: Any) -> Any:
+    """0 where a game goes on, 1 where it ended, 2 where it was cut off."""
+    return env.terminations.astype(np.int8) + 2 * env.truncations.astype(np.int8)
+
+
+def final_scores(env: Any) -> Any:
+    """The scores of games that ended."""
+    return env.final_scores
+
+
+def see_batch(trace: Trace, env: Any, results: Sequence[Callable[[Any], Any]]) -> None:
     """Adds all that a batch shows."""
     trace.add(
         states=env.states,
         masks=env.masks,
         observations=env.observations,
         actions=(env.current_players, env.counts, env.random_actions),
-        results=[getattr(env, name) for name in results],
+        results=[result(env) for result in results],
     )
 
 
@@ -391,7 +425,7 @@ def patchwork_self_play(trace: Trace, threads: int) -> None:
         env = PatchworkSelfPlay(
             70, seed=11, special_patches=prints, first_player=first_player, threads=threads
         )
-        follow_self_play(trace, env, ("winners", "final_scores"))
+        follow_self_play(trace, env, (winners, final_scores))
 
 
 @area(
@@ -402,7 +436,8 @@ def patchwork_self_play(trace: Trace, threads: int) -> None:
 )
 def nmbr9_self_play(trace: Trace, **options: Any) -> None:
     """A batch of each order."""
-    follow_self_play(trace, Nmbr9SelfPlay(8, seed=11, **options), ("gains", "endings", "final_scores"))
+    env = Nmbr9SelfPlay(8, seed=11, rewards="score", **options)
+    follow_self_play(trace, env, (gains, endings, final_scores))
 
 
 # --- agents -------------------------------------------------------------------------------------------------

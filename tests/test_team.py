@@ -24,13 +24,23 @@ from patchwork_env.core.threads import (
     phase_of,
     wait_for_members,
 )
-from patchwork_env.patchwork import IllegalActionError, vector_env
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.envs import self_play
+from patchwork_env.patchwork import IllegalActionError
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="threads share machine code alone")
 
 CHUNKS = 40
-OUTPUTS = ("states", "observations", "masks", "counts", "random_actions", "winners", "final_scores")
+OUTPUTS = (
+    "states",
+    "observations",
+    "masks",
+    "counts",
+    "random_actions",
+    "rewards",
+    "terminations",
+    "final_scores",
+)
 
 
 @kernel
@@ -147,7 +157,7 @@ def test_leader_and_members_share_the_chunks_from_both_ends() -> None:
 
 @pytest.fixture
 def _many_cores(monkeypatch):
-    monkeypatch.setattr(vector_env, "usable_cores", lambda: 4)
+    monkeypatch.setattr(self_play, "usable_cores", lambda: 4)
 
 
 @pytest.mark.usefixtures("_many_cores")
@@ -164,7 +174,8 @@ def test_threads_do_not_change_the_games(threads: int) -> None:
             "masks",
             "counts",
             "random_actions",
-            "winners",
+            "rewards",
+            "terminations",
             "final_scores",
         ):
             assert getattr(alone, name).tobytes() == getattr(together, name).tobytes(), name

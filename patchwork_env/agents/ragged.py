@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.batches import list_legal, loop
 from patchwork_env.core.compile import kernel
-from patchwork_env.patchwork import engine
-from patchwork_env.patchwork.state import States
+from patchwork_env.core.rules import States
+from patchwork_env.games import rules_of
 
 TIE = 1e-4
 """Actions whose log-probabilities differ by less are equally probable. On an almost empty quilt many
@@ -41,8 +42,9 @@ class LegalLists(NamedTuple):
 def legal_lists(states: States) -> LegalLists:
     """Lists the legal actions of states, none of which is over."""
     counts = np.empty(len(states), np.int64)
-    buffer = np.empty(len(states) * engine.MAX_LEGAL_ACTIONS, np.int16)
-    total = engine.list_games(states, counts, buffer)
+    rules = rules_of(states)
+    buffer = np.empty(len(states) * rules.max_legal_actions, np.int16)
+    total = loop(list_legal, rules)(states, counts, buffer)
     return LegalLists(counts, buffer[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
 
 

@@ -42,6 +42,23 @@ def loop(template: _Template, rules: Rules) -> _Template:
     return compiled
 
 
+def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
+    """Games at their beginning, one from each random stream.
+
+    Args:
+        rules: Of the game.
+        streams: ``(n,)`` random streams; the game of a stream is that of ``SelfPlayBatch`` with it.
+        options: Options of the game.
+
+    Returns:
+        ``(n,)`` records.
+    """
+    states = rules.empty_states(len(streams))
+    beginning, chance, _ = rules.set_up({**rules.options, **options}, {})
+    loop(deal_all, rules)(states, streams, beginning, chance)
+    return states
+
+
 # --- all games of a batch -----------------------------------------------------------------------------------
 
 
@@ -94,6 +111,24 @@ def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
 
 
 @template(allocates=True)
+def list_legal(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
+    """Lists the legal actions of all games one behind the other and returns how many they are together.
+
+    Args:
+        states: ``(n,)`` games, none of them over.
+        counts: ``(n,)``, receives the number of legal actions of each game.
+        actions: ``(n * max_legal_actions,)``, receives the actions, ascending within each game.
+    """
+    legal_set = np.empty(game.legal_shape, np.uint64)
+    total = 0
+    for i in range(len(states)):
+        game.legal(states, i, legal_set)
+        counts[i] = game.write_actions(legal_set, actions[total:])
+        total += counts[i]
+    return total
+
+
+@template(allocates=True)
 def play_forced(states: States) -> None:
     """Plays on in every game as long as there is exactly one legal action."""
     legal_set = np.empty(game.legal_shape, np.uint64)
@@ -111,6 +146,13 @@ def list_over(states: States, games: Games) -> int:
             games[count] = i
             count += 1
     return count
+
+
+@template
+def check_cut_offs(states: States, actions: Actions, cut_off: npt.NDArray[np.bool_]) -> None:
+    """Writes for every game whether its action, any integer, is legal and cuts the game off."""
+    for i in range(len(states)):
+        cut_off[i] = game.is_legal(states, i, actions[i]) and game.cuts_off(states, i, actions[i])
 
 
 @template
@@ -163,26 +205,34 @@ def play_listed(states: States, games: Games, actions: Actions) -> None:
 
 
 @template(allocates=True)
+def write_view(
+    states: States, i: int, observer: int, mask: npt.NDArray[np.int8], observation: Observation
+) -> None:
+    """Writes what a player sees of a game and may do in it.
+
+    Args:
+        states: Records.
+        i: Which of them.
+        observer: The player.
+        mask: int8 ``(num_actions,)``, contiguous; all zeros if it is not the observer's turn.
+        observation: float32 ``(layout.size,)``, contiguous.
+    """
+    if states[i]["current_player"] == observer:
+        legal_set = np.empty(game.legal_shape, np.uint64)
+        count = game.legal(states, i, legal_set)
+        game.write_mask(states, i, legal_set, count, mask)
+    else:
+        mask[:] = 0
+    game.write_observation(states, i, observer, observation)
+
+
+@template
 def write_views(
     states: States, games: Games, observers: npt.NDArray[np.int64], masks: Masks, observations: Observation
 ) -> None:
-    """Writes what an observer of each listed game sees and may do to the rows of the same indices.
-
-    Args:
-        states: ``(n,)`` records.
-        games: ``(k,)``, which of them.
-        observers: ``(n,)``, the player who looks.
-        masks: int8 ``(n, num_actions)``, contiguous; all zeros where it is not the observer's turn.
-        observations: float32 ``(n, layout.size)``, contiguous.
-    """
-    legal_set = np.empty(game.legal_shape, np.uint64)
+    """:func:`write_view` of the listed games by ``observers``, ``(n,)``, to rows of the same indices."""
     for i in games:
-        if states[i]["current_player"] == observers[i]:
-            count = game.legal(states, i, legal_set)
-            game.write_mask(states, i, legal_set, count, masks[i])
-        else:
-            masks[i, :] = 0
-        game.write_observation(states, i, observers[i], observations[i])
+        write_view(states, i, observers[i], masks[i], observations[i])
 
 
 # --- rewards ------------------------------------------------------------------------------------------------
@@ -204,25 +254,27 @@ def final_reward(states: States, i: int, player: int, kind: int) -> float:
 
 
 @template
-def write_results(
-    states: States,
-    games: Games,
-    seats: npt.NDArray[np.int64],
-    kind: int,
-    rewards: npt.NDArray[np.float64],
-    scores: npt.NDArray[np.int16],
+def write_final_rewards(
+    states: States, games: Games, seats: npt.NDArray[np.int64], kind: int, rewards: npt.NDArray[np.float64]
 ) -> None:
-    """Writes the results of the listed games, which are over.
+    """Writes :func:`final_reward` of player ``seats[i]`` for the listed games, which are over."""
+    for i in games:
+        rewards[i] = final_reward(states, i, seats[i], kind)
+
+
+@template
+def write_scores(
+    states: States, games: Games, seats: npt.NDArray[np.int64], scores: npt.NDArray[np.int16]
+) -> None:
+    """Writes scores of the listed games to the rows of the same indices.
 
     Args:
         states: ``(n,)`` records.
         games: ``(k,)``, which of them.
-        seats: ``(n,)``, the player whose view counts.
-        kind: ``OUTCOME`` or ``MARGIN``.
-        rewards: ``(n,)``, receives that player's reward at the listed indices.
-        scores: ``(n, players)``, receives that player's score and then those of the others by turns.
+        seats: ``(n,)``, the player whose score comes first; then those of the others by turns.
+        scores: ``(n, players)``, or ``(n, 1)`` for that player's score alone.
     """
     for i in games:
-        rewards[i] = final_reward(states, i, seats[i], kind)
+        number = game.num_players(states, i)
         for k in range(scores.shape[1]):
-            scores[i, k] = game.score(states, i, (seats[i] + k) % scores.shape[1])
+            scores[i, k] = game.score(states, i, (seats[i] + k) % number)

@@ -46,6 +46,8 @@ class Kernels:
             over, and returns their number.
         is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
         nth_legal: ``(legal_set, n)`` is the ``n``-th legal action in ascending order.
+        write_actions: ``(legal_set, actions)`` lists the legal actions in ascending order in an int16 array
+            and returns their number.
         write_mask: ``(states, i, legal_set, count, mask)`` writes the legal set of a state, of ``count``
             actions, as 0 and 1 to an int8 array ``(num_actions,)``.
         apply: ``(states, i, action)`` plays a legal action.
@@ -68,6 +70,7 @@ class Kernels:
     legal: Callable[[States, int, LegalSet], int]
     is_legal: Callable[[States, int, int], bool]
     nth_legal: Callable[[LegalSet, int], int]
+    write_actions: Callable[[LegalSet, npt.NDArray[np.int16]], int]
     write_mask: Callable[[States, int, LegalSet, int, npt.NDArray[np.int8]], None]
     apply: Callable[[States, int, int], None]
     score: Callable[[States, int, int], int]
@@ -154,6 +157,18 @@ class Rules:
     def empty_states(self, n: int) -> States:
         """``n`` zeroed records, to be set up by the kernels."""
         return np.zeros(n, self.dtype)
+
+    @property
+    def can_cut_off(self) -> bool:
+        """Whether there are actions that cut a game off."""
+        return self.kernels.cuts_off is not never
+
+    def is_cut_off(self, game: BaseGame, action: int) -> bool:
+        """Whether an action, any integer, is legal in a game and cuts it off."""
+        kernels = self.kernels
+        return self.can_cut_off and bool(
+            kernels.is_legal(game.state, 0, action) and kernels.cuts_off(game.state, 0, action)
+        )
 
     @property
     def pictures(self) -> Pictures:

@@ -1,10 +1,9 @@
-"""What the PettingZoo environments of both games have in common."""
+"""PettingZoo environments in which agents move by turns (AEC), for every game."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,56 +12,81 @@ from gymnasium.spaces import Space
 from pettingzoo.utils.env import AECEnv
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
+from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
+from patchwork_env.core.checks import check_action, check_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.tensors import Layout, Observation
+from patchwork_env.core.rules import RENDER_MODES, Rules
+from patchwork_env.core.tensors import Observation
+from patchwork_env.envs.dealing import Dealer
+from patchwork_env.envs.display import FRAMES_PER_SECOND, Display
+from patchwork_env.envs.options import ILLEGAL_REWARD, check_layout, check_rewards, complete
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import TableEdgeError
 
-ILLEGAL_REWARD = -1
 IGNORED_RESET_OPTIONS = ("options",)  # what PettingZoo's api_test passes to see whether options are taken
 
 MaskedObservation = dict[str, Any]
 """``{"observation": vector or named tensors, "action_mask": mask}``."""
-_Game = TypeVar("_Game", bound=BaseGame)
+_ALL_GAMES = np.zeros(1, np.int64)
 
 
-def wrap(env: AECEnv[str, MaskedObservation, Any]) -> AECEnv[str, MaskedObservation, Any]:
-    """An environment in PettingZoo's standard wrappers: an illegal action ends the game, with reward -1."""
-    wrapped = _TerminateIllegal(env, illegal_reward=ILLEGAL_REWARD)
-    return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(wrapped))
+class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
+    """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
 
-
-class BaseAECEnv(AECEnv[str, MaskedObservation, Any], Generic[_Game]):
-    """One game, in which the agents move as its rules say.
+    An illegal action raises an error and changes nothing; :meth:`wrapped` makes it end the game instead. An
+    action that cuts the game off (see :class:`~patchwork_env.core.rules.Kernels`) is not played and truncates
+    the game for all, without further rewards.
 
     Args:
-        agents: Names of the players.
-        spaces: Of the game.
-        layout: Of its observations.
-        named: Whether observations are laid out as named tensors.
-        render_mode: Checked by the subclass.
+        rules: Of the game.
+        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        observation: ``"flat"``: one float32 vector; ``"dict"``: named float32 tensors of the same content.
+        rewards: ``"outcome"``, ``"margin"`` or ``"score"``; see ``docs/environments.md``. None for the first
+            with several players, for the last with one.
+        options: Options of the game.
+
+    Raises:
+        ValueError: An option is unknown or its value not allowed.
     """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  # as PettingZoo declares it
+        "render_modes": list(RENDER_MODES),
+        "render_fps": FRAMES_PER_SECOND,
+        "is_parallelizable": False,
+    }
 
     def __init__(
         self,
-        agents: Sequence[str],
-        spaces: GameSpaces,
-        layout: Layout,
+        rules: Rules,
+        render_mode: str | None = None,
         *,
-        named: bool,
-        render_mode: str | None,
+        observation: str = "flat",
+        rewards: str | None = None,
+        **options: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._layout = layout
-        self._named = named
-        self._game: _Game | None = None
+        defaults = {**rules.options, **rules.turn_options}
+        own = ("render_mode", "observation", "rewards")
+        self._rules = rules
+        self._display = Display(render_mode, rules)
+        self._named = check_layout(observation)
+        self._dealer = Dealer(rules, 1, complete(options, defaults, own, type(self).__name__))
+        self._kind = check_rewards(rewards, self._dealer.players)
+        self._game: BaseGame | None = None
+        self.metadata = {**self.metadata, "name": f"{rules.name}_v0"}
         self.render_mode = render_mode
-        self.possible_agents = list(agents)
+        self.possible_agents = [f"player_{player}" for player in range(self._dealer.players)]
         self.agents: list[str] = []
-        self._players = {agent: player for player, agent in enumerate(agents)}
-        self.observation_spaces = {agent: spaces.masked_space(named) for agent in agents}
-        self.action_spaces = {agent: spaces.action_space() for agent in agents}
+        self._players = {agent: player for player, agent in enumerate(self.possible_agents)}
+        spaces = GameSpaces(rules)
+        self.observation_spaces = {agent: spaces.masked_space(self._named) for agent in self.possible_agents}
+        self.action_spaces = {agent: spaces.action_space() for agent in self.possible_agents}
         self.state_space = spaces.flat_space()
+
+    @classmethod
+    def wrapped(cls, *args: Any, **options: Any) -> AECEnv[str, MaskedObservation, Any]:
+        """The environment in PettingZoo's standard wrappers: an illegal action ends the game, with -1."""
+        env = _TerminateIllegal(cls(*args, **options), illegal_reward=ILLEGAL_REWARD)
+        return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(env))
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """The space of an agent's observations, the same object at every call."""
@@ -99,15 +123,12 @@ class BaseAECEnv(AECEnv[str, MaskedObservation, Any], Generic[_Game]):
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        game, is_cut_off = self._require_game(), False
-        try:
-            rewards = self.play(game, action)  # type: ignore[arg-type]
-        except TableEdgeError:
-            rewards, is_cut_off = {}, True
+        game = self._require_game()
+        rewards = self.play(game, action)
         self._clear_rewards()
         self._cumulative_rewards[agent] = 0.0
-        self._reward(rewards)
-        if is_cut_off:
+        self._reward(rewards or {})
+        if rewards is None:
             self.truncations = dict.fromkeys(self.agents, True)
         elif game.is_over:
             self.terminations = dict.fromkeys(self.agents, True)
@@ -128,30 +149,34 @@ class BaseAECEnv(AECEnv[str, MaskedObservation, Any], Generic[_Game]):
             raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
         return self.observation_of(self._require_game(), player)
 
-    def observation_of(self, game: _Game, player: int) -> MaskedObservation:
+    def observation_of(self, game: BaseGame, player: int) -> MaskedObservation:
         """What a player of any game sees, in fresh arrays."""
         vector, mask = self._view(game, player)
-        return {"observation": self._layout.as_dict(vector) if self._named else vector, "action_mask": mask}
+        return {
+            "observation": self._rules.layout.as_dict(vector) if self._named else vector,
+            "action_mask": mask,
+        }
 
     def state(self) -> Observation:
         """What ``player_0`` sees: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
         return self._view(self._require_game(), 0)[0]
 
     @property
-    def game(self) -> _Game:
+    def game(self) -> BaseGame:
         """A copy of the game that is on.
 
         Setting it makes the environment go on with a copy of the given game, which may be at its end. All
         agents are there then, and nothing of the earlier game counts any more.
 
         Raises:
-            TypeError: It was set to something else than a :class:`Game`.
+            TypeError: It was set to something else than a game of these rules.
+            ValueError: The game has another number of players.
             RuntimeError: There was no :meth:`reset` yet.
         """
         return self._require_game().clone()
 
     @game.setter
-    def game(self, game: _Game) -> None:
+    def game(self, game: BaseGame) -> None:
         self._check_game(game)
         self._begin(game.clone())
 
@@ -167,9 +192,13 @@ class BaseAECEnv(AECEnv[str, MaskedObservation, Any], Generic[_Game]):
                 "render() shows nothing without a render_mode; give one when you make the environment"
             )
             return None
-        return self._show(self._require_game())
+        return self._display.show(self._require_game(), tuple(self.possible_agents))
 
-    def _begin(self, game: _Game) -> None:
+    def close(self) -> None:
+        """Closes the window if there is one."""
+        self._display.close()
+
+    def _begin(self, game: BaseGame) -> None:
         self._game = game
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -189,35 +218,60 @@ class BaseAECEnv(AECEnv[str, MaskedObservation, Any], Generic[_Game]):
             self.rewards[self.possible_agents[player]] = reward
         self._accumulate_rewards()
 
-    def play(self, game: _Game, action: int) -> Mapping[int, float]:
-        """Plays an action in any game and returns the players' rewards; an illegal one changes nothing."""
-        game.play(action)
+    def play(self, game: BaseGame, action: Any) -> Mapping[int, float] | None:
+        """Plays an action in any game.
+
+        Returns:
+            The rewards of players, or None if the action cuts the game off and was not played.
+
+        Raises:
+            IllegalActionError: The action is not legal; nothing has changed.
+        """
+        index = check_action(action, self._rules.num_actions)
+        if self._rules.is_cut_off(game, index):
+            return None
+        player = game.current_player
+        before = game.scores()[player] if self._kind == SCORE else 0
+        game.play(index)
+        if self._kind == SCORE:
+            return {player: float(game.scores()[player] - before)}
         return self._final_rewards(game) if game.is_over else {}
 
-    def _require_game(self) -> _Game:
+    def _final_rewards(self, game: BaseGame) -> Mapping[int, float]:
+        """The players' rewards for the end of a game."""
+        if self._kind == SCORE:
+            return {}
+        reward = loop(final_reward, self._rules)
+        return {player: float(reward(game.state, 0, player, self._kind)) for player in self._players.values()}
+
+    def _view(self, game: BaseGame, player: int) -> tuple[Observation, npt.NDArray[np.int8]]:
+        """A player's observation and mask, in fresh arrays."""
+        vector = np.empty(self._rules.layout.size, np.float32)
+        mask = np.empty(self._rules.num_actions, np.int8)
+        loop(write_view, self._rules)(game.state, 0, player, mask, vector)
+        return vector, mask
+
+    def _deal(self, seed: int | None, options: Mapping[str, Any] | None) -> BaseGame:
+        set_up = self._dealer.set_up(options, IGNORED_RESET_OPTIONS)
+        if seed is not None:
+            self._dealer.reseed(0, check_seed(seed))
+        states = self._rules.empty_states(1)
+        self._dealer.deal(states, _ALL_GAMES, set_up)
+        return self._rules.game.from_state(states)
+
+    def _check_game(self, game: Any) -> None:
+        """Raises an error if a game cannot be played here."""
+        kind = self._rules.game
+        if not isinstance(game, kind):
+            raise TypeError(f"game must be a {kind.__module__}.{kind.__name__}, not {type(game).__name__}")
+        players = len(game.scores())
+        if players != len(self.possible_agents):
+            raise ValueError(f"game has {players} players, this environment {len(self.possible_agents)}")
+
+    def _require_game(self) -> BaseGame:
         if self._game is None:
             raise RuntimeError("no game is on: call reset()")
         return self._game
-
-    @abstractmethod
-    def _deal(self, seed: int | None, options: Mapping[str, Any] | None) -> _Game:
-        """A new game; see :meth:`reset`."""
-
-    @abstractmethod
-    def _check_game(self, game: _Game) -> None:
-        """Raises an error if a game cannot be played here."""
-
-    @abstractmethod
-    def _final_rewards(self, game: _Game) -> Mapping[int, float]:
-        """The players' rewards for the end of a game."""
-
-    @abstractmethod
-    def _view(self, game: _Game, player: int) -> tuple[Observation, npt.NDArray[np.int8]]:
-        """A player's observation and mask, in fresh arrays."""
-
-    @abstractmethod
-    def _show(self, game: _Game) -> Any:
-        """A drawing of the game in the render mode."""
 
 
 class _TerminateIllegal(TerminateIllegalWrapper[str, MaskedObservation, Any]):

@@ -1,18 +1,17 @@
-"""The render modes of the environments of both games."""
+"""The render modes of environments."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import Rules
 
 if TYPE_CHECKING:
     from patchwork_env.drawing.pixel_drawing import Frame
     from patchwork_env.drawing.window import Window
 
-RENDER_MODES = ("human", "ansi", "rgb_array")
 FRAMES_PER_SECOND = 4
 """Pace of the mode ``"human"``."""
 
@@ -23,18 +22,16 @@ class Display:
     Copies and pickles have no window of their own until they show something.
 
     Args:
-        mode: One of :data:`RENDER_MODES`, or None.
-        package: Of the game, such as ``"patchwork"``; its module ``render`` draws.
-        title: Of the window.
+        mode: One of the rules' ``render_modes``, or None.
+        rules: Of the game.
 
     Raises:
         ValueError: The mode is none of these.
     """
 
-    def __init__(self, mode: str | None, package: str, title: str) -> None:
-        self.mode: str | None = check_one_of(mode, (None, *RENDER_MODES), "render_mode")
-        self._package = package
-        self._title = title
+    def __init__(self, mode: str | None, rules: Rules) -> None:
+        self.mode: str | None = check_one_of(mode, (None, *rules.render_modes), "render_mode")
+        self._rules = rules
         self._window: Window | None = None
 
     def show(self, game: BaseGame, names: tuple[str, ...]) -> Frame | str | None:
@@ -43,15 +40,16 @@ class Display:
         Raises:
             MissingExtraError: Pillow, or pygame-ce for a window, is not installed.
         """
-        render = import_module(f"patchwork_env.{self._package}.render")
+        pictures = self._rules.pictures
         if self.mode == "ansi":
-            text: str = render.text(game)
-            return text
-        frame: Frame = render.rgb_array(game, names=names)
+            return pictures.text(game)
+        frame: Frame = pictures.rgb_array(game, names=names)
         if self.mode == "rgb_array":
             return frame
         if self._window is None:
-            self._window = render.Window(self._title, FRAMES_PER_SECOND)
+            from patchwork_env.drawing.window import Window
+
+            self._window = Window(self._rules.title, FRAMES_PER_SECOND)
         self._window.show(frame)
         return None
 

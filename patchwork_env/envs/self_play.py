@@ -1,71 +1,141 @@
-"""Batched self-play: what the environments of both games have in common."""
+"""Batched self-play for every game: many games in one compiled call, on several threads if asked to."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from numba import config
 
-from patchwork_env.core.checks import check_seed, seed_streams
+from patchwork_env.core.batches import (
+    SCORE,
+    deal_all,
+    final_reward,
+    first_illegal,
+    loop,
+    write_current_observations,
+)
+from patchwork_env.core.checks import check_at_least_one, check_seed, seed_streams
+from patchwork_env.core.compile import template
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.core.tensors import Observation
+from patchwork_env.core.threads import (
+    Board,
+    Team,
+    begin,
+    claim_chunk,
+    finish_chunk,
+    look_out_for_work,
+    phase_of,
+    usable_cores,
+    wait_for_members,
+)
+from patchwork_env.envs.options import check_batch, check_rewards, complete
 from patchwork_env.errors import IllegalActionError
 
-States = npt.NDArray[np.void]
+_CHUNK = 32
+"""Games that a thread takes on at once."""
+_CHECK, _STEP = 0, 1
+_AS_LONG_AS_IT_TAKES = 1 << 62
+_OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
+
+game = cast(Kernels, None)  # each game's kernels take its place
 
 
-def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.integer[Any]]:
-    """Actions of a batch, integers ``(num_envs,)``.
+class SelfPlayBatch:
+    """Plays ``num_envs`` games of any rules at once, each step with one action of every current player.
 
-    Raises:
-        ValueError: They have another shape or type.
-    """
-    array = np.asarray(actions)
-    if array.shape != (num_envs,) or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(
-            f"actions have shape {array.shape} and type {array.dtype}; they must be {num_envs} integers"
-        )
-    return array
+    Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once
+    and overwritten by every ``reset`` and ``step``; copy what must last. Game ``i`` depends on the seed, on
+    ``i`` and on its own actions alone: the number of games and of threads changes nothing.
 
-
-class BaseSelfPlay(ABC):
-    """Games that are played at once, in arrays that are allocated once and overwritten by every step.
+    Attributes:
+        states: ``(n,)`` state records.
+        observations: float32 ``(n, layout.size)``, from the view of the current player.
+        masks: int8 ``(n, num_actions)``, 1 for the legal actions.
+        counts: int16 ``(n,)``, number of legal actions.
+        random_actions: int64 ``(n,)``, a uniformly random legal action for every game.
+        rewards: float32 ``(n, players)``, what each player got in the last step.
+        terminations: bool ``(n,)``, which games ended in the last step.
+        truncations: bool ``(n,)``, which games were cut off in the last step, whose action was not played.
+        final_scores: int16 ``(n, max_players)``, the scores of games that ended or were cut off; other rows
+            keep old values.
 
     Args:
-        states: ``(n,)`` records, which :meth:`reset` sets up.
-        num_actions: Width of the masks.
-        observation_size: Width of the observations.
-        masks: Whether to write masks.
-        observations: Whether to write observations.
+        rules: Of the game.
+        num_envs: Number of games, at least 1.
+        seed: ``0 ... 2**64 - 1``; None for fresh random games.
+        rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the first with several players, for the
+            last with one.
+        masks: Whether to write masks; without, ``masks`` has no rows.
+        observations: Whether to write observations; without, ``observations`` has no rows.
+        threads: Threads that share the work, at most one per core; None for all cores. They pay from some
+            hundred games on, and only on cores that have nothing else to do.
+        options: Options of the game.
+
+    Raises:
+        ValueError: An option is unknown or its value not allowed.
     """
 
     def __init__(
-        self, states: States, num_actions: int, observation_size: int, *, masks: bool, observations: bool
+        self,
+        rules: Rules,
+        num_envs: int,
+        *,
+        seed: int | None = None,
+        rewards: str | None = None,
+        masks: bool = True,
+        observations: bool = True,
+        threads: int | None = 1,
+        **options: Any,
     ) -> None:
-        self.num_envs = len(states)
-        self.states = states
-        self.masks = np.zeros((self.num_envs if masks else 0, num_actions), np.int8)
-        self.observations: Observation = np.zeros(
-            (self.num_envs if observations else 0, observation_size), np.float32
-        )
-        self.counts = np.zeros(self.num_envs, np.int16)
-        self.random_actions = np.zeros(self.num_envs, np.int64)
-        self._actions = np.zeros(self.num_envs, np.int64)
-        self._streams = np.zeros(self.num_envs, np.uint64)
-        self._sampling_streams = np.zeros(self.num_envs, np.uint64)
-        self._sampled_from = np.zeros(self.num_envs, np.uint64)  # the streams before the last draw
+        self._rules = rules
+        n = self.num_envs = check_at_least_one(num_envs, "num_envs")
+        defaults = {**rules.options, **rules.batch_options}
+        self._options = complete(options, defaults, _OWN_OPTIONS, type(self).__name__)
+        self._set_up = rules.set_up(self._options, {})
+        self._kind = check_rewards(rewards, self._set_up.players)
+        self.threads = _available_threads(threads)
+        self.states = rules.empty_states(n)
+        self.masks = np.zeros((n if masks else 0, rules.num_actions), np.int8)
+        self.observations: Observation = np.zeros((n if observations else 0, rules.layout.size), np.float32)
+        self.counts = np.zeros(n, np.int16)
+        self.random_actions = np.zeros(n, np.int64)
+        self.rewards = np.zeros((n, self._set_up.players), np.float32)
+        self.terminations = np.zeros(n, np.bool_)
+        self.truncations = np.zeros(n, np.bool_)
+        self.final_scores = np.zeros((n, rules.kernels.max_players), np.int16)
+        self._actions = np.zeros(n, np.int64)
+        self._streams = np.zeros(n, np.uint64)
+        self._sampling_streams = np.zeros(n, np.uint64)
+        self._sampled_from = np.zeros(n, np.uint64)  # the streams before the last draw
+        self._team: Team | None = None
+        self.reset(seed)
+
+    @property
+    def options(self) -> MappingProxyType[str, Any]:
+        """The options of the game, with their defaults."""
+        return MappingProxyType(self._options)
 
     @property
     def current_players(self) -> npt.NDArray[np.uint8]:
         """Who is to move in each game, uint8 ``(n,)``; a view of ``states``."""
         return self.states["current_player"]
 
+    def games(self) -> list[BaseGame]:
+        """Copies of all games."""
+        return [self._rules.game.from_state(self.states, i) for i in range(self.num_envs)]
+
     def reset(self, seed: int | None = None) -> None:
         """Starts new games everywhere, with new random streams."""
         self._streams[:] = seed_streams(check_seed(seed), self.num_envs)
         self._sampling_streams[:] = ~self._streams
-        self._restart()
+        beginning, chance, _ = self._set_up
+        loop(deal_all, self._rules)(self.states, self._streams, beginning, chance)
         self._forget_results()
         self._describe()
 
@@ -80,7 +150,7 @@ class BaseSelfPlay(ABC):
             ValueError: The actions have another shape or type.
         """
         self._actions[:] = check_batch(actions, self.num_envs)
-        illegal = self._step()
+        illegal = self._step_together() if self.threads > 1 else self._step_alone()
         if illegal >= 0:
             raise IllegalActionError(
                 f"action {self._actions[illegal]} of game {illegal} is not legal; "
@@ -111,18 +181,199 @@ class BaseSelfPlay(ABC):
         self._forget_results()
         self._describe()
 
-    @abstractmethod
-    def _restart(self) -> None:
-        """Starts all games anew."""
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: threads stay with the original."""
+        return {**self.__dict__, "_team": None}
 
-    @abstractmethod
     def _forget_results(self) -> None:
-        """Makes the outputs say that no game has ended."""
+        """Makes the outputs say that nothing has happened yet."""
+        self.rewards[:] = 0
+        self.terminations[:] = False
+        self.truncations[:] = False
 
-    @abstractmethod
-    def _step(self) -> int:
+    def _step_alone(self) -> int:
         """One step of all games, or, changing nothing, the first game whose action is illegal; else -1."""
+        illegal = int(loop(first_illegal, self._rules)(self.states, self._actions))
+        if illegal < 0:
+            loop(play_games, self._rules)(*self._play_arguments())
+            self._describe()
+        return illegal
 
-    @abstractmethod
+    def _step_together(self) -> int:
+        """:meth:`_step_alone` by several threads."""
+        if self._team is None:
+            chunks = -(-self.num_envs // _CHUNK)
+            illegal = np.zeros(chunks, np.int64)
+            batch = (*self._play_arguments(), *self._describe_arguments(), self.observations)
+            arguments = (illegal, self._sampled_from, *batch)
+            lead, assist = loop(lead_step, self._rules), loop(assist_step, self._rules)
+            self._team = Team(self.threads, chunks, lead, assist, arguments)
+        return int(self._team.work())
+
     def _describe(self) -> None:
-        """Writes counts, masks, random actions and observations, after noting ``_sampled_from``."""
+        """Writes counts, masks, random actions and observations, after noting what they are drawn from."""
+        self._sampled_from[:] = self._sampling_streams
+        loop(describe_games, self._rules)(self.states, *self._describe_arguments())
+        if len(self.observations):
+            loop(write_current_observations, self._rules)(self.states, self.observations)
+
+    def _play_arguments(self) -> tuple[Any, ...]:
+        beginning, chance, _ = self._set_up
+        results = (self.rewards, self.terminations, self.truncations, self.final_scores)
+        return (self.states, self._streams, self._actions, beginning, chance, self._kind, *results)
+
+    def _describe_arguments(self) -> tuple[Any, ...]:
+        return self._sampling_streams, self.counts, self.masks, self.random_actions
+
+
+def _available_threads(threads: int | None) -> int:
+    number = usable_cores() if threads is None else check_at_least_one(threads, "threads")
+    return 1 if config.DISABLE_JIT else min(number, usable_cores())
+
+
+# --- one step of all games ----------------------------------------------------------------------------------
+
+
+@template
+def play_games(
+    states: States,
+    streams: Streams,
+    actions: npt.NDArray[np.int64],
+    beginning: States,
+    chance: int,
+    kind: int,
+    rewards: npt.NDArray[np.float32],
+    terminations: npt.NDArray[np.bool_],
+    truncations: npt.NDArray[np.bool_],
+    final_scores: npt.NDArray[np.int16],
+) -> None:
+    """Plays one legal action in every game and starts a new game where one ends.
+
+    Args:
+        states: ``(n,)`` games, none of them over.
+        streams: ``(n,)`` random streams for new games.
+        actions: ``(n,)`` legal actions.
+        beginning: ``(1,)``, how games begin; see ``SetUp``, as for ``chance``.
+        chance: What chance decides.
+        kind: Of the rewards: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
+        rewards: ``(n, players)``, receives the rewards.
+        terminations: ``(n,)``, receives which games ended.
+        truncations: ``(n,)``, receives which games were cut off; their actions are not played.
+        final_scores: ``(n, max_players)``, receives the scores where a game ended or was cut off.
+    """
+    for i in range(len(states)):
+        rewards[i, :] = 0
+        terminations[i] = False
+        truncations[i] = game.cuts_off(states, i, actions[i])
+        if not truncations[i]:
+            player = states[i]["current_player"]
+            before = game.score(states, i, player) if kind == SCORE else 0
+            game.apply(states, i, actions[i])
+            if kind == SCORE:
+                rewards[i, player] = game.score(states, i, player) - before
+            terminations[i] = game.is_over(states, i)
+        if terminations[i] and kind != SCORE:
+            for one in range(rewards.shape[1]):
+                rewards[i, one] = final_reward(states, i, one, kind)
+        if terminations[i] or truncations[i]:
+            for one in range(final_scores.shape[1]):
+                final_scores[i, one] = game.score(states, i, one)
+            game.deal(states, i, streams, beginning, chance)
+
+
+@template(allocates=True)
+def describe_games(
+    states: States,
+    streams: Streams,
+    counts: npt.NDArray[np.int16],
+    masks: npt.NDArray[np.int8],
+    samples: npt.NDArray[np.int64],
+) -> None:
+    """Writes the legal actions of every game.
+
+    Args:
+        states: ``(n,)`` games.
+        streams: ``(n,)`` random streams for ``samples``.
+        counts: ``(n,)``, receives the number of legal actions.
+        masks: ``(n, num_actions)``, receives the masks; of length 0 to leave them out.
+        samples: ``(n,)``, receives a uniformly random legal action; of length 0 to leave them out.
+    """
+    legal_set = np.empty(game.legal_shape, np.uint64)
+    for i in range(len(states)):
+        counts[i] = game.legal(states, i, legal_set)
+        if len(masks) > 0:
+            game.write_mask(states, i, legal_set, counts[i], masks[i])
+        if len(samples) > 0:
+            samples[i] = game.nth_legal(legal_set, random_below(streams, i, counts[i]))
+
+
+# --- the same by several threads ----------------------------------------------------------------------------
+
+
+@template(allocates=True)
+def work_on_chunks(
+    board: Board,
+    leads: bool,
+    illegal: npt.NDArray[np.int64],
+    sampled_from: Streams,
+    states: States,
+    streams: Streams,
+    actions: npt.NDArray[np.int64],
+    beginning: States,
+    chance: int,
+    kind: int,
+    rewards: npt.NDArray[np.float32],
+    terminations: npt.NDArray[np.bool_],
+    truncations: npt.NDArray[np.bool_],
+    final_scores: npt.NDArray[np.int16],
+    sampling_streams: Streams,
+    counts: npt.NDArray[np.int16],
+    masks: npt.NDArray[np.int8],
+    samples: npt.NDArray[np.int64],
+    observations: Observation,
+) -> None:
+    """Checks or steps chunk after chunk of the games, while there are any that nobody else has begun."""
+    chunk = claim_chunk(board, leads)
+    while chunk >= 0:
+        own = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
+        if phase_of(board) == _CHECK:
+            illegal[chunk] = first_illegal(states[own], actions[own])
+        else:
+            play_games(
+                states[own],
+                streams[own],
+                actions[own],
+                beginning,
+                chance,
+                kind,
+                rewards[own],
+                terminations[own],
+                truncations[own],
+                final_scores[own],
+            )
+            sampled_from[own] = sampling_streams[own]
+            describe_games(states[own], sampling_streams[own], counts[own], masks[own], samples[own])
+            if len(observations) > 0:
+                write_current_observations(states[own], observations[own])
+        finish_chunk(board)
+        chunk = claim_chunk(board, leads)
+
+
+@template
+def lead_step(board: Board, illegal: npt.NDArray[np.int64], *batch: Any) -> int:
+    """One step of all games, or, changing nothing, the first game whose action is illegal; else -1."""
+    work_on_chunks(board, True, illegal, *batch)
+    wait_for_members(board, _AS_LONG_AS_IT_TAKES)
+    for chunk in range(len(illegal)):
+        if illegal[chunk] >= 0:
+            return chunk * _CHUNK + int(illegal[chunk])
+    begin(board, _STEP)
+    work_on_chunks(board, True, illegal, *batch)
+    return -1
+
+
+@template
+def assist_step(board: Board, *batch: Any) -> None:
+    """What the other threads do while they are awake."""
+    while look_out_for_work(board):
+        work_on_chunks(board, False, *batch)

@@ -1,26 +1,11 @@
-"""The spaces of the environments of both games: what observations and masks may hold, and which actions."""
+"""The spaces of environments: what observations and masks may hold, and which actions there are."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
-from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.rules import Rules
-
-LAYOUTS = ("flat", "dict")
-"""How an observation may be laid out: one vector, or named tensors of the same content."""
-
-
-def check_layout(observation: Any) -> bool:
-    """Whether observations are laid out as named tensors.
-
-    Raises:
-        ValueError: It is none of :data:`LAYOUTS`.
-    """
-    return bool(check_one_of(observation, LAYOUTS, "observation") == "dict")
 
 
 class GameSpaces:

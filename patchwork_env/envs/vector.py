@@ -1,19 +1,308 @@
-"""What the Gymnasium vector environments of both games have in common."""
+"""Gymnasium environments of many games at once, for every game: one learner in each, all rules compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 
-from patchwork_env.core.checks import check_seed
-from patchwork_env.envs.self_play import check_batch
+from patchwork_env.core import batches
+from patchwork_env.core.batches import SCORE, Games, loop
+from patchwork_env.core.checks import check_at_least_one, check_one_of, check_seed
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import Rules, SetUp, States
+from patchwork_env.envs.dealing import Dealer
+from patchwork_env.envs.opponents import Opponent, answers, opponent_seed, require_opponent
+from patchwork_env.envs.options import (
+    ILLEGAL_ACTION,
+    ILLEGAL_REWARD,
+    check_batch,
+    check_layout,
+    check_rewards,
+    complete,
+)
+from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
 
 Flags = npt.NDArray[np.bool_]
 Infos = dict[str, Any]
+
+
+class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
+    """``num_envs`` games of any rules, each with one learner; all rules run compiled, over the whole batch.
+
+    Each game is that of a :class:`~patchwork_env.envs.single.GameEnv`, with the same spaces, rewards and
+    infos, and all is laid out as in Gymnasium's own vector environments. The opponent sees all games in which
+    it is to move at once, through ``act_batch``.
+
+    A game that ends is followed by the next in the same step (``AutoresetMode.SAME_STEP``): the observation
+    and ``action_mask`` are then those of the new game, and ``infos["final_obs"]`` and ``infos["final_info"]``
+    hold what the single environment returned at the end.
+
+    With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``, and against an
+    opponent that uses no random numbers it goes on like it, whatever the number of games.
+
+    Args:
+        rules: Of the game.
+        num_envs: Number of games, at least 1.
+        opponent: See :class:`~patchwork_env.envs.single.GameEnv`; as all of the following.
+        seat: A player number, ``"alternate"`` or ``"random"``.
+        illegal_action: ``"terminate"``, or ``"raise"``, which leaves all games as they are.
+        rewards: ``"outcome"``, ``"margin"`` or ``"score"``.
+        observation: ``"flat"`` or ``"dict"``.
+        copy: Whether observations and ``action_mask`` are fresh arrays; otherwise the next call overwrites
+            them.
+        autoreset_mode: ``AutoresetMode.SAME_STEP``, the only one.
+        render_mode: None: a batch is not drawn; ask :meth:`games` for single ones.
+        options: Options of the game.
+
+    Raises:
+        ValueError: An option is unknown or its value not allowed.
+        TypeError: The opponent is no agent.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+        "render_modes": [],
+    }
+
+    def __init__(
+        self,
+        rules: Rules,
+        num_envs: int = 1,
+        opponent: Opponent | None = None,
+        *,
+        seat: int | str = "alternate",
+        illegal_action: str = "terminate",
+        rewards: str | None = None,
+        observation: str = "flat",
+        copy: bool = True,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        own = ("num_envs", "opponent", "seat", "illegal_action", "rewards", "observation", "copy")
+        self._rules = rules
+        self.num_envs = check_at_least_one(num_envs, "num_envs")
+        self._named = check_layout(observation)
+        self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
+        self._copy = check_one_of(copy, (False, True), "copy")
+        self.render_mode = check_one_of(render_mode, (None,), "render_mode")
+        check_one_of(getattr(autoreset_mode, "value", autoreset_mode), ("SameStep",), "autoreset_mode")
+        defaults = complete(options, rules.options, own, type(self).__name__)
+        self._dealer = Dealer(rules, self.num_envs, defaults, seat)
+        self._players = self._dealer.players
+        self._kind = check_rewards(rewards, self._players)
+        self._opponent = require_opponent(opponent, self._players)
+        spaces = GameSpaces(rules)
+        self.single_observation_space = spaces.observation_space(self._named)
+        self.single_action_space = spaces.action_space()
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._all_games = np.arange(self.num_envs)
+        self._states: States | None = None
+        self._learners = np.zeros(self.num_envs, np.int64)
+        self._observations = np.zeros((self.num_envs, rules.layout.size), np.float32)
+        self._masks = np.zeros((self.num_envs, rules.num_actions), np.int8)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, Infos]:
+        """Begins all games and lets the opponent play until it is the learner's turn in each.
+
+        Args:
+            seed: Starts the random numbers of game ``i`` anew with ``seed + i`` or ``seed[i]``, and those of
+                the opponent. None, for all or for one game, goes on with them.
+            options: For these games; the class of the single environment says which there are.
+
+        Returns:
+            Observations and infos.
+
+        Raises:
+            ValueError: The seed or an option is not of these; nothing has changed.
+            OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
+        """
+        set_up = self._dealer.set_up(options)
+        seeds = check_seeds(seed, self.num_envs)
+        states, learners = self._rules.empty_states(self.num_envs), self._learners.copy()
+        with self._dealer.undone_by_errors():
+            self._reseed(seeds)
+            self._deal(states, learners, self._all_games, set_up)
+        return self._show(states, learners, {})
+
+    def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
+        """Plays the learner's action in every game, then the opponent's; where a game ends, begins the next.
+
+        Args:
+            actions: Integers ``(num_envs,)``.
+
+        Returns:
+            Observations, rewards, terminations, truncations and infos.
+
+        Raises:
+            IllegalActionError: There is no such action, or with ``illegal_action="raise"`` it is not legal;
+                names the first such game. No game has changed.
+            ValueError: The actions have another shape or type. No game has changed.
+            OpponentError: The opponent's action is not legal. No game has changed.
+            ResetNeeded: There was no :meth:`reset` yet.
+        """
+        states, learners = self._require_states().copy(), self._learners.copy()
+        checked, legal = self._check_actions(states, actions)
+        before = self._scores(states, learners) if self._kind == SCORE else None
+        truncations = self._cut_offs(states, checked)
+        played = np.flatnonzero(legal & ~truncations)
+        loop(batches.play_listed, self._rules)(states, played, checked[played])
+        with self._dealer.undone_by_errors():
+            self._let_opponent_play(states, learners, truncations)
+            over = self._listed(batches.list_over, states)
+            rewards = self._rewards(states, learners, over, before)
+            rewards[~legal] = ILLEGAL_REWARD
+            terminations = ~legal
+            terminations[over] = True
+            infos: Infos = {}
+            ended = terminations | truncations
+            if ended.any():
+                infos = self._final_infos(states, learners, ended)
+                scores = np.zeros((self.num_envs, self._players), np.int16)
+                loop(batches.write_scores, self._rules)(
+                    states, np.flatnonzero(ended & legal), learners, scores
+                )
+                add_info(infos["final_info"], "scores", scores, ended & legal)
+                add_info(infos["final_info"], "illegal_action", np.where(legal, 0, checked), ~legal)
+                self._deal(states, learners, np.flatnonzero(ended))
+        observations, infos = self._show(states, learners, infos)
+        return observations, rewards, terminations, truncations, infos
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """1 for the learner's legal actions, int8, shape ``(num_envs, num_actions)``."""
+        self._require_states()
+        return self._masks.copy() if self._copy else self._masks
+
+    def games(self) -> list[BaseGame]:
+        """Copies of all games."""
+        states = self._require_states()
+        return [self._rules.game.from_state(states, i) for i in range(self.num_envs)]
+
+    @property
+    def opponent(self) -> Opponent | None:
+        """Who plays against the learner."""
+        return self._opponent
+
+    # --- playing ------------------------------------------------------------------------------------------
+
+    def _deal(self, states: States, learners: Games, games: Games, set_up: SetUp | None = None) -> None:
+        """Begins the listed games anew and brings them to the learner's turn."""
+        self._dealer.deal(states, games, set_up)
+        self._dealer.assign_seats(learners, games)
+        self._let_opponent_play(states, learners, np.zeros(self.num_envs, np.bool_))
+
+    def _let_opponent_play(self, states: States, learners: Games, cut_off: Flags) -> None:
+        """Plays the opponent's moves until every game is over, ``cut_off`` or at the learner's turn."""
+        if self._players == 1:
+            return
+        while True:
+            games = self._listed(batches.list_waiting, states, learners)
+            games = games[~cut_off[games]]
+            if not len(games):
+                return
+            assert self._opponent is not None
+            batch = states[games]
+            actions = answers(self._opponent, self._rules, batch, games)
+            refused = self._cut_offs(batch, actions)
+            cut_off[games[refused]] = True
+            loop(batches.play_listed, self._rules)(states, games[~refused], actions[~refused])
+
+    def _cut_offs(self, states: States, actions: npt.NDArray[np.int64]) -> Flags:
+        """Which actions cut their games off."""
+        found = np.zeros(len(states), np.bool_)
+        if self._rules.can_cut_off:
+            loop(batches.check_cut_offs, self._rules)(states, actions, found)
+        return found
+
+    def _scores(self, states: States, learners: Games) -> npt.NDArray[np.int16]:
+        """The learners' scores, int16 ``(num_envs,)``."""
+        scores = np.zeros((self.num_envs, 1), np.int16)
+        loop(batches.write_scores, self._rules)(states, self._all_games, learners, scores)
+        return scores[:, 0]
+
+    def _rewards(
+        self, states: States, learners: Games, over: Games, before: npt.NDArray[np.int16] | None
+    ) -> npt.NDArray[np.float64]:
+        """The learners' rewards; ``before`` are their scores before the step, if these matter."""
+        if before is not None:
+            return (self._scores(states, learners) - before).astype(np.float64)
+        rewards = np.zeros(self.num_envs)
+        loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
+        return rewards
+
+    def _listed(self, template: Any, states: States, *args: Any) -> Games:
+        """The games that a loop lists."""
+        games = np.empty(len(states), np.int64)
+        return games[: loop(template, self._rules)(states, *args, games)]
+
+    def _show(self, states: States, learners: Games, infos: Infos) -> tuple[Any, Infos]:
+        """Makes ``states`` the present ones and returns what the learner sees, with ``infos`` completed."""
+        self._states, self._learners = states, learners
+        loop(batches.write_views, self._rules)(
+            states, self._all_games, learners, self._masks, self._observations
+        )
+        everywhere = np.ones(self.num_envs, np.bool_)
+        add_info(infos, "action_mask", self.action_masks(), everywhere)
+        add_info(infos, "seat", learners.copy(), everywhere)
+        observations = self._observations.copy() if self._copy else self._observations
+        return self._rules.layout.as_dict(observations) if self._named else observations, infos
+
+    def _final_infos(self, states: States, learners: Games, ended: Flags) -> Infos:
+        """What the single environments of the games that have ``ended`` show of their last states."""
+        vectors = np.empty_like(self._observations)
+        masks = np.zeros_like(self._masks)
+        games = np.flatnonzero(ended)
+        loop(batches.write_views, self._rules)(states, games, learners, masks, vectors)
+        observations = np.full(self.num_envs, None, object)
+        for game in games:
+            vector = vectors[game].copy()
+            observations[game] = self._rules.layout.as_dict(vector) if self._named else vector
+        infos: Infos = {}
+        add_info(infos, "final_obs", observations, ended)
+        add_info(infos, "final_info", {}, ended)
+        add_info(infos["final_info"], "action_mask", masks, ended)
+        add_info(infos["final_info"], "seat", np.where(ended, learners, 0), ended)
+        return infos
+
+    # --- checks -------------------------------------------------------------------------------------------
+
+    def _check_actions(self, states: States, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Flags]:
+        """The actions, and which of them are legal."""
+        checked = check_batch(actions, self.num_envs)
+        legal = np.empty(self.num_envs, np.bool_)
+        loop(batches.check_actions, self._rules)(states, checked, legal)
+        wrong = ~legal if self._raises else (checked < 0) | (checked >= self._rules.num_actions)
+        if wrong.any():
+            game = int(wrong.argmax())
+            raise IllegalActionError(
+                f"action {checked[game]} of game {game} is not legal; no game was changed"
+            )
+        return checked, legal
+
+    def _reseed(self, seeds: list[int | None]) -> None:
+        given = {game: seed for game, seed in enumerate(seeds) if seed is not None}
+        for game, seed in given.items():
+            self._dealer.reseed(game, seed)
+        if given and self._opponent is not None:
+            self._opponent.reseed(opponent_seed(next(iter(given.values()))))
+
+    def _require_states(self) -> States:
+        if self._states is None:
+            raise ResetNeeded("no game is on: call reset()")
+        return self._states
 
 
 def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
@@ -24,28 +313,12 @@ def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[
     """
     if seed is None:
         return [None] * num_envs
-    if not isinstance(seed, Sequence | np.ndarray):
+    if not isinstance(seed, Sequence | np.ndarray) or np.ndim(seed) == 0:  # type: ignore[arg-type]
         first = check_seed(seed)
         return [check_seed(first + i) for i in range(num_envs)]
     if len(seed) != num_envs:
         raise ValueError(f"there are {len(seed)} seeds for {num_envs} games")
     return [None if value is None else check_seed(value) for value in seed]
-
-
-def as_int64(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
-    """Actions of a batch, int64 ``(num_envs,)``.
-
-    Raises:
-        ValueError: They have another shape or type.
-    """
-    return check_batch(actions, num_envs).astype(np.int64)
-
-
-def refuse(actions: npt.NDArray[np.int64], wrong: Flags) -> None:
-    """Raises an IllegalActionError that names the first ``wrong`` action, if there is one."""
-    if wrong.any():
-        game = int(wrong.argmax())
-        raise IllegalActionError(f"action {actions[game]} of game {game} is not legal; no game was changed")
 
 
 def add_info(infos: Infos, key: str, values: Any, present: Flags) -> None:

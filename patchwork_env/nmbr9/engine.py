@@ -1,4 +1,4 @@
-"""The rules of NMBR 9, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``score``, and batches.
+"""The rules of NMBR 9, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``score``.
 
 Kernels take ``(states, i)``, an array of records and an index, and change record ``i`` in place. They trust
 their arguments; :class:`~patchwork_env.nmbr9.game.Game` and the environments check them.

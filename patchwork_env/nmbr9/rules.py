@@ -87,6 +87,7 @@ RULES = Rules(
         legal=engine.legal,
         is_legal=engine.is_legal,
         nth_legal=engine.nth_legal,
+        write_actions=engine.write_actions,
         write_mask=write_mask,
         apply=engine.apply,
         score=engine.score,

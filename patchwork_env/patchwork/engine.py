@@ -1,4 +1,4 @@
-"""The rules of Patchwork, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``score``, and batches.
+"""The rules of Patchwork, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``score``.
 
 Kernels take ``(states, i)``, an array of records and an index, and change record ``i`` in place. They trust
 their arguments; :class:`~patchwork_env.patchwork.game.Game` and the environments check them.
@@ -17,7 +17,6 @@ from patchwork_env.core.bits import lowest_bit, nth_bit, popcount, unpack_bits
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import random_below as random_below
-from patchwork_env.core.random import start_streams as seed_streams  # noqa: F401
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -404,104 +403,3 @@ def winner(states: States, i: int) -> int:
     if score_0 == score_1:
         return int(states[i]["first_finisher"])
     return int(score_1 > score_0)
-
-
-# --- batches ----------------------------------------------------------------------------------------------
-
-
-@kernel
-def restart(states: States, i: int, streams: npt.NDArray[np.uint64], variant: int, first_player: int) -> None:
-    """Starts a game with a random circle; ``first_player`` is 0, 1 or ``NOBODY`` for a random one."""
-    if first_player == NOBODY:
-        first_player = random_below(streams, i, 2)
-    new(states, i, variant, first_player)
-    shuffle(states, i, streams)
-
-
-@kernel
-def restart_games(states: States, streams: npt.NDArray[np.uint64], variant: int, first_player: int) -> None:
-    """Starts all games of a batch; see :func:`restart`."""
-    for i in range(len(states)):
-        restart(states, i, streams, variant, first_player)
-
-
-@kernel
-def first_illegal(states: States, actions: npt.NDArray[np.int64]) -> int:
-    """Index of the first game whose action is not legal, or -1."""
-    for i in range(len(states)):
-        if not is_legal(states, i, actions[i]):
-            return i
-    return -1
-
-
-@kernel(allocates=True)
-def list_games(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions of all games one behind the other and returns how many they are together.
-
-    Args:
-        states: ``(n,)`` games, none of them over.
-        counts: ``(n,)``, receives the number of legal actions of each game.
-        actions: ``(n * MAX_LEGAL_ACTIONS,)``, receives the actions, ascending within each game.
-    """
-    anchors = np.empty((2, NUM_MAPS), np.uint64)
-    total = 0
-    for i in range(len(states)):
-        legal(states, i, anchors)
-        counts[i] = write_actions(anchors, actions[total:])
-        total += counts[i]
-    return total
-
-
-@kernel
-def play_games(
-    states: States,
-    streams: npt.NDArray[np.uint64],
-    actions: npt.NDArray[np.int64],
-    first_player: int,
-    winners: npt.NDArray[np.int8],
-    final_scores: npt.NDArray[np.int16],
-) -> None:
-    """Plays one legal action in every game and starts a new game where one ends.
-
-    Args:
-        states: ``(n,)`` games, none of them over.
-        streams: ``(n,)`` random streams for the circles of new games.
-        actions: ``(n,)`` legal actions.
-        first_player: Of new games: 0, 1 or ``NOBODY`` for a random one.
-        winners: ``(n,)``, receives the winner where a game ended, else -1.
-        final_scores: ``(n, 2)``, receives both scores where a game ended.
-    """
-    for i in range(len(states)):
-        apply(states, i, actions[i])
-        winners[i] = -1
-        if is_over(states, i):
-            winners[i] = winner(states, i)
-            final_scores[i, 0] = score(states, i, 0)
-            final_scores[i, 1] = score(states, i, 1)
-            restart(states, i, streams, states[i]["variant"], first_player)
-
-
-@kernel(allocates=True)
-def describe_games(
-    states: States,
-    streams: npt.NDArray[np.uint64],
-    counts: npt.NDArray[np.int16],
-    masks: npt.NDArray[np.int8],
-    samples: npt.NDArray[np.int64],
-) -> None:
-    """Writes the legal actions of every game.
-
-    Args:
-        states: ``(n,)`` games.
-        streams: ``(n,)`` random streams for ``samples``.
-        counts: ``(n,)``, receives the number of legal actions.
-        masks: ``(n, NUM_ACTIONS)``, receives the masks; of length 0 to leave them out.
-        samples: ``(n,)``, receives a uniformly random legal action; of length 0 to leave them out.
-    """
-    anchors = np.empty((2, NUM_MAPS), np.uint64)
-    for i in range(len(states)):
-        counts[i] = legal(states, i, anchors)
-        if len(masks) > 0:
-            write_mask(anchors, counts[i] > 0 and not states[i]["pending_special"], masks[i])
-        if len(samples) > 0:
-            samples[i] = nth_legal(anchors, random_below(streams, i, counts[i]))

@@ -22,6 +22,7 @@ from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.files import read_value
 from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.agents.patchwork.value.placements import kind_of
+from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
 from patchwork_env.learning.reports.palette import SERIES
 from patchwork_env.learning.reports.plots import new_figure, save
@@ -33,9 +34,10 @@ from patchwork_env.patchwork.components import (
     PATCHES,
     VARIANTS,
 )
-from patchwork_env.patchwork.engine import apply, empty_cells, is_over, restart_games, score, winner
+from patchwork_env.patchwork.engine import apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.options import seed_streams
-from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork.state import NOBODY, States
 
 AS_TRAINED = Payoffs(outcome=0.0, margin=1.0, denial=0.8)
 """What the champion played for while it learned; see ``configs/td.yaml``."""
@@ -85,8 +87,8 @@ def write_results(states: States, results: npt.NDArray[np.int64]) -> None:
 
 def play(weights: Weights, variant: int, games: int, seed: int) -> tuple[Any, Any, Any]:
     """Results, and the gains of patches and how often each was on offer; player 0 starts."""
-    states, results = empty_states(games), np.empty((games, 6), np.int64)
-    restart_games(states, seed_streams(seed, games), variant, 0)
+    results = np.empty((games, 6), np.int64)
+    states = begin_games(RULES, seed_streams(seed, games), special_patches=VARIANTS[variant])
     gains, counts = np.zeros((PHASES, NUM_PATCHES)), np.zeros((PHASES, NUM_PATCHES), np.int64)
     play_games(states, weights, AS_TRAINED, new_expansion(), gains, counts)
     write_results(states, results)

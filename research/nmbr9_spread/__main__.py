@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.nmbr9.greedy import choose_action
+from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.actions import MAX_SPREAD, TABLE_SIZE
 from patchwork_env.nmbr9.engine import NUM_MAPS, apply, bounds, legal, nth_legal, num_placed, score
-from patchwork_env.nmbr9.options import STANDARD, beginning
+from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States
-from patchwork_env.nmbr9.turns import restart_games
 
 BATCH = 10_000
 
@@ -62,9 +62,8 @@ def sample(games: int, greedy: bool, seed: int = 1) -> Sample:
     scores, spreads = np.zeros(games, np.int64), np.zeros(games, np.int64)
     for number, first in enumerate(range(0, games, BATCH)):
         part = slice(first, min(first + BATCH, games))
-        states = np.repeat(beginning(STANDARD), part.stop - part.start)
-        streams = seed_streams(seed + 1000 * number, len(states))
-        restart_games(states, streams, beginning(STANDARD), True)
+        streams = seed_streams(seed + 1000 * number, part.stop - part.start)
+        states = begin_games(RULES, streams)
         play_games(states, streams, greedy, scores[part], spreads[part])
     return Sample(scores, spreads)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.patchwork.state import NOBODY, States
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 
 def many_states(seed: int = 3) -> States:

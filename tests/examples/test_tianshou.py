@@ -26,7 +26,8 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.aec_env import AGENTS
+
+AGENTS = ["player_0", "player_1"]
 
 
 @pytest.fixture(scope="module")

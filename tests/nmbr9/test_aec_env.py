@@ -12,9 +12,9 @@ import pytest
 
 from patchwork_env import nmbr9_v0
 from patchwork_env.nmbr9 import Game, IllegalActionError
-from patchwork_env.nmbr9.aec_env import Nmbr9AECEnv
 from patchwork_env.nmbr9.observation import as_dict
-from patchwork_env.nmbr9.turns import outcome
+from patchwork_env.nmbr9.rules import outcome
+from patchwork_env.nmbr9_v0 import Nmbr9AECEnv
 
 OPTIONS: list[dict[str, Any]] = [
     {"players": 1},

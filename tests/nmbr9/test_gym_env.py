@@ -13,9 +13,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from patchwork_env.nmbr9 import Game, IllegalActionError
-from patchwork_env.nmbr9.gym_env import Nmbr9Env
-from patchwork_env.nmbr9.gym_vector_env import Nmbr9VectorEnv
 from patchwork_env.nmbr9.observation import as_dict
+from patchwork_env.nmbr9_v0 import Nmbr9Env, Nmbr9VectorEnv
 
 NAME = "patchwork_env:Nmbr9-v0"
 OPTIONS: list[dict[str, Any]] = [

@@ -7,9 +7,10 @@ import random
 import numpy as np
 import pytest
 
+from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, UPPER_BOUNDS, as_dict
-from patchwork_env.nmbr9.spaces import flat_space
+from patchwork_env.nmbr9.rules import RULES
 from tests.nmbr9.twins import as_high_as_possible, play_out
 
 VIEW = slice(20, 44)
@@ -35,7 +36,7 @@ def test_all_entries(order: str) -> None:
 
 def compare(game: Game, observer: int) -> None:
     vector = game.observation(observer)
-    assert vector in flat_space()
+    assert vector in GameSpaces(RULES).flat_space()
     seen = as_dict(vector)
     placed = game.placements(observer)
     assert (seen["heights"] * 8 == game.heights(observer)[VIEW, VIEW]).all()

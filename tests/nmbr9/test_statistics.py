@@ -11,19 +11,18 @@ import numpy.typing as npt
 import pytest
 
 from patchwork_env.agents.nmbr9.greedy import choose_actions
+from patchwork_env.core.batches import begin_games, first_illegal, loop, play_listed
 from patchwork_env.core.checks import seed_streams
+from patchwork_env.envs.self_play import describe_games
 from patchwork_env.nmbr9 import engine
-from patchwork_env.nmbr9.options import STANDARD, beginning
+from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States
-from patchwork_env.nmbr9.turns import describe_games, first_illegal, play_listed, restart_games
 
 STANDARD_ERRORS = 4.0
 
 
 def new_games(n: int, seed: int) -> States:
-    states = np.repeat(beginning(STANDARD), n)
-    restart_games(states, seed_streams(seed, n), beginning(STANDARD), True)
-    return states
+    return begin_games(RULES, seed_streams(seed, n))
 
 
 def scores_of(states: States) -> npt.NDArray[np.int64]:
@@ -35,8 +34,10 @@ def random_games() -> States:
     states, streams = new_games(10_000, 3), ~seed_streams(3, 10_000)
     counts, actions = np.empty(len(states), np.int16), np.empty(len(states), np.int64)
     for _ in range(20):
-        describe_games(states, streams, counts, np.empty((0, engine.NUM_ACTIONS), np.int8), actions)
-        play_listed(states, np.arange(len(states)), actions)
+        loop(describe_games, RULES)(
+            states, streams, counts, np.empty((0, engine.NUM_ACTIONS), np.int8), actions
+        )
+        loop(play_listed, RULES)(states, np.arange(len(states)), actions)
     return states
 
 
@@ -55,8 +56,8 @@ def test_greedy_play() -> None:
     states, actions = new_games(1000, 5), np.empty(1000, np.int64)
     for _ in range(20):
         choose_actions(states, actions)
-        assert first_illegal(states, actions) == -1
-        play_listed(states, np.arange(len(states)), actions)
+        assert loop(first_illegal, RULES)(states, actions) == -1
+        loop(play_listed, RULES)(states, np.arange(len(states)), actions)
     scores = scores_of(states)
     assert abs(scores.mean() - 52.7) <= STANDARD_ERRORS * 13.2 * np.sqrt(1 / 1000 + 1 / 2000) + 0.05
     assert 12.0 < scores.std() < 14.4

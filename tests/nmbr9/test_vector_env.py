@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.nmbr9 import Game, IllegalActionError
-from patchwork_env.nmbr9.vector_env import SelfPlayVectorEnv
+from patchwork_env.nmbr9_v0 import SelfPlayVectorEnv
 
 OPTIONS: list[dict[str, Any]] = [
     {},

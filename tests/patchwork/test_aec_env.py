@@ -17,7 +17,6 @@ from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWr
 from patchwork_env import patchwork_v0
 from patchwork_env.envs import display
 from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.aec_env import AGENTS
 
 with warnings.catch_warnings():  # the tests import PettingZoo's own games in a way that it has deprecated
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -25,6 +24,7 @@ with warnings.catch_warnings():  # the tests import PettingZoo's own games in a 
 
 Env = Any
 LAYOUTS = ["flat", "dict"]
+AGENTS = ("player_0", "player_1")
 MAKERS = [patchwork_v0.env, patchwork_v0.raw_env]
 CIRCLE = [*range(32, 0, -1), 0]
 MASKED_DICTS = ("env_obs_dicts", "env_obs_space")

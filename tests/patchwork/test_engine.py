@@ -11,9 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from patchwork_env.core.batches import OUTCOME, begin_games, first_illegal, list_legal, loop
 from patchwork_env.core.random import start_streams
+from patchwork_env.envs.self_play import describe_games, play_games
 from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
-from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork.state import States
 from tests.patchwork.naive import ALL_CELLS, BONUS_SQUARES, Cell, NaiveGame
 from tests.patchwork.recorded import GAMES, Recorded
 from tests.patchwork.twins import (
@@ -48,9 +51,7 @@ def streams(n: int) -> np.ndarray:
 
 
 def new_games(n: int = NUM_GAMES) -> States:
-    states = empty_states(n)
-    engine.restart_games(states, streams(n), 0, NOBODY)
-    return states
+    return begin_games(RULES, streams(n), first_player="random")
 
 
 def games_in_play(turns: int, n: int = NUM_GAMES) -> States:
@@ -243,7 +244,8 @@ def test_new_games_differ_in_their_circles_alone() -> None:
         again = Game(circle=game.circle, first_player=game.current_player)
         assert again == game
     for first_player in (0, 1):
-        engine.restart_games(states, streams(NUM_GAMES), 1, first_player)
+        options = {"special_patches": "2014", "first_player": first_player}
+        states = begin_games(RULES, streams(NUM_GAMES), **options)
         assert (states["current_player"] == first_player).all()
         assert (states["variant"] == 1).all()
 
@@ -254,26 +256,39 @@ def test_new_games_differ_in_their_circles_alone() -> None:
 def test_batches_do_what_single_games_do() -> None:
     states = games_in_play(30)
     counts, actions = np.empty(NUM_GAMES, np.int64), np.empty(NUM_GAMES * engine.MAX_LEGAL_ACTIONS, np.int16)
-    total = engine.list_games(states, counts, actions)
+    total = loop(list_legal, RULES)(states, counts, actions)
     lists = np.split(actions[:total], np.cumsum(counts)[:-1])
     chosen = np.array([listed[-1] for listed in lists], np.int64)
     for i in range(NUM_GAMES):
         game = Game.from_state(states, i)
         assert lists[i].tolist() == game.legal_actions().tolist()
-    assert engine.first_illegal(states, chosen) == -1
+    assert loop(first_illegal, RULES)(states, chosen) == -1
     wrong = chosen.copy()
     wrong[[5, 11]] = NUM_ACTIONS
-    assert engine.first_illegal(states, wrong) == 5
+    assert loop(first_illegal, RULES)(states, wrong) == 5
 
     expected = [Game.from_state(states, i) for i in range(NUM_GAMES)]
     for game, action in zip(expected, chosen, strict=True):
         game.play(action)
-    winners, scores = np.empty(NUM_GAMES, np.int8), np.empty((NUM_GAMES, 2), np.int16)
-    engine.play_games(states, streams(NUM_GAMES), chosen, 0, winners, scores)
+    ended, _ = play_all(states, chosen)
     for i, game in enumerate(expected):
         assert not game.is_over
         assert Game.from_state(states, i) == game
-        assert winners[i] == -1
+        assert not ended[i]
+
+
+def play_all(states: States, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Plays an action in every game; the winners where games ended are 1, -1 or 0, and the final scores."""
+    n = len(states)
+    beginning, chance, players = RULES.set_up({**RULES.options, "first_player": 1}, {})
+    rewards, scores = np.empty((n, players), np.float32), np.empty((n, players), np.int16)
+    ended, cut_off = np.empty(n, np.bool_), np.empty(n, np.bool_)
+    results = (rewards, ended, cut_off, scores)
+    loop(play_games, RULES)(states, streams(n), actions, beginning, chance, OUTCOME, *results)
+    assert not cut_off.any()
+    assert (rewards[:, 0] == -rewards[:, 1]).all()
+    assert (ended == (rewards[:, 0] != 0)).all()
+    return rewards[:, 0], scores
 
 
 def test_a_game_that_ends_is_replaced_by_a_new_one() -> None:
@@ -281,17 +296,14 @@ def test_a_game_that_ends_is_replaced_by_a_new_one() -> None:
     states["position"] = [[50, 53]]
     states["first_finisher"] = 1
     states["current_player"] = 0
-    states["variant"] = [0, 1, 0, 1]
     states["buttons"] = [[9, 3], [0, 3], [0, 9], [0, 3]]  # three more for advancing: 12-3, 3-3, 3-9, 3-3
     states["position"][2] = [52, 53]  # and one: 1-9
-    winners, scores = np.empty(4, np.int8), np.empty((4, 2), np.int16)
-    engine.play_games(states, streams(4), np.zeros(4, np.int64), 1, winners, scores)
-    assert winners.tolist() == [0, 1, 1, 1]
+    rewards, scores = play_all(states, np.zeros(4, np.int64))
+    assert rewards.tolist() == [1, -1, -1, -1]
     assert (scores + 162).tolist() == [[12, 3], [3, 3], [1, 9], [3, 3]]
     assert states["position"].tolist() == [[0, 0]] * 4
     assert states["buttons"].tolist() == [[5, 5]] * 4
     assert states["current_player"].tolist() == [1] * 4
-    assert states["variant"].tolist() == [0, 1, 0, 1]
     assert len({state["circle"].tobytes() for state in states}) == 4
 
 
@@ -300,15 +312,15 @@ def test_descriptions_of_a_batch() -> None:
     states = games_in_play(15)
     counts, samples = np.empty(NUM_GAMES, np.int16), np.empty(NUM_GAMES, np.int64)
     masks = np.full((NUM_GAMES, NUM_ACTIONS), 7, np.int8)
-    engine.describe_games(states, streams(NUM_GAMES), counts, masks, samples)
+    loop(describe_games, RULES)(states, streams(NUM_GAMES), counts, masks, samples)
     for i in range(NUM_GAMES):
         game = Game.from_state(states, i)
         assert (masks[i] == game.action_mask()).all()
         assert counts[i] == masks[i].sum()
         assert masks[i, samples[i]] == 1
     without_masks = np.empty_like(samples)
-    engine.describe_games(states, streams(NUM_GAMES), counts, NO_MASKS, without_masks)
+    loop(describe_games, RULES)(states, streams(NUM_GAMES), counts, NO_MASKS, without_masks)
     assert without_masks.tolist() == samples.tolist()
     counts[:] = 0
-    engine.describe_games(states, streams(NUM_GAMES), counts, masks, np.empty(0, np.int64))
+    loop(describe_games, RULES)(states, streams(NUM_GAMES), counts, masks, np.empty(0, np.int64))
     assert counts.tolist() == masks.sum(axis=1).tolist()

@@ -16,7 +16,7 @@ from patchwork_env.patchwork.figures import (
     statistics_of_games,
 )
 from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 GAMES, TURNS = 6, 150
 

@@ -18,8 +18,8 @@ from patchwork_env import agents
 from patchwork_env.envs import display
 from patchwork_env.errors import OpponentError
 from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.gym_env import PatchworkEnv
 from patchwork_env.patchwork.observation import as_dict
+from patchwork_env.patchwork_v0 import PatchworkEnv
 
 NAME = "patchwork_env:Patchwork-v0"
 CIRCLE = [*range(32, 0, -1), 0]

@@ -17,7 +17,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from patchwork_env.errors import OpponentError
 from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.gym_vector_env import PatchworkVectorEnv
+from patchwork_env.patchwork_v0 import PatchworkVectorEnv
 
 NAME = "patchwork_env:Patchwork-v0"
 CIRCLE = [*range(32, 0, -1), 0]

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.patchwork import PATCHES, Game
-from patchwork_env.patchwork.aec_env import AGENTS, PatchworkAECEnv
 from patchwork_env.patchwork.components import INCOME_SPACES, SPECIAL_SPACES
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict
-from patchwork_env.patchwork.spaces import observation_space
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork_v0 import PatchworkAECEnv, SelfPlayVectorEnv
 
 Tensors = dict[str, np.ndarray]
 
@@ -79,13 +79,13 @@ def test_every_field_in_both_layouts_for_both_players(buy: bool, variant: str) -
         for game in positions_of_play(seed, buy, variant):
             flat.game = named.game = game
             pending += game.pending_special
-            for observer, agent in enumerate(AGENTS):
+            for observer, agent in enumerate(["player_0", "player_1"]):
                 tensors = named.observe(agent)["observation"]
                 vector = flat.observe(agent)["observation"]
                 assert vector.dtype == np.float32
-                assert vector in observation_space(named=False)
+                assert vector in GameSpaces(RULES).observation_space(named=False)
                 np.testing.assert_array_equal(game.observation(observer), vector)
-                assert tensors in observation_space(named=True)
+                assert tensors in GameSpaces(RULES).observation_space(named=True)
                 wanted = expected(game, observer)
                 assert list(tensors) == list(wanted) == list(SHAPES)
                 for name, tensor in wanted.items():
@@ -149,4 +149,4 @@ def test_a_batch_sees_what_the_single_games_show(threads: int) -> None:
 def test_buttons_cannot_leave_their_range() -> None:
     """The bound: the start, advancing from 0 to 53, and nine incomes with every button on one quilt."""
     most = 5 + 53 + 9 * sum(patch.income for patch in PATCHES)
-    assert most / 32 <= observation_space(named=True)["players"].high[0, 3]
+    assert most / 32 <= GameSpaces(RULES).observation_space(named=True)["players"].high[0, 3]

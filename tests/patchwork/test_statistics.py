@@ -13,9 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from patchwork_env.core.batches import loop
 from patchwork_env.core.random import start_streams
-from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.envs.self_play import describe_games
+from patchwork_env.patchwork import NUM_ACTIONS, Game
+from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 NUM_GAMES = 40_000
 PUBLISHED_GAMES = 239_000 // 2
@@ -41,8 +44,8 @@ def sample(variant: str) -> Sample:
         turns += playing
         choices += playing * env.counts
         env.step(env.random_actions)
-        ended = playing & (env.winners >= 0)
-        scores[ended], winners[ended] = env.final_scores[ended], env.winners[ended]
+        ended = playing & env.terminations
+        scores[ended], winners[ended] = env.final_scores[ended], env.rewards[ended].argmax(axis=1)
         playing &= ~ended
     return Sample(turns, choices, scores, winners)
 
@@ -132,7 +135,7 @@ def test_random_actions_are_uniformly_random() -> None:
     streams, counts = np.empty(NUM_GAMES, np.uint64), np.empty(NUM_GAMES, np.int16)
     actions = np.empty(NUM_GAMES, np.int64)
     start_streams(streams, np.uint64(2))
-    engine.describe_games(states, streams, counts, np.empty((0, NUM_ACTIONS), np.int8), actions)
+    loop(describe_games, RULES)(states, streams, counts, np.empty((0, NUM_ACTIONS), np.int8), actions)
     drawn, number = np.unique(actions, return_counts=True)
     assert drawn.tolist() == game.legal_actions().tolist()
     assert_uniform(number, len(drawn) - 1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 
 class Step(NamedTuple):

@@ -30,11 +30,12 @@ import onnxruntime
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
+from patchwork_env.core.batches import loop, write_views
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
+from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.turns import write_views
 
 FORMAT = "patchwork_env policy"
 VERSION = 1
@@ -112,7 +113,7 @@ class OnnxAgent(SamplingAgent):
         observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
         masks = np.empty((len(states), NUM_ACTIONS), np.int8)
         players = states["current_player"].astype(np.int64)
-        write_views(states, np.arange(len(states)), players, masks, observations)
+        loop(write_views, RULES)(states, np.arange(len(states)), players, masks, observations)
         return dict(zip(INPUTS, (observations, masks), strict=True))
 
     def _run(self, states: States, *outputs: str) -> list[Any]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from patchwork_env import __version__
 from patchwork_env.agents import Agent
+from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import check_at_least_one, seed_streams
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
@@ -28,9 +29,8 @@ from patchwork_env.learning.evaluation.players import Entrant
 from patchwork_env.learning.evaluation.store import GameStore, open_store
 from patchwork_env.learning.system.machine import made_with
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.options import STANDARD, beginning, check_deck
-from patchwork_env.nmbr9.state import empty_states
-from patchwork_env.nmbr9.turns import restart_games
+from patchwork_env.nmbr9.options import check_deck
+from patchwork_env.nmbr9.rules import RULES
 
 KIND = "decks"
 Deck = tuple[int, ...]
@@ -275,10 +275,8 @@ def shuffled_decks(number: int, seed: int) -> list[Deck]:
 
     They are those of game ``k`` in every batch that begins with this seed, matches included.
     """
-    states = empty_states(check_at_least_one(number, "number"))
-    start = beginning(STANDARD)
-    restart_games(states, seed_streams(seed, number), start, True)
-    return [tuple(deck) for deck in states["deck"][:, : start[0]["num_cards"]].tolist()]
+    states = begin_games(RULES, seed_streams(seed, check_at_least_one(number, "number")))
+    return [tuple(deck) for deck in states["deck"][:, : states[0]["num_cards"]].tolist()]
 
 
 def decks_text(decks: list[Deck]) -> str:

@@ -15,7 +15,7 @@ from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPl
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 GAMES = 6
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)

@@ -17,7 +17,7 @@ from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
 from patchwork_env.learning.config import Reward, Schedule
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import ADVANCE
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 GAMES, TURNS = 12, 60
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)

@@ -11,6 +11,7 @@ pytest.importorskip("ray", reason="runs in an environment of its own: make test-
 
 from patchwork_env import nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError
+from patchwork_env.learning.algorithms.rllib_ppo import rewards as rewards_module
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import env_config
 from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
@@ -123,7 +124,7 @@ def test_rewards_of_nmbr9(monkeypatch, scores, expected):
     game = nmbr9.Game(seed=1, players=len(scores))
     monkeypatch.setattr(nmbr9.Game, "scores", lambda self: scores)
     shares = {(40, 20): [1, -1], (30, 30): [0, 0], (90, 10, 50): [1, -0.5, -0.5]}.get(scores)
-    monkeypatch.setattr("patchwork_env.nmbr9.turns.outcome", lambda states, i, player: shares[player])
+    monkeypatch.setattr(rewards_module, "outcome", lambda states, i, player: shares[player])
     assert final_rewards(REWARD, game) == pytest.approx(expected)
 
 

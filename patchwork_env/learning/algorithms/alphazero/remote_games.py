@@ -17,7 +17,7 @@ from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPl
 from patchwork_env.learning.algorithms.common.batches import concatenated, parts_of_size
 from patchwork_env.learning.algorithms.common.remote_play import Weights
 from patchwork_env.patchwork.figures import Ended, Tally
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 _Arrays = dict[str, npt.NDArray[Any]]
 

@@ -19,7 +19,7 @@ from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork.figures import Ended, Tally
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation, GumbelSearch, SearchResult
 
 
@@ -118,7 +118,8 @@ class SearchedSelfPlay:
                 counts.append(result.counts)
                 policies.append(result.policy.astype(np.float16))
             env.step(actions[t])
-            winners[t], scores[t] = env.winners, env.final_scores
+            winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
+            scores[t] = env.final_scores
         rewards = rewards_of_players(self.reward, winners, scores)
         last_players = env.current_players.copy()
         last_values = self._values(evaluator, last_players)

@@ -12,18 +12,22 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from patchwork_env.agents import Agent, as_agent
-from patchwork_env.errors import IllegalActionError, OpponentError
+from patchwork_env.core import batches
+from patchwork_env.core.batches import OUTCOME, Games, loop
+from patchwork_env.core.rules import SetUp
+from patchwork_env.envs.opponents import answers, opponent_seed
+from patchwork_env.envs.spaces import GameSpaces
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork import engine, spaces, turns
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.gym_env import Opponent, opponent_seed
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation
-from patchwork_env.patchwork.options import check_at_least_one, check_seed, check_variant, seed_streams
-from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.options import check_at_least_one, check_seed, seed_streams
+from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork.state import States, empty_states
 
 Indices = None | int | Iterable[int]
 Info = dict[str, Any]
@@ -90,7 +94,7 @@ class PatchworkVecEnv(VecEnv):
     def __init__(
         self,
         num_envs: int,
-        opponents: str | Sequence[Opponent] = "random",
+        opponents: str | Sequence[Any] = "random",
         *,
         seed: int | None = None,
         reward: Reward | None = None,
@@ -98,7 +102,8 @@ class PatchworkVecEnv(VecEnv):
         keep_finished: bool = False,
     ) -> None:
         check_at_least_one(num_envs, "num_envs")
-        self._variant = check_variant(special_patches)
+        options = {**RULES.options, "special_patches": special_patches, "first_player": "random"}
+        self._set_up: SetUp = RULES.set_up(options, {})
         self._reward = reward or Reward()
         self.states = empty_states(num_envs)
         self.seats = np.arange(num_envs) % NUM_PLAYERS
@@ -116,6 +121,7 @@ class PatchworkVecEnv(VecEnv):
         self._rewards, self._ends = np.zeros(num_envs, np.float32), np.zeros(num_envs, np.bool_)
         self._infos: list[Info] = [{} for _ in range(num_envs)]
         self._created = time.time()
+        spaces = GameSpaces(RULES)
         super().__init__(num_envs, spaces.flat_space(), spaces.action_space())
 
     def set_opponents(
@@ -175,7 +181,7 @@ class PatchworkVecEnv(VecEnv):
                 f"they must be {self.num_envs} integers"
             )
         self._actions[:] = actions
-        illegal = engine.first_illegal(self.states, self._actions)
+        illegal = loop(batches.first_illegal, RULES)(self.states, self._actions)
         if illegal >= 0:
             raise IllegalActionError(
                 f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed"
@@ -195,7 +201,7 @@ class PatchworkVecEnv(VecEnv):
         self._rewards, self._ends = np.zeros(self.num_envs, np.float32), np.zeros(self.num_envs, np.bool_)
         self._infos = [{} for _ in range(self.num_envs)]
         self._lengths += 1
-        turns.play_listed(self.states, self._all_games, self._actions)
+        loop(batches.play_listed, RULES)(self.states, self._all_games, self._actions)
         self._play_on()
         return self._observe(), self._rewards, self._ends, self._infos
 
@@ -283,39 +289,33 @@ class PatchworkVecEnv(VecEnv):
     def _play_on(self) -> None:
         """Plays all that is not the learner's decision, and begins a new game where one ends."""
         while True:
-            turns.play_forced(self.states)
-            over = _listed(turns.list_over, self.states)
+            loop(batches.play_forced, RULES)(self.states)
+            over = _listed(batches.list_over, self.states)
             if len(over):
                 self._finish(over)
                 self._begin(over)
                 continue
-            waiting = _listed(turns.list_waiting, self.states, self.seats)
+            waiting = _listed(batches.list_waiting, self.states, self.seats)
             if not len(waiting):
                 return
             self._let_opponents_move(waiting)
 
-    def _let_opponents_move(self, waiting: turns.Games) -> None:
+    def _let_opponents_move(self, waiting: Games) -> None:
         numbers = self.opponent_numbers[waiting]
         for number in np.unique(numbers):
             games, opponent = waiting[numbers == number], self.opponents[number]
-            batch = self.states[games]
-            actions = np.asarray(opponent.act_batch(batch), np.int64)
-            illegal = engine.first_illegal(batch, actions)
-            if illegal >= 0:
-                raise OpponentError(
-                    f"opponent {opponent.name!r}: action {actions[illegal]} "
-                    f"is not legal in game {games[illegal]}"
-                )
-            turns.play_listed(self.states, games, actions)
+            actions = answers(opponent, RULES, self.states[games], games)
+            loop(batches.play_listed, RULES)(self.states, games, actions)
 
-    def _finish(self, over: turns.Games) -> None:
+    def _finish(self, over: Games) -> None:
         """Notes the results of games that are over."""
         outcomes, scores = np.zeros(self.num_envs), np.zeros((self.num_envs, NUM_PLAYERS), np.int16)
-        turns.write_results(self.states, over, self.seats, False, outcomes, scores)
+        loop(batches.write_final_rewards, RULES)(self.states, over, self.seats, OUTCOME, outcomes)
+        loop(batches.write_scores, RULES)(self.states, over, self.seats, scores)
         has_lost = (outcomes[over] < 0).astype(np.int8)
         self._rewards[over] = rewards_of_players(self._reward, has_lost, scores[over])[:, 0]
         self._ends[over] = True
-        turns.write_views(self.states, over, self.seats, self._masks, self._observations)
+        loop(batches.write_views, RULES)(self.states, over, self.seats, self._masks, self._observations)
         seconds = round(time.time() - self._created, 6)
         for game in over:
             self._infos[game] = {
@@ -330,13 +330,16 @@ class PatchworkVecEnv(VecEnv):
         games = FinishedGames(self.states, self.seats, self.opponent_numbers, outcomes > 0, self._lengths)
         self._finished.append(FinishedGames._make(array[over] for array in games))
 
-    def _begin(self, games: turns.Games) -> None:
-        turns.restart_listed(self.states, games, self._streams, self._variant, NOBODY)
+    def _begin(self, games: Games) -> None:
+        beginning, chance, _ = self._set_up
+        loop(batches.deal_listed, RULES)(self.states, games, self._streams, beginning, chance)
         self._lengths[games] = 0
 
     def _observe(self) -> Observation:
         """Writes what the learner sees and may do; returns a copy, for SB3 needs the one before, too."""
-        turns.write_views(self.states, self._all_games, self.seats, self._masks, self._observations)
+        loop(batches.write_views, RULES)(
+            self.states, self._all_games, self.seats, self._masks, self._observations
+        )
         return self._observations.copy()
 
     def _reseed_opponents(self, seed: int | None) -> None:
@@ -345,7 +348,7 @@ class PatchworkVecEnv(VecEnv):
                 opponent.reseed(opponent_seed(check_seed(seed)))
 
 
-def _listed(kernel: Any, states: States, *args: Any) -> turns.Games:
+def _listed(kernel: Any, states: States, *args: Any) -> Games:
     """The games that a kernel lists."""
     games = np.empty(len(states), np.int64)
-    return games[: kernel(states, *args, games)]
+    return games[: loop(kernel, RULES)(states, *args, games)]

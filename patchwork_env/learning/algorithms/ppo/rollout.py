@@ -13,15 +13,18 @@ import torch
 from patchwork_env.agents import ragged
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.core import batches
+from patchwork_env.core.batches import loop
 from patchwork_env.learning.algorithms.common.advantages import Decisions
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork import turns as kernels
 from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.engine import winner
 from patchwork_env.patchwork.figures import Tally
+from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.vector_env import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation
 
 
@@ -168,7 +171,8 @@ class SelfPlay:
             log_probabilities[t, learning[t]] = choice.log_probabilities[mine]
             values[t, learning[t]] = choice.values[mine]
             env.step(actions[t])
-            winners[t], scores[t] = env.winners, env.final_scores
+            winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
+            scores[t] = env.final_scores
         rewards = rewards_of_players(self.reward, winners, scores)
         outlook = self._look_ahead(evaluators[0], random)
         rewards[-1] += outlook.rewards
@@ -195,13 +199,13 @@ class SelfPlay:
         on, in a copy. A game that they end has its result.
         """
         states = self.env.states.copy()
-        kernels.play_forced(states)
+        loop(batches.play_forced, RULES)(states)
         over = np.empty(len(states), np.int64)
-        over = over[: kernels.list_over(states, over)]
-        outcomes, scores = np.zeros(len(states)), np.zeros((len(states), NUM_PLAYERS), np.int16)
-        kernels.write_results(states, over, np.zeros(len(states), np.int64), False, outcomes, scores)
+        over = over[: loop(batches.list_over, RULES)(states, over)]
+        firsts, scores = np.zeros(len(states), np.int64), np.zeros((len(states), NUM_PLAYERS), np.int16)
+        loop(batches.write_scores, RULES)(states, over, firsts, scores)
         winners = np.full(len(states), -1, np.int8)
-        winners[over] = outcomes[over] < 0
+        winners[over] = [winner(states, i) for i in over.tolist()]
         going_on = np.flatnonzero(winners < 0)
         values = np.zeros(len(states), np.float32)
         asked = np.zeros(len(going_on), np.int64)

@@ -10,7 +10,7 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.core.game import BaseGame
-from patchwork_env.envs.aec import BaseAECEnv, MaskedObservation
+from patchwork_env.envs.aec import GameAECEnv, MaskedObservation
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import Reward
@@ -116,7 +116,7 @@ class GameEnv(MultiAgentEnv):
         return {agent: self._turns.observe(agent) for agent in agents}
 
 
-def _turns(config: Mapping[str, Any]) -> BaseAECEnv[Any]:
+def _turns(config: Mapping[str, Any]) -> GameAECEnv:
     """The PettingZoo environment; its rewards are the points gained, and 0 in Patchwork until the end."""
     if config["game"] == PATCHWORK:
         return patchwork_v0.raw_env(special_patches=config["special_patches"], first_player="random")

@@ -9,7 +9,7 @@ import numpy as np
 from patchwork_env.core.game import BaseGame
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.config import Reward
-from patchwork_env.nmbr9 import turns
+from patchwork_env.nmbr9.rules import outcome
 from patchwork_env.patchwork import Game as PatchworkGame
 
 
@@ -36,5 +36,5 @@ def _of_nmbr9(reward: Reward, game: Any) -> list[float]:
     for player, score in enumerate(scores):
         rival = max(scores[:player] + scores[player + 1 :])
         margin = float(np.clip((score - rival) / reward.margin_scale, -1, 1))
-        rewards.append(reward.outcome * float(turns.outcome(game.state, 0, player)) + reward.margin * margin)
+        rewards.append(reward.outcome * float(outcome(game.state, 0, player)) + reward.margin * margin)
     return rewards

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from patchwork_env.agents.compiled.drawing import draw_by_softmax
 from patchwork_env.agents.nmbr9.value.expansion import Expansion, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below
 from patchwork_env.learning.algorithms.common.batches import concatenated
@@ -19,8 +20,8 @@ from patchwork_env.learning.algorithms.common.value_self_play import ValueSelfPl
 from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, score
 from patchwork_env.nmbr9.options import STANDARD, beginning
+from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States, empty_states
-from patchwork_env.nmbr9.turns import restart_games
 
 _STEPS = 1 << 30
 _ROUNDS = int(beginning(STANDARD)[0]["num_rounds"])
@@ -101,7 +102,7 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
 
     def _play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
         (games, expansion), config = buffers, self._config
-        restart_games(games.states, games.streams, beginning(STANDARD), True)
+        games.states[:] = begin_games(RULES, games.streams)
         exploration = config.exploration.at(progress)
         _play(games, weights, expansion, config.candidate_placements, exploration, config.temperature)
         _write_targets(games, config.td_lambda)

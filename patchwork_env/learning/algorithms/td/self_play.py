@@ -12,7 +12,9 @@ from patchwork_env.agents.patchwork.mcts.playout import Table, choose, new_table
 from patchwork_env.agents.patchwork.value.choice import Payoffs
 from patchwork_env.agents.patchwork.value.expansion import Expansion, new_expansion
 from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import random_below
 from patchwork_env.learning.algorithms.common.batches import concatenated
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_self_play import ValueSelfPlay
@@ -28,9 +30,9 @@ from patchwork_env.learning.algorithms.td.games import (
 from patchwork_env.learning.algorithms.td.greedy_play import play_greedily
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork.components import NUM_PLAYERS
-from patchwork_env.patchwork.engine import apply, is_over, random_below, restart_games
+from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.figures import statistics_of_games
-from patchwork_env.patchwork.options import check_variant
+from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import NOBODY, States
 
 _LONGEST_OPENING = 40
@@ -77,7 +79,7 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
     def __init__(self, config: Td, reward: Reward, special_patches: str, threads: ThreadPool) -> None:
         self._config = config
         self._payoffs = Payoffs(reward.outcome, reward.margin / reward.margin_scale, config.denial)
-        self._variant = check_variant(special_patches)
+        self._special_patches = special_patches
         super().__init__(config.games, threads)
 
     def combine(self, parts: Sequence[Played]) -> tuple[Positions, dict[str, float]]:
@@ -90,7 +92,8 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
     def _play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
         games, expansion, table = buffers
         config = self._config
-        restart_games(games.states, games.streams, self._variant, NOBODY)
+        options = {"special_patches": self._special_patches, "first_player": "random"}
+        games.states[:] = begin_games(RULES, games.streams, **options)
         _draw_roles(games, config.openings, config.guests)
         _play_openings(games, table)
         exploration, temperature = config.exploration.at(progress), config.temperature

@@ -1,4 +1,4 @@
-"""NMBR 9 as a PettingZoo environment in which all players act at once."""
+"""PettingZoo environments in which all players act at once, for games whose rules say so."""
 
 from __future__ import annotations
 
@@ -10,43 +10,38 @@ from gymnasium.spaces import Space
 from pettingzoo.utils.env import ParallelEnv
 
 from patchwork_env.core.checks import check_action
-from patchwork_env.envs.aec import MaskedObservation
-from patchwork_env.errors import IllegalActionError, TableEdgeError
-from patchwork_env.nmbr9 import engine
-from patchwork_env.nmbr9.actions import NUM_ACTIONS
-from patchwork_env.nmbr9.aec_env import Nmbr9AECEnv
-from patchwork_env.nmbr9.game import Game
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import Rules
+from patchwork_env.envs.aec import GameAECEnv, MaskedObservation
+from patchwork_env.errors import IllegalActionError
 
 Rewards = dict[str, float]
 Flags = dict[str, bool]
 
 
-class Nmbr9ParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
-    """NMBR 9 for 1-4 players who act at the same time, as they do at a real table.
+class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
+    """One game of any rules whose players act at the same time.
 
-    >>> from patchwork_env import nmbr9_v0
-    >>> env = nmbr9_v0.parallel_env(players=3)
-    >>> observations, infos = env.reset(seed=7)
-    >>> while env.agents:
-    ...     masks = {agent: seen["action_mask"] for agent, seen in observations.items()}
-    ...     actions = {agent: env.action_space(agent).sample(masks[agent]) for agent in env.agents}
-    ...     observations, rewards, terminations, truncations, infos = env.step(actions)
-
-    Spaces, rewards, truncation and options are those of :class:`~patchwork_env.nmbr9.aec_env.Nmbr9AECEnv`,
-    and so is the game. Every agent's mask holds its legal actions in every step, until the game is over.
+    Spaces, rewards, truncation and options are those of :class:`~patchwork_env.envs.aec.GameAECEnv`, and so
+    is the game. Every agent's mask holds its legal actions in every step, until the game is over.
 
     Args:
+        rules: Of the game.
         render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
-        options: The other options of :class:`~patchwork_env.nmbr9.aec_env.Nmbr9AECEnv`.
+        options: The other options of :class:`~patchwork_env.envs.aec.GameAECEnv`.
 
     Raises:
-        ValueError: An option is not allowed.
+        ValueError: An option is unknown or its value not allowed, or the players do not act at once.
     """
 
-    metadata: dict[str, Any] = Nmbr9AECEnv.metadata
+    metadata: dict[str, Any] = GameAECEnv.metadata
 
-    def __init__(self, render_mode: str | None = None, **options: Any) -> None:
-        self._turns = Nmbr9AECEnv(render_mode, **options)
+    def __init__(self, rules: Rules, render_mode: str | None = None, **options: Any) -> None:
+        if not rules.is_simultaneous:
+            raise ValueError(f"the players of {rules.title} do not act at once")
+        self._turns = GameAECEnv(rules, render_mode, **options)
+        self._rules = rules
+        self.metadata = self._turns.metadata
         self.render_mode = render_mode
         self.possible_agents = list(self._turns.possible_agents)
         self.agents: list[str] = []
@@ -64,7 +59,7 @@ class Nmbr9ParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, MaskedObservation], dict[str, dict[str, Any]]]:
-        """Begins a game; see :meth:`Nmbr9AECEnv.reset`.
+        """Begins a game; see :meth:`GameAECEnv.reset`.
 
         Returns:
             Observations and infos of all agents.
@@ -90,18 +85,17 @@ class Nmbr9ParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         """
         if not self.agents:
             raise RuntimeError("no game is on: call reset()")
-        agents, game = self.agents, self._turns.game
-        chosen = [self._check(game, player, agent, actions) for player, agent in enumerate(agents)]
-        rewards = dict.fromkeys(agents, 0.0)
-        is_cut_off = False
-        try:
-            for action in chosen:
-                for player, reward in self._turns.play(game, action).items():
-                    rewards[agents[player]] += reward
-        except TableEdgeError:
-            rewards, is_cut_off = dict.fromkeys(agents, 0.0), True
-        else:
-            self._turns.game = game
+        agents, before = self.agents, self._turns.game
+        chosen = [self._check(before, player, agent, actions) for player, agent in enumerate(agents)]
+        rewards, game, is_cut_off = dict.fromkeys(agents, 0.0), before.clone(), False
+        for action in chosen:
+            gained = self._turns.play(game, action)
+            if gained is None:
+                rewards, game, is_cut_off = dict.fromkeys(agents, 0.0), before, True
+                break
+            for player, reward in gained.items():
+                rewards[agents[player]] += reward
+        self._turns.game = game
         if game.is_over or is_cut_off:
             self.agents = []
         return (
@@ -117,7 +111,7 @@ class Nmbr9ParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         return self._turns.state()
 
     @property
-    def game(self) -> Game:
+    def game(self) -> BaseGame:
         """A copy of the game that is on.
 
         Raises:
@@ -126,7 +120,7 @@ class Nmbr9ParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         return self._turns.game
 
     def render(self) -> Any:
-        """See :meth:`Nmbr9AECEnv.render`."""
+        """See :meth:`GameAECEnv.render`."""
         return self._turns.render()
 
     def close(self) -> None:
@@ -140,18 +134,18 @@ class Nmbr9ParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
             for player, agent in enumerate(self.possible_agents)
         }
 
-    def _check(self, game: Game, player: int, agent: str, actions: Mapping[str, Any]) -> int:
+    def _check(self, game: BaseGame, player: int, agent: str, actions: Mapping[str, Any]) -> int:
         """The agent's action, which is legal."""
         if agent not in actions:
             raise IllegalActionError(f"there is no action of {agent}; there are {', '.join(actions)}")
-        action = check_action(actions[agent], NUM_ACTIONS)
-        if not engine.is_legal(_turn_of(game, player).state, 0, action):
+        action = check_action(actions[agent], self._rules.num_actions)
+        if not self._rules.kernels.is_legal(_turn_of(game, player).state, 0, action):
             raise IllegalActionError(f"action {action} of {agent} is not legal; nothing was changed")
         return action
 
 
-def _turn_of(game: Game, player: int) -> Game:
+def _turn_of(game: BaseGame, player: int) -> BaseGame:
     """The same game, all having acted equally often, with another player to move."""
     states = game.state.copy()
     states["current_player"] = player if not game.is_over else 0
-    return Game.from_state(np.asarray(states))
+    return type(game).from_state(np.asarray(states))

@@ -1,0 +1,93 @@
+"""How the games of an environment begin, and who sits where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from patchwork_env.core.batches import Games, deal_listed, loop
+from patchwork_env.core.checks import check_between, check_keys, check_one_of, seed_streams
+from patchwork_env.core.random import random_below
+from patchwork_env.core.rules import Rules, SetUp, States
+
+
+class Dealer:
+    """Begins games, each from a random stream of its own, and says which player is the learner.
+
+    Args:
+        rules: Of the game.
+        num_games: Number of games that are played side by side, with fresh random numbers.
+        options: All options of the game.
+        seat: The learner's player number; ``"alternate"``: all numbers by turns, starting with the seed's
+            remainder on division by the number of players; ``"random"``: by chance.
+
+    Attributes:
+        players: How many take part in a game.
+
+    Raises:
+        ValueError: An option has a value that is not allowed.
+    """
+
+    def __init__(self, rules: Rules, num_games: int, options: Mapping[str, Any], seat: int | str = 0) -> None:
+        self._rules = rules
+        self._options = options
+        self._usual = rules.set_up(options, {})
+        self.players = self._usual.players
+        is_text = isinstance(seat, str)
+        self._rule = (
+            check_one_of(seat, ("alternate", "random"), "seat, if not a number,") if is_text else None
+        )
+        self._fixed = 0 if is_text else check_between(seat, 0, self.players - 1, "seat")
+        self._streams = seed_streams(None, num_games)
+        self._seat_streams = seed_streams(None, num_games)
+        self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)
+
+    def set_up(self, options: Mapping[str, Any] | None, ignored: tuple[str, ...] = ()) -> SetUp:
+        """How games begin with the ``options`` of a ``reset``; a value of None is like no option.
+
+        Args:
+            options: Those of the rules' ``reset_options``.
+            ignored: Further keys that are allowed and have no effect.
+
+        Raises:
+            ValueError: An option is unknown or its value not allowed.
+        """
+        checked = check_keys(options, self._rules.reset_options, ignored)
+        given = {key: checked[key] for key in self._rules.reset_options if checked.get(key) is not None}
+        return self._rules.set_up(self._options, given) if given else self._usual
+
+    def reseed(self, game: int, seed: int) -> None:
+        """Starts the random numbers of one game anew; the next game is then that of ``Game(seed)``."""
+        self._streams[game : game + 1] = seed_streams(seed)
+        self._seat_streams[game : game + 1] = ~seed_streams(seed)
+        self._next[game] = seed % self.players
+
+    def deal(self, states: States, games: Games, set_up: SetUp | None = None) -> None:
+        """Begins the listed games of a batch anew."""
+        beginning, chance, _ = set_up or self._usual
+        loop(deal_listed, self._rules)(states, games, self._streams, beginning, chance)
+
+    def assign_seats(self, seats: Games, games: Games) -> None:
+        """Writes the learner's player number of the next game at each of the listed indices of ``seats``."""
+        if self._rule == "alternate":
+            seats[games] = self._next[games]
+            self._next[games] = (self._next[games] + 1) % self.players
+        elif self._rule == "random":
+            seats[games] = [random_below(self._seat_streams, game, self.players) for game in games]
+        else:
+            seats[games] = self._fixed
+
+    @contextmanager
+    def undone_by_errors(self) -> Iterator[None]:
+        """Gives back all random numbers that were used if what is done meanwhile fails."""
+        arrays = (self._streams, self._seat_streams, self._next)
+        before = [array.copy() for array in arrays]
+        try:
+            yield
+        except BaseException:
+            for array, values in zip(arrays, before, strict=True):
+                array[:] = values
+            raise

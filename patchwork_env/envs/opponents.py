@@ -1,0 +1,96 @@
+"""Who plays against the learner of a Gymnasium environment."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.batches import first_illegal, loop
+from patchwork_env.core.checks import check_action
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import Rules, States
+from patchwork_env.errors import IllegalActionError, OpponentError
+
+_LAST_SEED = 2**64 - 1
+
+
+class Opponent(Protocol):
+    """What an opponent needs: every :class:`patchwork_env.agents.Agent` is one."""
+
+    name: str
+
+    def act(self, game: Any) -> SupportsIndex:
+        """A legal action for the current player of a game, which is left as it was."""
+
+    def act_batch(self, states: States) -> npt.NDArray[np.int64]:
+        """Legal actions for many games, int64 ``(n,)``."""
+
+    def reseed(self, seed: int | None = None) -> None:
+        """Starts the opponent's random numbers anew."""
+
+
+def opponent_seed(seed: int) -> int:
+    """The seed of the opponent's random numbers, other than that of the games."""
+    return _LAST_SEED - seed
+
+
+def require_opponent(opponent: Any, players: int) -> Opponent | None:
+    """The opponent of a learner, which games of several players need.
+
+    Raises:
+        ValueError: There is none.
+        TypeError: It is something else, such as a spec, which ``gymnasium.make`` understands.
+    """
+    if opponent is None:
+        if players > 1:
+            raise ValueError(f"opponent is None; the learner of a game for {players} players needs one")
+    elif not all(hasattr(opponent, name) for name in ("name", "act", "act_batch", "reseed")):
+        raise TypeError(f"opponent is {opponent!r}; it must be an agent: see patchwork_env.agents.as_agent")
+    return opponent  # type: ignore[no-any-return]
+
+
+def play_answer(opponent: Opponent, rules: Rules, game: BaseGame) -> bool:
+    """Plays what the opponent answers to a game, unless that cuts the game off; returns whether it does.
+
+    Raises:
+        OpponentError: The answer is no legal action; the game is as it was.
+    """
+    try:
+        action = check_action(opponent.act(game), rules.num_actions)
+        if rules.is_cut_off(game, action):
+            return True
+        game.play(action)
+    except IllegalActionError as error:
+        raise OpponentError(f"opponent {opponent.name!r}: {error}") from None
+    return False
+
+
+def answers(
+    opponent: Opponent, rules: Rules, states: States, games: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """What the opponent answers to some games of a batch, int64 ``(k,)``, all legal.
+
+    Args:
+        opponent: Who is asked.
+        rules: Of the game.
+        states: ``(k,)`` records, copies that the opponent may look at.
+        games: ``(k,)``, their indices in the batch, for messages.
+
+    Raises:
+        OpponentError: The answer is not one legal action for each game.
+    """
+    given = np.asarray(opponent.act_batch(states.copy()))
+    if given.shape != (len(states),) or not np.issubdtype(given.dtype, np.integer):
+        raise OpponentError(
+            f"opponent {opponent.name!r} answered with an array of shape {given.shape} and type "
+            f"{given.dtype} to {len(states)} games; each needs an integer"
+        )
+    actions: npt.NDArray[np.int64] = given.astype(np.int64)
+    illegal = loop(first_illegal, rules)(states, actions)
+    if illegal >= 0:
+        raise OpponentError(
+            f"opponent {opponent.name!r}: action {actions[illegal]} is not legal in game {games[illegal]}"
+        )
+    return actions

@@ -1,0 +1,234 @@
+"""Gymnasium environments of one game, for every game: one learner, alone or against an opponent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, SupportsIndex
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+
+from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
+from patchwork_env.core.checks import check_action, check_one_of, check_seed
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import RENDER_MODES, Rules
+from patchwork_env.envs.dealing import Dealer
+from patchwork_env.envs.display import FRAMES_PER_SECOND, Display
+from patchwork_env.envs.opponents import Opponent, opponent_seed, play_answer, require_opponent
+from patchwork_env.envs.options import (
+    ILLEGAL_ACTION,
+    ILLEGAL_REWARD,
+    check_layout,
+    check_rewards,
+    complete,
+)
+from patchwork_env.envs.spaces import GameSpaces
+
+_ALL_GAMES = np.zeros(1, np.int64)
+
+
+class GameEnv(gymnasium.Env[Any, np.int64]):
+    """A learner plays a game of any rules; the moves of all others are part of each ``reset`` and ``step``.
+
+    An action that is not legal ends the episode with a reward of -1. An action that cuts the game off (see
+    :class:`~patchwork_env.core.rules.Kernels`), the learner's or the opponent's, is not played and truncates
+    the episode.
+
+    **Info**: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal actions, also given by
+    :meth:`action_masks`; ``seat``: the learner's player number; at the end of a game ``scores``: int16
+    ``(players,)``, the learner's and then those of the others by turns; after an action that is not legal
+    ``illegal_action``: that action.
+
+    Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be
+    pickled.
+
+    Args:
+        rules: Of the game.
+        opponent: Plays for all others; None alone.
+        seat: The learner's player number; ``"alternate"`` (by turns, starting with the seed's remainder on
+            division by the number of players) or ``"random"``.
+        illegal_action: What an action does that is not legal: ``"terminate"`` the episode, or ``"raise"`` an
+            error and change nothing.
+        rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the first with several players, for the
+            last alone.
+        observation: ``"flat"``: one float32 vector; ``"dict"``: named float32 tensors of the same content.
+        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        options: Options of the game.
+
+    Raises:
+        ValueError: An option is unknown or its value not allowed.
+        TypeError: The opponent is no agent.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
+        "render_modes": list(RENDER_MODES),
+        "render_fps": FRAMES_PER_SECOND,
+    }
+
+    def __init__(
+        self,
+        rules: Rules,
+        opponent: Opponent | None = None,
+        *,
+        seat: int | str = "alternate",
+        illegal_action: str = "terminate",
+        rewards: str | None = None,
+        observation: str = "flat",
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        own = ("opponent", "seat", "illegal_action", "rewards", "observation", "render_mode")
+        self._rules = rules
+        self._display = Display(render_mode, rules)
+        self._named = check_layout(observation)
+        self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
+        self._dealer = Dealer(rules, 1, complete(options, rules.options, own, type(self).__name__), seat)
+        self._players = self._dealer.players
+        self._kind = check_rewards(rewards, self._players)
+        self._opponent = require_opponent(opponent, self._players)
+        self._game: BaseGame | None = None
+        self._seat = 0
+        self._ended = True
+        self.render_mode = render_mode
+        spaces = GameSpaces(rules)
+        self.observation_space = spaces.observation_space(self._named)
+        self.action_space = spaces.action_space()
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begins a game and lets the opponent play until it is the learner's turn.
+
+        Args:
+            seed: ``0 ... 2**64 - 1``: starts all random numbers anew, those of the opponent too; None goes on
+                with them.
+            options: For this game; the class says which there are.
+
+        Returns:
+            Observation and info.
+
+        Raises:
+            ValueError: The seed or an option is not of these; nothing has changed.
+            OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
+        """
+        set_up = self._dealer.set_up(options)
+        number = None if seed is None else check_seed(seed)
+        with self._dealer.undone_by_errors():
+            if number is not None:
+                self._dealer.reseed(0, number)
+                if self._opponent is not None:
+                    self._opponent.reseed(opponent_seed(number))
+            states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
+            self._dealer.deal(states, _ALL_GAMES, set_up)
+            self._dealer.assign_seats(seats, _ALL_GAMES)
+            game, seat = self._rules.game.from_state(states), int(seats[0])
+            self._let_opponent_play(game, seat)
+        if number is not None:
+            # For wrappers and tools that look at np_random; the games use streams of their own.
+            super().reset(seed=number)
+        self._game, self._seat, self._ended = game, seat, False
+        return self._observe(game)
+
+    def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Plays the learner's action, then the opponent's until it is the learner's turn again.
+
+        Returns:
+            Observation, reward, terminated, truncated and info.
+
+        Raises:
+            IllegalActionError: There is no such action, or with ``illegal_action="raise"`` it is not legal.
+            OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
+            ResetNeeded: The episode has ended or not begun.
+        """
+        if self._ended:
+            raise ResetNeeded("the episode has ended or not begun: call reset()")
+        game, index = self.game, check_action(action, self._rules.num_actions)
+        if not self._raises and not self._rules.kernels.is_legal(game.state, 0, index):
+            self._ended = True
+            observation, info = self._observe(game)
+            return observation, ILLEGAL_REWARD, True, False, {**info, "illegal_action": index}
+        before = game.scores()[self._seat] if self._kind == SCORE else 0
+        is_cut_off = self._rules.is_cut_off(game, index)
+        if not is_cut_off:
+            game.play(index)
+            is_cut_off = self._let_opponent_play(game, self._seat)
+        self._game, self._ended = game, game.is_over or is_cut_off
+        observation, info = self._observe(game)
+        if self._ended:
+            scores = game.scores()
+            info["scores"] = np.array(scores[self._seat :] + scores[: self._seat], np.int16)
+        return observation, self._reward(game, before), game.is_over, is_cut_off, info
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """1 for the learner's legal actions, int8 ``(num_actions,)``, all zeros after the end of the game."""
+        return self._require_game().action_mask()
+
+    @property
+    def game(self) -> BaseGame:
+        """A copy of the game that is on.
+
+        Raises:
+            ResetNeeded: There was no :meth:`reset` yet.
+        """
+        return self._require_game().clone()
+
+    @property
+    def seat(self) -> int:
+        """The learner's player number in this game."""
+        return self._seat
+
+    @property
+    def opponent(self) -> Opponent | None:
+        """Who plays against the learner."""
+        return self._opponent
+
+    def render(self) -> Any:
+        """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window.
+
+        Raises:
+            MissingExtraError: A library of the extra ``render`` is not installed.
+            ResetNeeded: There was no :meth:`reset` yet.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make")
+            return None
+        others = "" if self._opponent is None else self._opponent.name
+        names = ["learner" if player == self._seat else others for player in range(self._players)]
+        return self._display.show(self._require_game(), tuple(names) if self._players > 1 else ("player",))
+
+    def close(self) -> None:
+        """Closes the window if there is one."""
+        self._display.close()
+
+    def _let_opponent_play(self, game: BaseGame, seat: int) -> bool:
+        """Plays the opponent's moves until it is the learner's turn; whether one cuts the game off."""
+        while not game.is_over and game.current_player != seat:
+            assert self._opponent is not None
+            if play_answer(self._opponent, self._rules, game):
+                return True
+        return False
+
+    def _reward(self, game: BaseGame, before: int) -> float:
+        """The learner's reward for a step before which it had the score ``before``."""
+        if self._kind == SCORE:
+            return float(game.scores()[self._seat] - before)
+        if not game.is_over:
+            return 0.0
+        return float(loop(final_reward, self._rules)(game.state, 0, self._seat, self._kind))
+
+    def _observe(self, game: BaseGame) -> tuple[Any, dict[str, Any]]:
+        """Observation and info, and the picture on the screen if there is to be one."""
+        vector = np.empty(self._rules.layout.size, np.float32)
+        mask = np.empty(self._rules.num_actions, np.int8)
+        loop(write_view, self._rules)(game.state, 0, self._seat, mask, vector)
+        if self.render_mode == "human":
+            self.render()
+        observation = self._rules.layout.as_dict(vector) if self._named else vector
+        return observation, {"action_mask": mask, "seat": self._seat}
+
+    def _require_game(self) -> BaseGame:
+        if self._game is None:
+            raise ResetNeeded("no game is on: call reset()")
+        return self._game
