@@ -20,8 +20,8 @@ import numpy.typing as npt
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork.endgame import new_solver, solve
 from patchwork_env.agents.patchwork.mcts import MctsAgent
-from patchwork_env.agents.patchwork.mcts.agent import EDGES_PER_NODE, MARGIN_SHARE, RULE
-from patchwork_env.agents.patchwork.mcts.playout import Table, new_table, play_out
+from patchwork_env.agents.patchwork.mcts.agent import EDGES_PER_NODE, RULE
+from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, new_playout_buffers, play_out
 from patchwork_env.agents.patchwork.mcts.simulation import new_workspace, simulate
 from patchwork_env.core.compile import kernel
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -55,11 +55,13 @@ def positions(turn: int) -> list[Game]:
 
 
 @kernel(allocates=True)
-def play_policy(states: States, table: Table, streams: npt.NDArray[np.uint64], repeats: int) -> None:
+def play_policy(
+    states: States, buffers: PlayoutBuffers, streams: npt.NDArray[np.uint64], repeats: int
+) -> None:
     game = states[:1].copy()
     for k in range(repeats * len(states)):
         game[0] = states[k % len(states)]
-        play_out(game, 0, table, streams, 0)
+        play_out(game, 0, buffers, streams, 0)
 
 
 @kernel(allocates=True)
@@ -81,24 +83,24 @@ def seconds_of(function: Callable[[], object]) -> float:
 def measure_speed(simulations: int) -> list[dict[str, float]]:
     """Per stage: simulations, playouts and random games per second."""
     tree, work = new_tree(simulations + 1, EDGES_PER_NODE * (simulations + 1), STATE), new_workspace()
-    streams, table, repeats = seed_streams(1), new_table(), max(simulations // 4, 1)
+    streams, buffers, repeats = seed_streams(1), new_playout_buffers(), max(simulations // 4, 1)
 
     def search(states: States, number: int) -> None:
         for i in range(len(states)):
             start_tree(tree, states, i)
-            simulate(tree, work, RULE, MARGIN_SHARE, streams, number)
+            simulate(tree, work, RULE, streams, number)
 
     def measure(states: States) -> dict[str, float]:
         playouts = repeats * len(states)
         return {
             "simulations": simulations * len(states) / seconds_of(lambda: search(states, simulations)),
-            "playouts": playouts / seconds_of(lambda: play_policy(states, table, streams, repeats)),
+            "playouts": playouts / seconds_of(lambda: play_policy(states, buffers, streams, repeats)),
             "random_games": playouts / seconds_of(lambda: play_randomly(states, streams, repeats)),
         }
 
     start = Game(seed=0).state
     search(start, 1)
-    play_policy(start, table, streams, 1)
+    play_policy(start, buffers, streams, 1)
     play_randomly(start, streams, 1)
     return [{"turn": turn, **measure(np.concatenate([g.state for g in positions(turn)]))} for turn in TURNS]
 

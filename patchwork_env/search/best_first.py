@@ -1,6 +1,6 @@
 """Best-first trees over an evaluation that knows all successors of a position, for any game of two players.
 
-An evaluation gives a position its *edges* at once: its most promising actions with the values of what they
+An evaluation gives a position its *edges* at once: its best actions with the values of what they
 lead to. A simulation follows edges down to one that leads to no node yet, adds that node with its edges and
 refreshes the values on the way back up. Selection is PUCT (Rosin 2011; Silver et al. 2017): the value of an
 edge plus a bonus in proportion to its prior, which fades with its visits. Priors are a softmax of the values
@@ -21,12 +21,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
+from patchwork_env.search.tree import ROOT, Path, Tree
+from patchwork_env.search.tree import add_edge as add_plain_edge
+from patchwork_env.search.tree import add_node as add_plain_node
+from patchwork_env.search.tree import most_visited as most_visited_by
 
-NOTHING = -1
-ROOT = 0
 VALUES = 8
 
 NODE = np.dtype(
@@ -37,7 +38,7 @@ NODE = np.dtype(
         ("count", "<i4"),  # edges; 0 if its values are exact
         ("visits", "<i4"),  # of all its edges
         ("player", "<i4"),  # who is to move
-        ("settled", "<i4"),  # of its edges
+        ("solved", "<i4"),  # how many of its edges are
     ]
 )
 EDGE = np.dtype(
@@ -47,39 +48,23 @@ EDGE = np.dtype(
         ("visits", "<i4"),
         ("child", "<i4"),  # node, or NOTHING
         ("action", "<i4"),
-        ("settled", "<i4"),  # 1: visits change nothing any more
+        ("solved", "<i4"),  # 1: visits change nothing any more
     ]
 )
-
-
-class Tree(NamedTuple):
-    """A tree; its root is node 0.
-
-    Attributes:
-        nodes: ``NODE (capacity,)``.
-        edges: ``EDGE (edge_capacity,)``.
-        states: Records of the game ``(capacity,)``, one for every node.
-        sizes: int64 ``(2,)``, the numbers of nodes and edges in use.
-    """
-
-    nodes: npt.NDArray[np.void]
-    edges: npt.NDArray[np.void]
-    states: npt.NDArray[np.void]
-    sizes: npt.NDArray[np.int64]
 
 
 class Rule(NamedTuple):
     """How a tree grows.
 
     Attributes:
-        exploration: Weight of the bonus for edges with few visits, in units of the first value.
-        temperature: Of the priors, likewise.
-        greed: Share of the best edge in the value of a node, 0-1.
+        exploration: The weight of the bonus for edges with few visits, in units of the first value.
+        temperature: The temperature of the priors, in units of the first value.
+        best_weight: The weight of the best edge in the value of a node, 0-1; the mean has the rest.
     """
 
     exploration: float
     temperature: float
-    greed: float
+    best_weight: float
 
 
 def new_tree(capacity: int, edges_per_node: int, state: np.dtype[np.void]) -> Tree:
@@ -93,31 +78,15 @@ def new_tree(capacity: int, edges_per_node: int, state: np.dtype[np.void]) -> Tr
 
 
 @kernel
-def clear(tree: Tree) -> None:
-    """Removes all nodes and edges."""
-    tree.sizes[0], tree.sizes[1] = 0, 0
-
-
-@kernel
 def add_node(tree: Tree) -> int:
-    """A new node, without edges.
+    """A new node, without edges, for which there must be room.
 
     A node with edges is completed by :func:`start_node`; of one whose values are exact the player and the
     values are to be written.
     """
-    node = tree.sizes[0]
-    tree.sizes[0] += 1
-    tree.nodes[node]["begin"] = tree.sizes[1]
-    tree.nodes[node]["count"] = 0
-    tree.nodes[node]["visits"] = 0
-    tree.nodes[node]["settled"] = 0
+    node = add_plain_node(tree)
+    tree.nodes[node]["solved"] = 0
     return int(node)
-
-
-@kernel
-def is_full(tree: Tree) -> bool:
-    """Whether no node can be added."""
-    return bool(tree.sizes[0] == len(tree.nodes))
 
 
 @kernel
@@ -126,18 +95,13 @@ def add_edge(tree: Tree, node: int, action: int, weight: float = 1.0) -> int:
 
     Args:
         tree: The tree.
-        node: The newest one.
-        action: That the edge stands for.
-        weight: A factor of its prior.
+        node: The newest node.
+        action: The action that the edge stands for.
+        weight: A factor of the edge's prior.
     """
-    edge = tree.sizes[1]
-    tree.sizes[1] += 1
-    tree.nodes[node]["count"] += 1
-    tree.edges[edge]["action"] = action
+    edge = add_plain_edge(tree, node, action)
     tree.edges[edge]["prior"] = weight
-    tree.edges[edge]["visits"] = 0
-    tree.edges[edge]["child"] = NOTHING
-    tree.edges[edge]["settled"] = 0
+    tree.edges[edge]["solved"] = 0
     return int(edge)
 
 
@@ -171,21 +135,18 @@ def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
 
 
 @kernel
-def back_up(
-    tree: Tree, nodes: npt.NDArray[np.int64], edges: npt.NDArray[np.int64], length: int, rule: Rule
-) -> None:
+def back_up(tree: Tree, path: Path, length: int, rule: Rule) -> None:
     """Counts a simulation and refreshes the values on its way.
 
     Args:
         tree: The tree.
-        nodes: The nodes that were left on the way down, from the root on.
-        edges: The edges that were followed; each leads to a node.
-        length: How many of them.
-        rule: Whose ``greed`` mixes values.
+        path: The way down, whose edges lead to nodes.
+        length: How many edges it has.
+        rule: The rule whose ``best_weight`` mixes values.
     """
     for k in range(length - 1, -1, -1):
-        _count_visit(tree, nodes[k], edges[k])
-        _mix(tree, nodes[k], rule)
+        _count_visit(tree, path.nodes[k], path.edges[k])
+        _mix(tree, path.nodes[k], rule)
 
 
 @kernel
@@ -200,15 +161,15 @@ def _count_visit(tree: Tree, node: int, edge: int) -> None:
         totals[k] += (visits + 1) * values[k]
     tree.edges[edge]["visits"] += 1
     tree.nodes[node]["visits"] += 1
-    if tree.edges[edge]["settled"] == 0 and is_settled(tree, child):
-        tree.edges[edge]["settled"] = 1
-        tree.nodes[node]["settled"] += 1
+    if tree.edges[edge]["solved"] == 0 and is_solved(tree, child):
+        tree.edges[edge]["solved"] = 1
+        tree.nodes[node]["solved"] += 1
 
 
 @kernel
-def is_settled(tree: Tree, node: int) -> bool:
-    """Whether visits of a node change nothing any more: it is exact, or all its edges are settled."""
-    return bool(tree.nodes[node]["settled"] == tree.nodes[node]["count"])
+def is_solved(tree: Tree, node: int) -> bool:
+    """Whether visits of a node change nothing any more: it is exact, or all its edges are solved."""
+    return bool(tree.nodes[node]["solved"] == tree.nodes[node]["count"])
 
 
 @kernel
@@ -219,30 +180,23 @@ def _mix(tree: Tree, node: int, rule: Rule) -> None:
     for edge in range(begin, begin + count):
         if tree.edges[edge]["values"][0] > tree.edges[best]["values"][0]:
             best = edge
-    greed = 1.0 if is_settled(tree, node) else rule.greed
+    weight = 1.0 if is_solved(tree, node) else rule.best_weight
     for k in range(VALUES):
         mean = tree.nodes[node]["totals"][k] / (1.0 + tree.nodes[node]["visits"])
-        tree.nodes[node]["values"][k] = (1.0 - greed) * mean + greed * tree.edges[best]["values"][k]
+        tree.nodes[node]["values"][k] = (1.0 - weight) * mean + weight * tree.edges[best]["values"][k]
 
 
 @kernel
 def most_visited(tree: Tree, node: int) -> int:
     """The edge with the most visits; of equal ones, that with the higher value."""
-    begin = tree.nodes[node]["begin"]
-    best = begin
-    for edge in range(begin + 1, begin + tree.nodes[node]["count"]):
-        more = tree.edges[edge]["visits"] - tree.edges[best]["visits"]
-        better = tree.edges[edge]["values"][0] > tree.edges[best]["values"][0]
-        if more > 0 or (more == 0 and better):
-            best = edge
-    return int(best)
+    return int(most_visited_by(tree, node, tree.edges["values"][:, 0]))
 
 
 @kernel
 def best_edge(tree: Tree, node: int) -> int:
-    """The edge to play: the most visited one, but that with the highest value if the node is settled."""
+    """The edge to play: the most visited one, but that with the highest value if the node is solved."""
     best = most_visited(tree, node)
-    if not is_settled(tree, node):
+    if not is_solved(tree, node):
         return best
     begin = tree.nodes[node]["begin"]
     for edge in range(begin, begin + tree.nodes[node]["count"]):

@@ -1,4 +1,4 @@
-"""Trees that are kept from one search to the next, of any number of games."""
+"""Trees of UCT that are kept from one search to the next, for any number of games of one kind."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.search.uct import NOTHING, Tree, copy_subtree
-
-_WORD = 8
-"""Bytes; records are compared word by word."""
+from patchwork_env.search.tree import NOTHING, Tree
+from patchwork_env.search.uct import copy_subtree
 
 
 class TreeMemory:
     """Keeps trees of games that go on, and finds the part of them that a later position starts.
 
     Args:
-        most_nodes: Of all trees together; beyond it, those kept first are forgotten.
+        most_nodes: The most nodes of all trees together; beyond it, those kept first are forgotten.
     """
 
     def __init__(self, most_nodes: int) -> None:
@@ -69,12 +67,13 @@ class TreeMemory:
 
 
 def _words(states: npt.NDArray[np.void]) -> npt.NDArray[Any]:
-    """Records as words, ``(n, words)``."""
-    return states.view(np.uint64).reshape(len(states), states.itemsize // _WORD)
+    """The bytes of records ``(n, words)``, in words of eight if there are no others."""
+    word = np.dtype(np.uint8 if states.itemsize % 8 else np.uint64)
+    return states.view(word).reshape(len(states), states.itemsize // word.itemsize)
 
 
 @kernel
-def _find(words: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> int:
+def _find(words: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> int:
     """The first row that equals ``wanted``, or ``NOTHING``."""
     for row in range(len(words)):
         k = 0

@@ -1,28 +1,28 @@
-"""Trees for UCT with progressive widening, for any game of two players whose states are records.
+"""UCT with progressive widening and playouts, for any game whose states are records.
 
 UCT is the tree search of Kocsis and Szepesvári (2006): on the way down, every node treats its actions as a
 multi-armed bandit. Progressive widening (Coulom 2007; Chaslot et al. 2008) lets a node consider only its
 first few actions, in an order given by the game, and more the oftener it is visited.
 
-A node is a state and a block of *edges*, the actions that its search may come to consider, best first. Edges
-hold what is known of the actions, so that a choice reads one stretch of memory. A node gets its edges at its
-second visit; most nodes never have a second one. Values are kept from the view of the player to move.
+A node gets its edges, the actions that its search may come to consider, best first, at its second visit; most
+nodes never have a second one. Edges hold what is known of the actions, so that a choice reads one stretch of
+memory. Values are kept from the view of the player to move; each player maximizes its own (max^n, Luckhardt
+and Irani 1986), of which two opponents are a special case.
 
-The game's part, playing and ordering actions, calls the kernels here; see
-:mod:`patchwork_env.agents.patchwork.mcts.simulation`.
+The game comes as a namespace of kernels, for which :func:`simulate` is compiled; see :class:`Game`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.compile import kernel
-
-NOTHING = -1
-ROOT = 0
+from patchwork_env.core.compile import kernel, template
+from patchwork_env.core.random import Streams
+from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, add_edge, add_node, has_room, reset
+from patchwork_env.search.tree import most_visited as most_visited_by
 
 NODE = np.dtype(
     [
@@ -43,36 +43,58 @@ EDGE = np.dtype(
 )
 
 
-class Tree(NamedTuple):
-    """A tree; its root is node 0.
-
-    Attributes:
-        nodes: ``NODE (capacity,)``.
-        edges: ``EDGE (edge_capacity,)``.
-        states: Records of the game ``(capacity,)``, one for every node.
-        sizes: int64 ``(2,)``, the numbers of nodes and edges in use.
-    """
-
-    nodes: npt.NDArray[np.void]
-    edges: npt.NDArray[np.void]
-    states: npt.NDArray[np.void]
-    sizes: npt.NDArray[np.int64]
-
-
 class Rule(NamedTuple):
     """How a node chooses among its actions.
 
     Attributes:
-        exploration: Weight of the confidence interval, in units of the value.
-        first: Actions that a node considers at once.
-        factor: Of widening: after ``n`` visits it considers ``first + factor * n**exponent`` actions.
-        exponent: Of widening.
+        exploration: The weight of the confidence interval, in units of the value.
+        first: How many actions a node considers at once.
+        factor: The speed of widening: after ``n`` visits a node considers ``first + factor * n**exponent``
+            actions.
+        exponent: See ``factor``.
     """
 
     exploration: float
     first: float
     factor: float
     exponent: float
+
+
+class Workspace(Protocol):
+    """What simulations of every game need beside the tree; a NamedTuple with these fields and more.
+
+    Attributes:
+        state: One record, in which a game is played out.
+        actions: int64, receives the actions of a node.
+        values: float64 ``(players,)``, receives what the end of a game is worth to each player.
+        path: The way down; its length bounds the depth of the tree.
+    """
+
+    state: npt.NDArray[np.void]
+    actions: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    path: Path
+
+
+class Game(Protocol):
+    """The kernels of a game, as attributes of a module; see :func:`~patchwork_env.core.compile.specialize`.
+
+    Attributes:
+        apply: ``(states, i, action)`` plays an action.
+        is_over: ``(states, i)`` says whether a game has ended.
+        list_actions: ``(states, i, work, streams)`` writes the actions that a node considers to
+            ``work.actions``, best first, and returns their number.
+        play_out: ``(work, streams)`` plays ``work.state`` to its end and writes its values to
+            ``work.values``.
+    """
+
+    apply: Any
+    is_over: Any
+    list_actions: Any
+    play_out: Any
+
+
+game = cast(Game, None)  # each game's kernels take its place
 
 
 def new_tree(capacity: int, edge_capacity: int, state: np.dtype[np.void]) -> Tree:
@@ -86,52 +108,21 @@ def new_tree(capacity: int, edge_capacity: int, state: np.dtype[np.void]) -> Tre
 
 
 @kernel
-def add_node(tree: Tree) -> int:
-    """A new node without edges, whose state is to be filled; ``NOTHING`` if the tree is full."""
-    node = tree.sizes[0]
-    if node == len(tree.nodes):
-        return NOTHING
-    tree.sizes[0] += 1
-    tree.nodes[node]["count"] = 0
-    tree.nodes[node]["opened"] = 0
-    tree.nodes[node]["visits"] = 0
-    return int(node)
-
-
-@kernel
-def has_room(tree: Tree, edges: int) -> bool:
-    """Whether that many edges can be added."""
-    return bool(tree.sizes[1] + edges <= len(tree.edges))
-
-
-@kernel
-def add_edges(
-    tree: Tree,
-    node: int,
-    player: int,
-    actions: npt.NDArray[np.int64],
-    count: int,
-) -> None:
+def add_edges(tree: Tree, node: int, player: int, actions: npt.NDArray[np.int64], count: int) -> None:
     """Gives a node its edges.
 
     Args:
-        tree: With room for them.
-        node: Which has none.
+        tree: A tree that has room for them.
+        node: A node without edges.
         player: Who is to move there.
-        actions: Best first.
+        actions: The actions, best first.
         count: How many of them.
     """
-    begin = tree.sizes[1]
-    tree.sizes[1] += count
-    tree.nodes[node]["begin"] = begin
-    tree.nodes[node]["count"] = count
+    tree.nodes[node]["begin"] = tree.sizes[1]
+    tree.nodes[node]["opened"] = 0
     tree.nodes[node]["player"] = player
     for k in range(count):
-        edge = begin + k
-        tree.edges[edge]["value_sum"] = 0.0
-        tree.edges[edge]["visits"] = 0
-        tree.edges[edge]["child"] = NOTHING
-        tree.edges[edge]["action"] = actions[k]
+        tree.edges[add_edge(tree, node, actions[k])]["value_sum"] = 0.0
 
 
 @kernel
@@ -154,43 +145,96 @@ def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
 
 
 @kernel
-def back_up(
-    tree: Tree, nodes: npt.NDArray[np.int64], edges: npt.NDArray[np.int64], length: int, value: float
-) -> None:
+def back_up(tree: Tree, path: Path, length: int, values: npt.NDArray[np.float64]) -> None:
     """Counts a simulation.
 
     Args:
         tree: The tree.
-        nodes: The nodes that were left on the way down, from the root on.
-        edges: The edges that were followed.
-        length: How many of them.
-        value: What came out for player 0; the opposite is what came out for player 1.
+        path: The way down.
+        length: How many edges it has.
+        values: What came out for each player.
     """
     for k in range(length):
-        sign = 1.0 if tree.nodes[nodes[k]]["player"] == 0 else -1.0
-        tree.nodes[nodes[k]]["visits"] += 1
-        tree.edges[edges[k]]["visits"] += 1
-        tree.edges[edges[k]]["value_sum"] += sign * value
+        node, edge = path.nodes[k], path.edges[k]
+        tree.nodes[node]["visits"] += 1
+        tree.edges[edge]["visits"] += 1
+        tree.edges[edge]["value_sum"] += values[tree.nodes[node]["player"]]
 
 
 @kernel
 def most_visited(tree: Tree, node: int) -> int:
     """The edge with the most visits; of equal ones, that with the higher value."""
-    begin = tree.nodes[node]["begin"]
-    best = begin
-    for edge in range(begin + 1, begin + tree.nodes[node]["opened"]):
-        more = tree.edges[edge]["visits"] - tree.edges[best]["visits"]
-        better = tree.edges[edge]["value_sum"] > tree.edges[best]["value_sum"]
-        if more > 0 or (more == 0 and better):
-            best = edge
-    return int(best)
+    return int(most_visited_by(tree, node, tree.edges["value_sum"]))
 
 
 @kernel
 def start_tree(tree: Tree, states: npt.NDArray[np.void], i: int) -> None:
     """Makes a tree a mere root with the state of record ``i``."""
-    tree.sizes[0], tree.sizes[1] = 0, 0
+    reset(tree)
     tree.states[add_node(tree)] = states[i]
+
+
+# --- simulations ------------------------------------------------------------------------------------------
+
+
+@template
+def simulate(tree: Tree, work: Workspace, rule: Rule, streams: Streams, simulations: int) -> None:
+    """Adds simulations to a tree: down to a new node, a playout, and its values back up.
+
+    Args:
+        tree: A tree whose root is not over.
+        work: Memory of the game's type; see :class:`Workspace`.
+        rule: How actions are chosen within the tree.
+        streams: Random numbers ``(1,)``.
+        simulations: How many simulations to add.
+    """
+    for _ in range(simulations):
+        length = _descend(tree, work, rule, streams)
+        game.play_out(work, streams)
+        back_up(tree, work.path, length, work.values)
+
+
+@template
+def _descend(tree: Tree, work: Workspace, rule: Rule, streams: Streams) -> int:
+    """Goes down to a new node, whose state is left in ``work.state``; returns the length of the way."""
+    node, length = ROOT, 0
+    while length < len(work.path.nodes) and _is_inner(tree, node, work, streams):
+        edge = choose_edge(tree, node, rule)
+        work.path.nodes[length], work.path.edges[length] = node, edge
+        length += 1
+        child = tree.edges[edge]["child"]
+        if child == NOTHING:
+            work.state[0] = tree.states[node]
+            game.apply(work.state, 0, tree.edges[edge]["action"])
+            child = add_node(tree)
+            if child != NOTHING:
+                tree.edges[edge]["child"] = child
+                tree.states[child] = work.state[0]
+            return length
+        node = child
+    work.state[0] = tree.states[node]
+    return length
+
+
+@template
+def _is_inner(tree: Tree, node: int, work: Workspace, streams: Streams) -> bool:
+    """Whether a node that is visited again has edges, which it may get now; forced actions are played."""
+    if tree.nodes[node]["count"] > 0:
+        return True
+    if game.is_over(tree.states, node) or not has_room(tree, len(work.actions)):
+        return False
+    count = game.list_actions(tree.states, node, work, streams)
+    while count == 1:
+        game.apply(tree.states, node, work.actions[0])
+        if game.is_over(tree.states, node):
+            return False
+        count = game.list_actions(tree.states, node, work, streams)
+    if count > 0:
+        add_edges(tree, node, tree.states[node]["current_player"], work.actions, count)
+    return count > 0
+
+
+# --- subtrees ---------------------------------------------------------------------------------------------
 
 
 @kernel(allocates=True)

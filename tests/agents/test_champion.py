@@ -16,7 +16,7 @@ from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.patchwork.champion import agent as champion_agent
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent, load
-from patchwork_env.agents.patchwork.champion.endings import settle_root, solved_action
+from patchwork_env.agents.patchwork.champion.endings import solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.levels import LEVELS
 from patchwork_env.agents.patchwork.champion.simulation import (
     NO_LIMIT,
@@ -24,7 +24,7 @@ from patchwork_env.agents.patchwork.champion.simulation import (
     QUILT_EFFORT,
     Budget,
     grow,
-    plant,
+    reset_search,
 )
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, margin_of, new_solver, solve
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
@@ -35,7 +35,7 @@ from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
-from patchwork_env.search.best_first import ROOT
+from patchwork_env.search.tree import ROOT
 from tests.agents.positions import many_states
 from tests.agents.values import simple_weights
 
@@ -174,14 +174,14 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
 def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None:
     """The best move comes first, and all four together survey no more quilts than three of them may."""
     game, agent = end_of_game(1, 12), champion()
-    tree, work, mind = *agent.workspace()[:2], agent._mind
-    for budget, num_settled in (200, 0), (1_000_000, 4):
-        plant(tree, work, game.state, 0)
-        grow(tree, work, mind, Budget(0, NO_LIMIT), False)
+    tree, work, settings = *agent.workspace()[:2], agent._settings
+    for budget, num_solved in (200, 0), (1_000_000, 4):
+        reset_search(tree, work, game.state, 0)
+        grow(tree, work, settings, Budget(0, NO_LIMIT), False)
         assert tree.nodes[ROOT]["count"] == 4
         last = tree.edges[tree.nodes[ROOT]["begin"] + 3]
-        surveys = settle_root(tree, work, mind, last["action"], budget, SOLVER)
-        assert tree.nodes[ROOT]["settled"] == num_settled
+        surveys = solve_root(tree, work, settings, last["action"], budget, SOLVER)
+        assert tree.nodes[ROOT]["solved"] == num_solved
         assert surveys < 3.5 * budget
     assert last["child"] == ROOT + 1
 

@@ -17,7 +17,7 @@ from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.patchwork.mcts import agent as module
 from patchwork_env.agents.patchwork.mcts.candidates import MOST_CANDIDATES, list_candidates, new_candidates
 from patchwork_env.agents.patchwork.mcts.placing import NOWHERE, loneliest_cell, new_sums, snuggest_placement
-from patchwork_env.agents.patchwork.mcts.playout import new_table, play_out
+from patchwork_env.agents.patchwork.mcts.playout import new_playout_buffers, play_out
 from patchwork_env.agents.patchwork.mcts.simulation import value_of
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import PATCHES, Game, engine
@@ -201,7 +201,7 @@ def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -
 
 
 def test_playouts_end_and_vary() -> None:
-    table, streams, ends = new_table(), seed_streams(1), set()
+    table, streams, ends = new_playout_buffers(), seed_streams(1), set()
     for _ in range(20):
         states = Game(seed=1).state.copy()
         play_out(states, 0, table, streams, 0)

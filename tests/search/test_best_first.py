@@ -9,22 +9,18 @@ import numpy.typing as npt
 import pytest
 
 from patchwork_env.search.best_first import (
-    NOTHING,
-    ROOT,
     Rule,
-    Tree,
     add_edge,
     add_node,
     back_up,
     choose_edge,
-    clear,
     is_decided,
-    is_full,
-    is_settled,
+    is_solved,
     most_visited,
     new_tree,
     start_node,
 )
+from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, reset
 
 STATE = np.dtype([("number", "<i8")])
 
@@ -46,11 +42,11 @@ def node_with(tree: Tree, player: int, values: list[float], rule: Rule) -> int:
 def visit(tree: Tree, edge: int, child: int, rule: Rule) -> None:
     """Counts a simulation that went from the root to a child and no further."""
     tree.edges[edge]["child"] = child
-    back_up(tree, np.array([ROOT]), np.array([edge]), 1, rule)
+    back_up(tree, Path(np.array([ROOT]), np.array([edge])), 1, rule)
 
 
-def rule(exploration: float = 0.3, temperature: float = 0.1, greed: float = 0.0) -> Rule:
-    return Rule(exploration, temperature, greed)
+def rule(exploration: float = 0.3, temperature: float = 0.1, best_weight: float = 0.0) -> Rule:
+    return Rule(exploration, temperature, best_weight)
 
 
 def test_a_new_node_has_the_values_of_its_best_edge_and_a_softmax_of_priors() -> None:
@@ -82,15 +78,15 @@ def test_an_edge_has_the_values_of_its_child_as_its_own_player_sees_them(player:
     )
 
 
-@pytest.mark.parametrize("greed", [0.0, 0.25, 1.0])
-def test_a_node_mixes_its_mean_with_its_best_edge(greed: float) -> None:
+@pytest.mark.parametrize("best_weight", [0.0, 0.25, 1.0])
+def test_a_node_mixes_its_mean_with_its_best_edge(best_weight: float) -> None:
     tree = new_tree(4, 2, STATE)
-    node_with(tree, 0, [0.5, 0.1], rule(greed=greed))
-    child = node_with(tree, 1, [0.2], rule(greed=greed))
+    node_with(tree, 0, [0.5, 0.1], rule(best_weight=best_weight))
+    child = node_with(tree, 1, [0.2], rule(best_weight=best_weight))
     for _ in range(3):
-        visit(tree, 0, child, rule(greed=greed))
+        visit(tree, 0, child, rule(best_weight=best_weight))
     mean, best = (0.5 - 3 * 0.2) / 4, 0.1
-    assert tree.nodes[ROOT]["values"][0] == pytest.approx((1 - greed) * mean + greed * best)
+    assert tree.nodes[ROOT]["values"][0] == pytest.approx((1 - best_weight) * mean + best_weight * best)
     assert tree.nodes[ROOT]["visits"] == tree.edges[0]["visits"] == 3
 
 
@@ -109,26 +105,26 @@ def test_the_way_down_takes_the_value_with_a_bonus_that_fades() -> None:
 
 def test_values_come_up_through_all_levels() -> None:
     tree = new_tree(4, 2, STATE)
-    node_with(tree, 0, [0.5, 0.1], rule(greed=1.0))
-    middle = node_with(tree, 1, [-0.4, -0.6], rule(greed=1.0))
-    leaf = node_with(tree, 0, [0.9], rule(greed=1.0))
+    node_with(tree, 0, [0.5, 0.1], rule(best_weight=1.0))
+    middle = node_with(tree, 1, [-0.4, -0.6], rule(best_weight=1.0))
+    leaf = node_with(tree, 0, [0.9], rule(best_weight=1.0))
     tree.edges[0]["child"], tree.edges[2]["child"] = middle, leaf
-    back_up(tree, np.array([ROOT, middle]), np.array([0, 2]), 2, rule(greed=1.0))
+    back_up(tree, Path(np.array([ROOT, middle]), np.array([0, 2])), 2, rule(best_weight=1.0))
     assert tree.edges["values"][:4, 0].tolist() == pytest.approx([0.6, 0.1, -0.9, -0.6])
     assert tree.nodes["values"][:2, 0].tolist() == pytest.approx([0.6, -0.6])
 
 
-def test_nodes_are_settled_when_all_below_them_is_exact() -> None:
+def test_nodes_are_solved_when_all_below_them_is_exact() -> None:
     tree = new_tree(4, 2, STATE)
     node_with(tree, 0, [0.5, 0.1], rule())
     for edge, value in ((0, -0.3), (1, -0.2)):
-        assert not is_settled(tree, ROOT)
+        assert not is_solved(tree, ROOT)
         child = add_node(tree)
         write(tree.nodes[child]["values"], value)
         tree.nodes[child]["player"] = 1
-        assert is_settled(tree, child)
+        assert is_solved(tree, child)
         visit(tree, edge, child, rule())
-    assert is_settled(tree, ROOT)
+    assert is_solved(tree, ROOT)
     assert tree.nodes[ROOT]["values"].tolist() == pytest.approx(
         [0.3, -0.3, 3, -3, -0.3, -0.3, 0, 0]
     )  # no mean any more
@@ -151,7 +147,7 @@ def test_a_tree_is_full_until_it_is_cleared() -> None:
         assert not is_full(tree)
         node_with(tree, 0, [0.0], rule())
     assert is_full(tree)
-    clear(tree)
+    reset(tree)
     assert not is_full(tree)
     assert node_with(tree, 1, [0.7], rule()) == ROOT
     assert tree.edges[0]["values"][0] == pytest.approx(0.7)

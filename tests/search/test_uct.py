@@ -7,17 +7,14 @@ import math
 import numpy as np
 
 from patchwork_env.search.reuse import TreeMemory
+from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, has_room
 from patchwork_env.search.uct import (
-    NOTHING,
-    ROOT,
     Rule,
-    Tree,
     add_edges,
     add_node,
     back_up,
     choose_edge,
     copy_subtree,
-    has_room,
     most_visited,
     new_tree,
     start_tree,
@@ -60,7 +57,9 @@ def search(game: ToyGame, tree: Tree, simulations: int, rng: np.random.Generator
             node = child
         while actions := game.legal(state):
             game.play(state, int(rng.choice(actions)))
-        back_up(tree, np.array(nodes), np.array(edges), len(nodes), game.payoff(state))
+        value = game.payoff(state)
+        path = Path(np.array(nodes, np.int64), np.array(edges, np.int64))
+        back_up(tree, path, len(nodes), np.array([value, -value]))
 
 
 def searched(game: ToyGame, state, simulations: int, capacity: int = 5000) -> Tree:
@@ -185,3 +184,15 @@ def test_memory_finds_later_positions_and_forgets_the_oldest() -> None:
     assert not memory.recall(elsewhere, target)
     memory.forget()
     assert not memory.recall(later, target)
+
+
+def test_memory_compares_records_of_any_length() -> None:
+    kind = np.dtype([("board", "i1", 9), ("player", "i1"), ("more", "i1", 3)])
+    tree, target = new_tree(3, 3, kind), new_tree(3, 3, kind)
+    states = np.zeros(2, kind)
+    states["more"][1, 2] = 1  # differs in the last byte
+    start_tree(tree, states, 0)
+    memory = TreeMemory(most_nodes=10)
+    memory.keep(tree)
+    assert not memory.recall(states[1:], target)
+    assert memory.recall(states[:1], target)

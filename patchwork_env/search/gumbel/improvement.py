@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.search.gumbel.qvalues import Scale, q_value, survey, weigh_children
+from patchwork_env.search.gumbel.qvalues import Scale, q_transformation, q_value, weigh_children
 from patchwork_env.search.gumbel.selection import Candidates, select_candidate
-from patchwork_env.search.gumbel.tree import NOTHING, Edges, Floats, Integers, Nodes, capacity_of
+from patchwork_env.search.gumbel.tree import Edges, Floats, Integers, Nodes, capacity_of
+from patchwork_env.search.tree import NOTHING
 
 
 @kernel
@@ -59,7 +60,7 @@ def _improve_policy(
     nodes: Nodes, edges: Edges, root: int, scale: Scale, policy: Floats, visits: npt.NDArray[np.int32]
 ) -> float:
     """Writes improved policy and visits of a root; returns the policy's mean of completed Q-values."""
-    mixed, factor, highest, _ = survey(nodes, root, scale)
+    mixed, factor, highest, _ = q_transformation(nodes, root, scale)
     begin = nodes[root]["begin"]
     unvisited_weight = np.exp(factor * (mixed - highest))
     total, weighted_sum = 0.0, 0.0

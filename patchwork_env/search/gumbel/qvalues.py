@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.search.gumbel.tree import NOTHING, Nodes
+from patchwork_env.search.gumbel.tree import Nodes
+from patchwork_env.search.tree import NOTHING
 
 _SMALLEST_RANGE = 1e-8
 
@@ -37,7 +38,7 @@ def q_value(nodes: Nodes, node: int, child: int) -> float:
 
 
 @kernel
-def survey(nodes: Nodes, node: int, scale: Scale) -> tuple[float, float, float, float]:
+def q_transformation(nodes: Nodes, node: int, scale: Scale) -> tuple[float, float, float, float]:
     """What the transformed completed Q-values of a node depend on.
 
     Returns:

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.search.gumbel.qvalues import Scale, q_value, survey, weigh_children
+from patchwork_env.search.gumbel.qvalues import Scale, q_transformation, q_value, weigh_children
 from patchwork_env.search.gumbel.tree import (
-    NOTHING,
     UNKNOWN,
     VISITED,
     Edges,
@@ -23,6 +22,7 @@ from patchwork_env.search.gumbel.tree import (
     back_up,
     capacity_of,
 )
+from patchwork_env.search.tree import NOTHING
 
 CANDIDATE = np.dtype(
     [
@@ -150,7 +150,7 @@ def select_leaves(
 @kernel
 def select_candidate(nodes: Nodes, root: int, candidates: Candidates, visits: int, scale: Scale) -> int:
     """The best of the candidates that have been visited ``visits`` times: Sequential Halving."""
-    mixed, factor, _, _ = survey(nodes, root, scale)
+    mixed, factor, _, _ = q_transformation(nodes, root, scale)
     best, best_score = NOTHING, -np.inf
     for k in range(len(candidates)):
         if candidates[k]["edge"] != NOTHING and candidates[k]["visits"] == visits:
@@ -170,7 +170,7 @@ def _select_child(nodes: Nodes, edges: Edges, node: int, scale: Scale) -> int:
     """
     if nodes[node]["best_unvisited"] == UNKNOWN:
         nodes[node]["best_unvisited"] = _best_unvisited(nodes, edges, node)
-    mixed, factor, highest, unvisited_prior = survey(nodes, node, scale)
+    mixed, factor, highest, unvisited_prior = q_transformation(nodes, node, scale)
     best, best_edge = NOTHING, nodes[node]["best_unvisited"]
     total, best_score = 0.0, -np.inf
     if best_edge != NOTHING:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
+from patchwork_env.search.tree import NOTHING
 
 NODE = np.dtype(
     [
@@ -37,8 +38,8 @@ NODE = np.dtype(
     ]
 )
 
-NOTHING = -1
 UNKNOWN = -2
+"""An edge that is yet to be found."""
 
 LOWEST_LOG_PRIOR = np.float32(-700.0)
 """Priors are no smaller than its exponential: it is above 0, which spares exceptions."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent, takes_turns
 from patchwork_env.agents.checkpoints import is_shipped
-from patchwork_env.agents.patchwork.champion.endings import ensure_edge, settle_root, solved_action
+from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.glance import glance
 from patchwork_env.agents.patchwork.champion.levels import (
     DEFAULT_AIM,
@@ -27,11 +27,11 @@ from patchwork_env.agents.patchwork.champion.simulation import (
     RULE,
     WIDTH,
     Budget,
-    Mind,
+    Settings,
     Workspace,
     grow,
     new_workspace,
-    plant,
+    reset_search,
 )
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver
 from patchwork_env.agents.patchwork.value import agent as value_agent
@@ -44,7 +44,8 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.engine import legal, nth_legal
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
-from patchwork_env.search.best_first import ROOT, Rule, Tree, best_edge, new_tree
+from patchwork_env.search.best_first import Rule, best_edge, new_tree
+from patchwork_env.search.tree import ROOT, Tree
 
 _NOTHING, _BLOCK = Budget(0, NO_LIMIT), Budget(16, NO_LIMIT)
 """The latter is spent between two looks at the clock."""
@@ -68,7 +69,7 @@ class ChampionAgent(BatchAgent):
         nodes: Instead, the most positions of a move whose successors are evaluated.
         seconds: Instead, the most time of a move; it may take a few milliseconds more.
         rule: How the tree of a search grows.
-        likely: See :class:`~patchwork_env.agents.patchwork.champion.simulation.Mind`.
+        likely: See :class:`~patchwork_env.agents.patchwork.champion.simulation.Settings`.
 
     Raises:
         ValueError: A budget is not of these, or there is more than one.
@@ -92,14 +93,14 @@ class ChampionAgent(BatchAgent):
         check_budget(level, nodes, seconds)
         self.seconds = seconds
         self.budget, self._to_solve = _budget(level, nodes, seconds)
-        self._mind = Mind(weights, payoffs, rule, likely)
+        self._settings = Settings(weights, payoffs, rule, likely)
 
     def _new_workspace(self) -> _Buffers:
         """Memory for searches; with a budget of time, all that they need is compiled beforehand."""
         tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
         buffers = _Buffers(tree, new_workspace(), new_solver())
         if self.seconds is not None:
-            _compile(buffers, self._mind)
+            _compile(buffers, self._settings)
         return buffers
 
     def act_batch(self, states: States) -> Actions:
@@ -123,15 +124,17 @@ class ChampionAgent(BatchAgent):
         self.check_states(game.state)
         tree, work, solver = self.workspace()
         began = perf_counter()
-        plant(tree, work, game.state, 0)
+        reset_search(tree, work, game.state, 0)
         self._grow(_NOTHING, may_stop=False)  # completes the root
         solved, is_exact = NO_ACTION, False
         if tree.nodes[ROOT]["count"] > 0:
-            solved, is_exact, _ = solved_action(tree.states, ROOT, self._mind.payoffs, self._to_solve, solver)
+            solved, is_exact, _ = solved_action(
+                tree.states, ROOT, self._settings.payoffs, self._to_solve, solver
+            )
         if solved != NO_ACTION:
-            ensure_edge(tree, work, self._mind, solved)
+            ensure_edge(tree, work, self._settings, solved)
         if is_exact:
-            settle_root(tree, work, self._mind, solved, self._to_solve, solver)
+            solve_root(tree, work, self._settings, solved, self._to_solve, solver)
         self._spend(self.budget, began, may_stop=False)
         return lines_of(tree, game, solved)
 
@@ -146,20 +149,20 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
-        return glance(game, self._mind.weights, self._mind.payoffs, self.workspace().work.expansion)
+        return glance(game, self._settings.weights, self._settings.payoffs, self.workspace().work.expansion)
 
     def _choose(self, states: States, i: int) -> int:
         tree, work, solver = self.workspace()
         began = perf_counter()
-        known, spent = _known_action(states, i, work, self._mind.payoffs, self._to_solve, solver)
+        known, spent = _known_action(states, i, work, self._settings.payoffs, self._to_solve, solver)
         if known != NO_ACTION:
             return int(known)
-        plant(tree, work, states, i)
+        reset_search(tree, work, states, i)
         self._spend(self.budget._replace(effort=self.budget.effort - spent), began, may_stop=True)
         return int(tree.edges[best_edge(tree, ROOT)]["action"])
 
     def _spend(self, budget: Budget, began: float, *, may_stop: bool) -> None:
-        """Spends a budget, or the time of a move that began at the time given, on a tree that is planted."""
+        """Spends a budget, or the time of a move that began at the time given, on a tree that was reset."""
         if self.seconds is None:
             self._grow(budget, may_stop=may_stop)
             return
@@ -169,7 +172,7 @@ class ChampionAgent(BatchAgent):
 
     def _grow(self, budget: Budget, *, may_stop: bool) -> int:
         tree, work, _ = self.workspace()
-        return int(grow(tree, work, self._mind, budget, may_stop))
+        return int(grow(tree, work, self._settings, budget, may_stop))
 
 
 class _Buffers(NamedTuple):
@@ -180,15 +183,15 @@ class _Buffers(NamedTuple):
     solver: Solver
 
 
-def _compile(buffers: _Buffers, mind: Mind) -> None:
+def _compile(buffers: _Buffers, settings: Settings) -> None:
     """Compiles, or loads, all that searches need, so that it takes none of their time."""
-    state, search = Game(seed=0).state, (buffers.tree, buffers.work, mind)
-    _known_action(state, 0, buffers.work, mind.payoffs, 1, buffers.solver)
-    plant(buffers.tree, buffers.work, state, 0)
+    state, search = Game(seed=0).state, (buffers.tree, buffers.work, settings)
+    _known_action(state, 0, buffers.work, settings.payoffs, 1, buffers.solver)
+    reset_search(buffers.tree, buffers.work, state, 0)
     grow(*search, _BLOCK, False)
     action = int(buffers.tree.edges[best_edge(buffers.tree, ROOT)]["action"])
     ensure_edge(*search, action)
-    settle_root(*search, action, 0, buffers.solver)
+    solve_root(*search, action, 0, buffers.solver)
 
 
 def load_value(path: str | Path, seed: int | None = None, **options: Any) -> BatchAgent:

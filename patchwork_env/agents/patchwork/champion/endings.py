@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from patchwork_env.agents.patchwork.champion.simulation import (
-    Mind,
+    Settings,
     Workspace,
     add_child,
-    settle_finished,
+    finish,
     write_prospects,
     write_result,
 )
@@ -18,12 +18,13 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
-from patchwork_env.search.best_first import ROOT, Tree, back_up, is_full
+from patchwork_env.search.best_first import back_up
+from patchwork_env.search.tree import ROOT, Tree, is_full
 
 _MOST_SPACES = 24
 """That both players have left together, for a position that is worth trying to solve."""
-_SETTLING = 3
-"""Edges of a root that may each take the whole budget of one."""
+_EDGE_BUDGETS = 3
+"""How many times the budget of one edge all edges of a root have together."""
 
 
 @kernel
@@ -62,45 +63,49 @@ def solved_action(
 
 
 @kernel
-def ensure_edge(tree: Tree, work: Workspace, mind: Mind, action: int) -> None:
+def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) -> None:
     """Gives the root, which is complete, an edge for an action if it has none, in place of the last one."""
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     for edge in range(begin, end):
         if tree.edges[edge]["action"] == action:
             return
     tree.edges[end - 1]["action"] = action
-    for k in range(expand(tree.states, ROOT, mind.weights, work.expansion)):
+    for k in range(expand(tree.states, ROOT, settings.weights, work.expansion)):
         if signed(work.expansion.actions[k]) == action:
-            write_prospects(tree.edges[end - 1]["values"], work.expansion, k, mind.payoffs)
+            write_prospects(tree.edges[end - 1]["values"], work.expansion, k, settings.payoffs)
 
 
 @kernel
-def settle_root(tree: Tree, work: Workspace, mind: Mind, best: int, budget: int, solver: Solver) -> int:
-    """Settles the edges of a root that is an ending, as far as what follows can be solved.
+def solve_root(
+    tree: Tree, work: Workspace, settings: Settings, best: int, budget: int, solver: Solver
+) -> int:
+    """Solves the edges of a root that is an ending, as far as the budget allows.
 
     Args:
         tree: Its root is complete and has a choice.
         work: Room.
-        mind: What the search thinks with.
+        settings: What the search thinks with.
         best: The action whose edge comes first.
-        budget: For each edge, in quilts to survey; all together have ``_SETTLING`` times as much.
+        budget: For each edge, in quilts to survey; all together have ``_EDGE_BUDGETS`` times as much.
         solver: Solves the endings.
 
     Returns:
         How many quilts were surveyed.
     """
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
-    left = _SETTLING * budget
+    left = _EDGE_BUDGETS * budget
     for is_best in (True, False):
         for edge in range(begin, end):
             if (tree.edges[edge]["action"] == best) == is_best and left > 0 and not is_full(tree):
-                left -= _settle_edge(tree, work, mind, edge, min(budget, left), solver)
-    return _SETTLING * budget - left
+                left -= _solve_edge(tree, work, settings, edge, min(budget, left), solver)
+    return _EDGE_BUDGETS * budget - left
 
 
 @kernel
-def _settle_edge(tree: Tree, work: Workspace, mind: Mind, edge: int, budget: int, solver: Solver) -> int:
-    """Settles an edge if it can; returns how many quilts were surveyed."""
+def _solve_edge(
+    tree: Tree, work: Workspace, settings: Settings, edge: int, budget: int, solver: Solver
+) -> int:
+    """Solves an edge if it can; returns how many quilts were surveyed."""
     game = work.expansion.successor
     game[0] = tree.states[ROOT]
     apply(game, 0, tree.edges[edge]["action"])
@@ -114,10 +119,10 @@ def _settle_edge(tree: Tree, work: Workspace, mind: Mind, edge: int, budget: int
     if is_solved:
         player = signed(game[0]["current_player"])
         share, win = margin_of(value) / 2, 1.0 if value > 0 else 0.0
-        write_result(tree.nodes[child]["values"], mind.payoffs, share, -share, win)
+        write_result(tree.nodes[child]["values"], settings.payoffs, share, -share, win)
         tree.nodes[child]["player"] = player
     else:
-        settle_finished(tree, mind.payoffs, child)
-    work.nodes[0], work.edges[0] = ROOT, edge
-    back_up(tree, work.nodes, work.edges, 1, mind.rule)
+        finish(tree, settings.payoffs, child)
+    work.path.nodes[0], work.path.edges[0] = ROOT, edge
+    back_up(tree, work.path, 1, settings.rule)
     return surveys

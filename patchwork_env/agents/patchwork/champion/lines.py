@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from patchwork_env.agents.patchwork.champion.simulation import SCORE, WIN
 from patchwork_env.patchwork.game import Game
-from patchwork_env.search.best_first import NOTHING, ROOT, Tree, best_edge, is_settled
+from patchwork_env.search.best_first import best_edge, is_solved
+from patchwork_env.search.tree import NOTHING, ROOT, Tree
 
 
 class Line(NamedTuple):
@@ -43,7 +44,7 @@ def lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
     if len(game.legal_actions()) == 1:
         return [_line_of_forced(tree, game)]
     begin, count = int(tree.nodes[ROOT]["begin"]), int(tree.nodes[ROOT]["count"])
-    by_value = bool(is_settled(tree, ROOT))
+    by_value = bool(is_solved(tree, ROOT))
     edges = sorted(range(begin, begin + count), key=lambda edge: _rank(tree.edges[edge], solved, by_value))
     return [_line_of(tree, game, edge) for edge in edges]
 
@@ -60,7 +61,7 @@ def _line_of(tree: Tree, game: Game, edge: int) -> Line:
     action, after = int(record["action"]), game.clone()
     after.play(action)
     variation = action, *_best_play(tree, after, int(record["child"]))
-    visits, exact = int(record["visits"]), bool(record["settled"])
+    visits, exact = int(record["visits"]), bool(record["solved"])
     return Line(action, visits, margin, win, exact, variation)
 
 
@@ -75,7 +76,7 @@ def _line_of_forced(tree: Tree, game: Game) -> Line:
     if int(root["player"]) != game.current_player:
         margin, win = -margin, 1 - win
     variation = _best_play(tree, game.clone(), ROOT)
-    visits, exact = int(root["visits"]), bool(is_settled(tree, ROOT))
+    visits, exact = int(root["visits"]), bool(is_solved(tree, ROOT))
     return Line(variation[0], visits, margin, win, exact, tuple(variation))
 
 

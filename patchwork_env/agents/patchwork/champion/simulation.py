@@ -19,24 +19,20 @@ from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
-    NOTHING,
-    ROOT,
     Rule,
-    Tree,
     add_edge,
     add_node,
     back_up,
     choose_edge,
-    clear,
     is_decided,
-    is_full,
-    is_settled,
+    is_solved,
     start_node,
 )
+from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, new_path, reset
 
 UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
 """Where the pairs of values begin: what players are after, scores, probabilities to win and empty cells."""
-RULE = Rule(exploration=0.8, temperature=0.25, greed=0.5)
+RULE = Rule(exploration=0.8, temperature=0.25, best_weight=0.5)
 """How the champion's trees grow."""
 LIKELY_BELOW_ROOT = 4
 """Placements of a patch that it evaluates below the root."""
@@ -57,14 +53,14 @@ _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
 
-class Mind(NamedTuple):
-    """What a search thinks with.
+class Settings(NamedTuple):
+    """What a search evaluates positions and grows its tree with.
 
     Attributes:
-        weights: Of the value.
-        payoffs: What players are after.
+        weights: The weights of the value.
+        payoffs: What the players want.
         rule: How the tree grows.
-        likely: Of the placements of a patch, about how many are evaluated below the root.
+        likely: About how many of the placements of a patch are evaluated below the root.
     """
 
     weights: Weights
@@ -95,45 +91,42 @@ class Workspace(NamedTuple):
         best: int64 ``(_LISTED,)``, indices of the most promising of them, best first.
         worths: float64 ``(_LISTED,)``, their utilities.
         numbers: int64 ``(NUM_KINDS,)``, how many of each kind a position considers so far.
-        nodes: int64 ``(MAX_TURNS,)``, the way down.
-        edges: int64 ``(MAX_TURNS,)``, the way down.
-        effort: int64 ``(1,)``, spent on the tree since it was planted.
+        path: The way down.
+        effort: int64 ``(1,)``, spent on the tree since it was reset.
     """
 
     expansion: Expansion
     best: npt.NDArray[np.int64]
     worths: npt.NDArray[np.float64]
     numbers: npt.NDArray[np.int64]
-    nodes: npt.NDArray[np.int64]
-    edges: npt.NDArray[np.int64]
+    path: Path
     effort: npt.NDArray[np.int64]
 
 
 def new_workspace() -> Workspace:
-    """Room for simulations, which may be used for any game."""
-    path = np.empty((2, MAX_TURNS), np.int64)
+    """Memory for simulations of any game."""
     best, worths, numbers = np.empty(_LISTED, np.int64), np.empty(_LISTED), np.empty(NUM_KINDS, np.int64)
     effort = np.zeros(1, np.int64)
-    return Workspace(new_expansion(OF_ONE_SEARCH), best, worths, numbers, path[0], path[1], effort)
+    return Workspace(new_expansion(OF_ONE_SEARCH), best, worths, numbers, new_path(MAX_TURNS), effort)
 
 
 @kernel
-def plant(tree: Tree, work: Workspace, states: States, i: int) -> None:
+def reset_search(tree: Tree, work: Workspace, states: States, i: int) -> None:
     """Makes a tree of nothing but a root: a game that goes on."""
-    clear(tree)
+    reset(tree)
     forget(work.expansion.quilts)
     work.effort[0] = 0
     tree.states[add_node(tree)] = states[i]
 
 
 @kernel
-def grow(tree: Tree, work: Workspace, mind: Mind, budget: Budget, may_stop: bool) -> int:
-    """Adds simulations until the budget is spent, the tree is full or its root is settled.
+def grow(tree: Tree, work: Workspace, settings: Settings, budget: Budget, may_stop: bool) -> int:
+    """Adds simulations until the budget is spent, the tree is full or its root is solved.
 
     Args:
-        tree: Planted; its root is completed first if that has not been done.
-        work: Room.
-        mind: What the search thinks with.
+        tree: A tree that was reset; its root is completed first if that has not been done.
+        work: Memory.
+        settings: What the search evaluates with.
         budget: What may be spent.
         may_stop: Whether to stop when the most visited edge of the root will stay so at the present pace.
 
@@ -141,33 +134,33 @@ def grow(tree: Tree, work: Workspace, mind: Mind, budget: Budget, may_stop: bool
         How many were added.
     """
     if work.effort[0] == 0:
-        _open(tree, work, mind, ROOT)
+        _open(tree, work, settings, ROOT)
     for k in range(budget.simulations):
         effort_left = budget.effort - work.effort[0]
-        if effort_left <= 0 or is_full(tree) or is_settled(tree, ROOT):
+        if effort_left <= 0 or is_full(tree) or is_solved(tree, ROOT):
             return k
         at_this_pace = effort_left * (k + 1) // work.effort[0] + 1
         if may_stop and is_decided(tree, min(budget.simulations - k, at_this_pace)):
             return k
         work.effort[0] += NODE_EFFORT
-        length = _descend(tree, work, mind.rule)
-        node, edge = work.nodes[length - 1], work.edges[length - 1]
+        length = _descend(tree, work, settings.rule)
+        node, edge = work.path.nodes[length - 1], work.path.edges[length - 1]
         if tree.edges[edge]["child"] == NOTHING:
-            _open(tree, work, mind, add_child(tree, node, edge))
-        back_up(tree, work.nodes, work.edges, length, mind.rule)
+            _open(tree, work, settings, add_child(tree, node, edge))
+        back_up(tree, work.path, length, settings.rule)
     return budget.simulations
 
 
 @kernel
 def _descend(tree: Tree, work: Workspace, rule: Rule) -> int:
-    """Goes down to an edge that has no node yet, or is settled; returns the length of the way."""
+    """Goes down to an edge that has no node yet, or is solved; returns the length of the way."""
     node, length = ROOT, 0
     while True:
         edge = choose_edge(tree, node, rule)
-        work.nodes[length], work.edges[length] = node, edge
+        work.path.nodes[length], work.path.edges[length] = node, edge
         length += 1
         node = tree.edges[edge]["child"]
-        if node == NOTHING or tree.edges[edge]["settled"]:
+        if node == NOTHING or tree.edges[edge]["solved"]:
             return length
 
 
@@ -182,21 +175,21 @@ def add_child(tree: Tree, node: int, edge: int) -> int:
 
 
 @kernel
-def _open(tree: Tree, work: Workspace, mind: Mind, node: int) -> None:
+def _open(tree: Tree, work: Workspace, settings: Settings, node: int) -> None:
     """Completes a new node, which first moves on to a position with a choice or to the end of the game."""
     count, quilts = 1, work.expansion.quilts
     while count == 1:
         if is_over(tree.states, node):
-            settle_finished(tree, mind.payoffs, node)
+            finish(tree, settings.payoffs, node)
             return
-        width = max(mind.likely, LIKELY) if node == ROOT else mind.likely
+        width = max(settings.likely, LIKELY) if node == ROOT else settings.likely
         known = quilts.added[0]
-        count = expand_further(tree.states, node, width, mind.weights, work.expansion)
+        count = expand_further(tree.states, node, width, settings.weights, work.expansion)
         work.effort[0] += count + QUILT_EFFORT * (quilts.added[0] - known)
         if count == 1:
             apply(tree.states, node, signed(work.expansion.actions[0]))
-    _add_edges(tree, work, mind.payoffs, node, _list_best(work, mind.payoffs, count))
-    start_node(tree, node, signed(tree.states[node]["current_player"]), mind.rule)
+    _add_edges(tree, work, settings.payoffs, node, _list_best(work, settings.payoffs, count))
+    start_node(tree, node, signed(tree.states[node]["current_player"]), settings.rule)
 
 
 @kernel
@@ -217,8 +210,8 @@ def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length:
 
 
 @kernel
-def settle_finished(tree: Tree, payoffs: Payoffs, node: int) -> None:
-    """Settles a node whose game is over."""
+def finish(tree: Tree, payoffs: Payoffs, node: int) -> None:
+    """Completes a node whose game is over: its values are exact."""
     values = tree.nodes[node]["values"]
     win = 1.0 if winner(tree.states, node) == 0 else 0.0
     write_result(values, payoffs, score(tree.states, node, 0), score(tree.states, node, 1), win)

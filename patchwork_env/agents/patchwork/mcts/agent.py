@@ -18,16 +18,8 @@ from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.options import seed_streams
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.search.reuse import TreeMemory
-from patchwork_env.search.uct import (
-    NOTHING,
-    ROOT,
-    Rule,
-    Tree,
-    copy_subtree,
-    most_visited,
-    new_tree,
-    start_tree,
-)
+from patchwork_env.search.tree import NOTHING, ROOT, Tree
+from patchwork_env.search.uct import Rule, copy_subtree, most_visited, new_tree, start_tree
 
 DEFAULT_SIMULATIONS = 400
 MOST_NODES = 1 << 18
@@ -35,7 +27,6 @@ MOST_NODES = 1 << 18
 Once a tree is full, simulations go on from its leaves."""
 EDGES_PER_NODE = 12
 RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
-MARGIN_SHARE = 0.2
 _BLOCK = 100
 """Simulations between two looks at the clock, about a millisecond."""
 _ENDING = 24
@@ -120,7 +111,7 @@ class MctsAgent(BatchAgent):
             self._simulate(tree, work, _BLOCK)
 
     def _simulate(self, tree: Tree, work: Workspace, simulations: int) -> None:
-        simulate(tree, work, RULE, MARGIN_SHARE, self._stream, simulations)
+        simulate(tree, work, RULE, self._stream, simulations)
 
 
 class _Buffers(NamedTuple):
@@ -145,7 +136,7 @@ def _new_buffers() -> _Buffers:
     buffers = _Buffers(tree, part, new_workspace(), new_solver())
     state, stream = Game(seed=0).state, seed_streams(0)
     start_tree(tree, state, 0)
-    simulate(tree, buffers.work, RULE, MARGIN_SHARE, stream, 1)
+    simulate(tree, buffers.work, RULE, stream, 1)
     copy_subtree(tree, ROOT, part)
     solve(state, 0, 1, buffers.solver, False)
     return buffers

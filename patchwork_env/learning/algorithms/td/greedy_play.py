@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.agents.compiled.records import copy
-from patchwork_env.agents.patchwork.mcts.playout import Table, choose
+from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, choose
 from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action, draw_action
 from patchwork_env.agents.patchwork.value.expansion import Expansion, expand_likely
 from patchwork_env.agents.patchwork.value.features import signed
@@ -19,7 +19,7 @@ def play_greedily(
     games: Games,
     weights: Weights,
     expansion: Expansion,
-    table: Table,
+    table: PlayoutBuffers,
     payoffs: Payoffs,
     width: int,
     exploration: float,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.mcts.playout import Table, choose, new_table
+from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, choose, new_playout_buffers
 from patchwork_env.agents.patchwork.value.choice import Payoffs
 from patchwork_env.agents.patchwork.value.expansion import Expansion, new_expansion
 from patchwork_env.agents.patchwork.value.network import Weights
@@ -43,7 +43,7 @@ class Buffers(NamedTuple):
 
     games: Games
     expansion: Expansion
-    table: Table
+    table: PlayoutBuffers
 
 
 class Played(NamedTuple):
@@ -87,7 +87,7 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
         return concatenated(part.positions for part in parts), _statistics(parts)
 
     def _new_buffers(self, games: int) -> Buffers:
-        return Buffers(new_games(games), new_expansion(), new_table())
+        return Buffers(new_games(games), new_expansion(), new_playout_buffers())
 
     def _play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
         games, expansion, table = buffers
@@ -128,7 +128,7 @@ def _draw_roles(games: Games, openings: float, guests: float) -> None:
 
 
 @kernel
-def _play_openings(games: Games, table: Table) -> None:
+def _play_openings(games: Games, table: PlayoutBuffers) -> None:
     for i in range(len(games.lengths)):
         for _ in range(games.openings[i]):
             if not is_over(games.states, i):

@@ -1,0 +1,116 @@
+"""What the trees of all searches share: nodes with blocks of edges, and a state for every node.
+
+A node is a record with the fields ``begin`` and ``count``, the block of its edges; ``visits``, those of all
+its edges; and ``player``, who is to move. An edge is a record with the fields ``action``, ``child``, the node
+that it leads to or :data:`NOTHING`, and ``visits``. What else they hold is a matter of the search:
+:mod:`~patchwork_env.search.uct` and :mod:`~patchwork_env.search.best_first` have records of their own, each
+as small as it can be, since a search spends its time reading them. The trees of
+:mod:`~patchwork_env.search.gumbel` belong to batches and link the visited children only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.compile import kernel
+
+NOTHING = -1
+"""No node, or no edge."""
+ROOT = 0
+
+
+class Tree(NamedTuple):
+    """A tree; its root is node 0.
+
+    Attributes:
+        nodes: Records of the search ``(capacity,)``.
+        edges: Records of the search ``(edge_capacity,)``.
+        states: Records of the game ``(capacity,)``, one for every node.
+        sizes: int64 ``(2,)``, the numbers of nodes and edges in use.
+    """
+
+    nodes: npt.NDArray[np.void]
+    edges: npt.NDArray[np.void]
+    states: npt.NDArray[np.void]
+    sizes: npt.NDArray[np.int64]
+
+
+class Path(NamedTuple):
+    """A way down a tree.
+
+    Attributes:
+        nodes: int64 ``(longest,)``, the nodes that were left, from the root on.
+        edges: int64 ``(longest,)``, the edges that were followed.
+    """
+
+    nodes: npt.NDArray[np.int64]
+    edges: npt.NDArray[np.int64]
+
+
+def new_path(longest: int) -> Path:
+    """Memory for a way of so many edges."""
+    return Path(np.empty(longest, np.int64), np.empty(longest, np.int64))
+
+
+@kernel
+def reset(tree: Tree) -> None:
+    """Removes all nodes and edges."""
+    tree.sizes[0], tree.sizes[1] = 0, 0
+
+
+@kernel
+def is_full(tree: Tree) -> bool:
+    """Whether no node can be added."""
+    return bool(tree.sizes[0] == len(tree.nodes))
+
+
+@kernel
+def has_room(tree: Tree, edges: int) -> bool:
+    """Whether that many edges can be added."""
+    return bool(tree.sizes[1] + edges <= len(tree.edges))
+
+
+@kernel
+def add_node(tree: Tree) -> int:
+    """A new node without edges, whose state and player are to be written; ``NOTHING`` if the tree is full."""
+    node = tree.sizes[0]
+    if node == len(tree.nodes):
+        return NOTHING
+    tree.sizes[0] += 1
+    tree.nodes[node]["begin"] = tree.sizes[1]
+    tree.nodes[node]["count"] = 0
+    tree.nodes[node]["visits"] = 0
+    return int(node)
+
+
+@kernel
+def add_edge(tree: Tree, node: int, action: int) -> int:
+    """Gives the node that is being completed one more edge, for which there must be room."""
+    edge = tree.sizes[1]
+    tree.sizes[1] += 1
+    tree.nodes[node]["count"] += 1
+    tree.edges[edge]["action"] = action
+    tree.edges[edge]["visits"] = 0
+    tree.edges[edge]["child"] = NOTHING
+    return int(edge)
+
+
+@kernel
+def most_visited(tree: Tree, node: int, values: npt.NDArray[np.floating]) -> int:
+    """The edge of a node with the most visits; of equal ones, that with the higher value.
+
+    Args:
+        tree: The tree.
+        node: A node with edges.
+        values: The values of all edges, ``(edge_capacity,)``.
+    """
+    begin = tree.nodes[node]["begin"]
+    best = begin
+    for edge in range(begin + 1, begin + tree.nodes[node]["count"]):
+        more = tree.edges[edge]["visits"] - tree.edges[best]["visits"]
+        if more > 0 or (more == 0 and values[edge] > values[best]):
+            best = edge
+    return int(best)
