@@ -92,10 +92,16 @@ def add_edge(tree: Tree, node: int, action: int) -> int:
     edge = tree.sizes[1]
     tree.sizes[1] += 1
     tree.nodes[node]["count"] += 1
+    set_edge(tree, edge, action)
+    return int(edge)
+
+
+@kernel(inline=True)
+def set_edge(tree: Tree, edge: int, action: int) -> None:
+    """Makes an edge one without visits that leads to no node."""
     tree.edges[edge]["action"] = action
     tree.edges[edge]["visits"] = 0
     tree.edges[edge]["child"] = NOTHING
-    return int(edge)
 
 
 @kernel

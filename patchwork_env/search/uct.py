@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel, template
 from patchwork_env.core.random import Streams
-from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, add_edge, add_node, has_room, reset
+from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, add_node, has_room, reset, set_edge
 from patchwork_env.search.tree import most_visited as most_visited_by
 
 NODE = np.dtype(
@@ -118,11 +118,15 @@ def add_edges(tree: Tree, node: int, player: int, actions: npt.NDArray[np.int64]
         actions: The actions, best first.
         count: How many of them.
     """
-    tree.nodes[node]["begin"] = tree.sizes[1]
+    begin = tree.sizes[1]
+    tree.sizes[1] += count
+    tree.nodes[node]["begin"] = begin
+    tree.nodes[node]["count"] = count
     tree.nodes[node]["opened"] = 0
     tree.nodes[node]["player"] = player
     for k in range(count):
-        tree.edges[add_edge(tree, node, actions[k])]["value_sum"] = 0.0
+        set_edge(tree, begin + k, actions[k])
+        tree.edges[begin + k]["value_sum"] = 0.0
 
 
 @kernel
@@ -194,7 +198,7 @@ def simulate(tree: Tree, work: Workspace, rule: Rule, streams: Streams, simulati
         back_up(tree, work.path, length, work.values)
 
 
-@template
+@template(inline=True)
 def _descend(tree: Tree, work: Workspace, rule: Rule, streams: Streams) -> int:
     """Goes down to a new node, whose state is left in ``work.state``; returns the length of the way."""
     node, length = ROOT, 0
@@ -216,7 +220,7 @@ def _descend(tree: Tree, work: Workspace, rule: Rule, streams: Streams) -> int:
     return length
 
 
-@template
+@template(inline=True)
 def _is_inner(tree: Tree, node: int, work: Workspace, streams: Streams) -> bool:
     """Whether a node that is visited again has edges, which it may get now; forced actions are played."""
     if tree.nodes[node]["count"] > 0:

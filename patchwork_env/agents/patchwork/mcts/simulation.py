@@ -49,12 +49,12 @@ def new_workspace() -> Workspace:
     return Workspace(empty_states(1), candidates.actions, values, path, candidates, playout)
 
 
-@kernel
+@kernel(inline=True)
 def _list_actions(states: States, i: int, work: Workspace, streams: Streams) -> int:
     return list_candidates(states, i, work.candidates)
 
 
-@kernel
+@kernel(inline=True)
 def _play_out(work: Workspace, streams: Streams) -> None:
     play_out(work.state, 0, work.playout, streams, 0)
     value = value_of(work.state, 0, MARGIN_SHARE)
