@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from patchwork_env.learning.runs.training import train
 
 from patchwork_env.errors import ConfigError, NoWorkersError
 from patchwork_env.learning.algorithms.common.batches import parts_of_size
@@ -16,6 +15,7 @@ from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs.checkpoints import begin_run
 from patchwork_env.learning.runs.run import Run
+from patchwork_env.learning.runs.training import train
 from tests.learning.distributed.configs import CONFIGS, state_of
 from tests.learning.distributed.fake_workers import shared
 
