@@ -235,7 +235,7 @@ def _is_inner(tree: Tree, node: int, work: Workspace, streams: Streams) -> bool:
         count = game.list_actions(tree.states, node, work, streams)
     if count > 0:
         add_edges(tree, node, tree.states[node]["current_player"], work.actions, count)
-    return count > 0
+    return bool(count > 0)
 
 
 # --- subtrees ---------------------------------------------------------------------------------------------
