@@ -139,6 +139,17 @@ class BaseGame(ABC, Generic[M]):
             i = checks.check_between(i, 0, len(states) - 1, "the index of the record")
         return cls._at(states[i : i + 1].tobytes())
 
+    @classmethod
+    def check_states(cls, states: States) -> States:
+        """The same records, all of which are states that games reach: for records that come from outside.
+
+        Raises:
+            ValueError: One is not, or they are no records of the game; says what is impossible in it.
+        """
+        if states.dtype != cls._storage.dtype:
+            raise ValueError(f"states are records of {cls._storage.game}, not {checks.shorten(states.dtype)}")
+        return cls._storage.check(states)
+
     @property
     def state(self) -> States:
         """The state record, shape ``(1,)``; for compiled code, which must leave it as it is."""

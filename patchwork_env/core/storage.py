@@ -58,7 +58,8 @@ class ByteFormat(NamedTuple):
         for i in range(len(states)):
             problem = self.find_contradiction(states[i : i + 1])
             if problem:
-                raise ValueError(f"no game of {self.game} reaches this state: {problem}")
+                which = "this state" if len(states) == 1 else f"state {i} of {len(states)}"
+                raise ValueError(f"no game of {self.game} reaches {which}: {problem}")
         return states
 
     def unpack(self, data: bytes) -> States:

@@ -280,6 +280,24 @@ def test_records_of_something_else(states: Any) -> None:
 
 
 @BOTH
+def test_records_from_outside_are_checked(kind: Any) -> None:
+    """Random bytes, records that no game reaches among good ones, and those of another game."""
+    states = np.concatenate([kind(seed=seed).state for seed in range(8)])
+    assert (kind.check_states(states) == states).all()
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        wild = np.frombuffer(rng.bytes(states.nbytes), states.dtype)
+        with pytest.raises(ValueError, match="reaches state 0 of 8"):
+            kind.check_states(wild)
+    states["current_player"][5] = 7
+    with pytest.raises(ValueError, match="reaches state 5 of 8: current_player is 7"):
+        kind.check_states(states)
+    other = nmbr9.Game if kind is patchwork.Game else patchwork.Game
+    with pytest.raises(ValueError, match="states are records of"):
+        other.check_states(states)
+
+
+@BOTH
 def test_a_game_of_a_first_state_has_its_ordinary_set_up(kind: Any) -> None:
     """So that an engine that replays moves can follow games that come from records."""
     game = kind(seed=5)
