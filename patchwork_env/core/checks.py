@@ -76,7 +76,7 @@ def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
     """``value`` if it is among ``allowed`` and of the same type."""
     allowed = tuple(allowed)
     if not any(value == option and isinstance(value, type(option)) for option in allowed):
-        raise ValueError(f"{what} is {value!r}; allowed are {', '.join(map(repr, allowed))}")
+        raise ValueError(f"{what} is {shorten(value)}; allowed are {', '.join(map(repr, allowed))}")
     return value
 
 

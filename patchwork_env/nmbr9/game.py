@@ -42,7 +42,7 @@ class Game(BaseGame[Move]):
     20
 
     Args:
-        seed: Of the random deck, ``0 ... 2**64 - 1``; None for a fresh random game.
+        seed: Seed of the random deck, ``0 ... 2**64 - 1``; None for a fresh random game.
         deck: Instead of a seed: 1-40 digits in the order in which they come.
         players: 1-4.
         order: ``"unknown"``: nobody knows which cards are to come; ``"known"``: everybody does; ``"free"``:
@@ -197,7 +197,7 @@ class Game(BaseGame[Move]):
         """A copy with another order of the cards that nobody can know: what a player may suppose.
 
         Args:
-            seed: Of that order, ``0 ... 2**64 - 1``; None for a fresh one.
+            seed: Seed of that order, ``0 ... 2**64 - 1``; None for a fresh one.
 
         Returns:
             A game that goes on from the present state; one with nothing unknown is just copied.

@@ -48,7 +48,7 @@ class Game(BaseGame[Move]):
     True
 
     Args:
-        seed: Of the random circle, ``0 ... 2**64 - 1``; None for a fresh random game.
+        seed: Seed of the random circle, ``0 ... 2**64 - 1``; None for a fresh random game.
         circle: Instead of a seed: all 33 patches clockwise from the neutral token, the 1x2 patch (0) last.
         first_player: 0 or 1.
         special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
