@@ -114,6 +114,11 @@ def draw(
     )
 
 
+def as_words(name: str) -> str:
+    """The name of a metric as it is read, without its group."""
+    return name.rpartition("/")[2].replace("_", " ")
+
+
 def thinned(samples: Sequence[Sample], most: int = MOST_POINTS) -> Sequence[Sample]:
     """At most so many samples: each the mean of neighbors, with their extremes as its bounds."""
     if len(samples) <= most:

@@ -1,4 +1,4 @@
-"""What the templates of pages share: colors, charts and filters."""
+"""Pages from templates, which share one layout, colors, charts and filters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.palette import SERIES, SERIES_ON_DARK
-from patchwork_env.learning.reports.run.sections import words
 
 _FOLDER = Path(__file__).parent
 
@@ -18,7 +17,7 @@ def render(template: str, **values: Any) -> str:
     """A page as HTML.
 
     Args:
-        template: Path of its file from ``training/`` on.
+        template: The path of its file within this folder.
         values: What the template shows.
     """
     environment = Environment(
@@ -28,6 +27,6 @@ def render(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["words"] = words
+    environment.filters["words"] = charts.as_words
     environment.globals |= {"chart": charts, "colors": list(zip(SERIES, SERIES_ON_DARK, strict=True))}
     return environment.get_template(template).render(**values)

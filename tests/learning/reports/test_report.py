@@ -211,6 +211,20 @@ def test_figures_that_an_earlier_version_did_not_know(run, tmp_path) -> None:
     assert report(tmp_path, folder).text.count("unknown") == 2
 
 
+def test_runs_with_other_seeds_are_put_together(tmp_path) -> None:
+    folders = [write_run(tmp_path / f"seed{seed}", evaluations=1, seed=seed) for seed in (1, 2, 3)]
+    other = write_run(tmp_path / "slower", evaluations=1, total_steps=6000)
+    match = evaluations_of(folders[0])[-1]["matches"][0]
+    shown = report(tmp_path, *folders, other).text
+    assert shown.count("Over seeds") == 1
+    assert "seed1, seed2, seed3 differ in nothing but their seeds" in shown
+    rate = f"{match['win_rate']:.1%}"
+    assert f"random 3 {rate} {rate} to {rate} ".replace(" ", "") in shown.replace(" ", "")
+    assert "Over seeds" not in report(tmp_path, folders[0], other).text
+    write_evaluation(folders[1], 9000, [play_matches("greedy", "random", 8)])
+    assert "seed1, seed3 differ in nothing" in report(tmp_path, *folders).text
+
+
 def test_several_runs_are_laid_over_each_other(run, tmp_path) -> None:
     other = write_run(tmp_path / "birch", opponents=("greedy",), iterations=10, evaluations=1)
     page = report(tmp_path, run, other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.reports.review.judging import Review, Verdict
 
 MOST_MISTAKES = 5
@@ -63,7 +64,7 @@ def _moves(review: Review) -> list[str]:
         exact = "exact" if evaluation.exact else ""
         figures = f"{evaluation.margin:+.1f}", f"{evaluation.win:.1%}", exact
         rows.append((str(verdict.number), str(verdict.player), verdict.move, *figures, *losses))
-    return ["margin and win: of player 0, after the move", *_aligned(rows, words=(2, 5, 8))]
+    return ["margin and win: of player 0, after the move", *aligned(rows, left=(2, 5, 8))]
 
 
 def _mistakes(mistakes: Sequence[Verdict]) -> list[str]:
@@ -71,16 +72,4 @@ def _mistakes(mistakes: Sequence[Verdict]) -> list[str]:
         return []
     rows: list[_Row] = [("", "move", "lost", "", "best line")]
     rows += [(str(v.number), v.move, *loss_texts(v), line_text(v.best_line)) for v in mistakes]
-    return _aligned(rows, words=(1, 4))
-
-
-def _aligned(rows: Sequence[_Row], words: tuple[int, ...]) -> list[str]:
-    """Rows as lines: columns of ``words`` begin at the same place, others end there."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if column in words else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return aligned(rows, left=(1, 4))

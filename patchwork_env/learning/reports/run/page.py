@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.seeds import OverSeeds, put_together
 from patchwork_env.learning.reports.run.games import ShownGame, shown_game
 from patchwork_env.learning.reports.run.run_data import RunData
-from patchwork_env.learning.reports.run.sections import Figures, sections
-from patchwork_env.learning.reports.run.words import WORDS
+from patchwork_env.learning.reports.run.sections import Figures, sections, words_of
 from patchwork_env.learning.reports.templates import render
 
 _TEMPLATE = "run/page.html.jinja"
@@ -16,7 +18,7 @@ _MOST_PICTURES = 4
 """Last positions that are drawn, over all runs; each takes about 120 kB."""
 
 
-class Match(NamedTuple):
+class LastMatch(NamedTuple):
     """The last match against an opponent."""
 
     run: str
@@ -24,7 +26,7 @@ class Match(NamedTuple):
     figures: Figures
 
 
-class Games(NamedTuple):
+class SampleGames(NamedTuple):
     """Sample games of the last evaluation of a run."""
 
     run: str
@@ -51,7 +53,10 @@ def render_page(runs: Sequence[RunData]) -> str:
         _TEMPLATE,
         title=", ".join(run.name for run in runs),
         runs=runs,
-        said=WORDS[runs[0].game],
+        said=words_of(runs[0].game),
+        has_first_turn=not contest_of(runs[0].game).is_solitary,
+        shares=[name for name, figure in contest_of(runs[0].game).figures.items() if figure.is_share],
+        over_seeds=over_seeds(runs),
         matches=matches,
         figures=list(dict.fromkeys(name for match in matches for name in match.figures["sides"]["agent"])),
         sections=drawn,
@@ -60,16 +65,41 @@ def render_page(runs: Sequence[RunData]) -> str:
     )
 
 
-def _last_matches(runs: Sequence[RunData]) -> list[Match]:
+def over_seeds(runs: Sequence[RunData]) -> list[tuple[str, list[OverSeeds]]]:
+    """What runs say together that differ in nothing but their seeds, with the names of these runs.
+
+    Runs without an evaluation, or with other opponents in the last one, have nothing to add.
+    """
+    alike: dict[str, list[RunData]] = {}
+    for run in runs:
+        recipe = {key: value for key, value in run.config.items() if key != "seed"}
+        opponents = [match["opponent"] for match in run.evaluations[-1]["matches"]] if run.evaluations else []
+        if opponents:
+            alike.setdefault(json.dumps([recipe, opponents], sort_keys=True, default=str), []).append(run)
+    return [
+        (", ".join(run.name for run in group), put_together([_last_figures(run) for run in group]))
+        for group in alike.values()
+        if len(group) > 1
+    ]
+
+
+def _last_figures(run: RunData) -> list[tuple[str, float, float]]:
+    matches = run.evaluations[-1]["matches"]
+    return [(match["opponent"], match["win_rate"], match["score_difference"]) for match in matches]
+
+
+def _last_matches(runs: Sequence[RunData]) -> list[LastMatch]:
     """Of all runs against the first opponent, then against the next one."""
     opponents = dict.fromkeys(opponent for run in runs for opponent in run.opponents)
     lasts = [(run, run.matches(opponent)[-1:]) for opponent in opponents for run in runs]
     return [
-        Match(run.name, evaluation["steps"], figures) for run, last in lasts for evaluation, figures in last
+        LastMatch(run.name, evaluation["steps"], figures)
+        for run, last in lasts
+        for evaluation, figures in last
     ]
 
 
-def _sample_games(runs: Sequence[RunData]) -> list[Games]:
+def _sample_games(runs: Sequence[RunData]) -> list[SampleGames]:
     """The games of the last evaluations, those against the hardest opponents first.
 
     The first game against each opponent is drawn, as far as there is room; earlier positions are drawn of the
@@ -86,7 +116,7 @@ def _sample_games(runs: Sequence[RunData]) -> list[Games]:
             games.append(shown_sample)
             pictures += has_pictures
         if games:
-            shown.append(Games(run.name, run.evaluations[-1]["steps"], games))
+            shown.append(SampleGames(run.name, run.evaluations[-1]["steps"], games))
     return shown
 
 

@@ -1,16 +1,16 @@
-"""The charts of the page: which metrics of which run, and under which heading."""
+"""The charts of the page: which metrics of which run, under which heading, and what the page says of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.reports import charts
-from patchwork_env.learning.reports.charts import Chart, Sample, Series
+from patchwork_env.learning.reports.charts import Chart, Sample, Series, as_words
 from patchwork_env.learning.reports.run.run_data import Point, RunData
-from patchwork_env.learning.reports.run.words import WORDS, Words
 
 _SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
 _EVALUATIONS = ("evaluation", "evaluation_games")
@@ -28,6 +28,55 @@ Figures = dict[str, Any]
 """A match as a file of an evaluation holds it."""
 
 
+class Words(NamedTuple):
+    """Texts of the page.
+
+    Attributes:
+        matches: How the agents met.
+        self_play: What the figures of self-play are.
+        figures: What those of evaluations are.
+        moves: What the words of the notation mean, each with an example.
+    """
+
+    matches: str
+    self_play: str = ""
+    figures: str = ""
+    moves: tuple[tuple[str, str], ...] = ()
+
+
+_WORDS: Mapping[str, Words] = {
+    PATCHWORK: Words(
+        matches="paired games, every circle from both seats; there are no draws",
+        self_play="Scores, empty cells, income and buttons are those of a player at the end; buttons spent, "
+        "from income and from advancing are sums over a game.",
+        figures="Empty cells, income and buttons are those at the end; buttons spent, from income and from "
+        "advancing are sums over a game.",
+        moves=(
+            ("+", "advances"),
+            ("12/3@d5", "buys patch 12 and places it in orientation 3 at column d, row 5"),
+            ("*d5", "places a special patch"),
+        ),
+    ),
+    NMBR9: Words(
+        matches="both play the same decks, each on a table of its own; a tie is half a win",
+        self_play="Scores and levels are those of a table at the end, level 0 being the table itself.",
+        figures="Levels are those with tiles on them, the table itself included.",
+        moves=(
+            (
+                "7/3@-2,5",
+                "places tile 7 in orientation 3, two rows above and five columns right of the first tile",
+            ),
+            ("=7", "chooses tile 7, where the order is free"),
+        ),
+    ),
+}
+
+
+def words_of(game: str) -> Words:
+    """What the page says of a game; little of one that it does not know."""
+    return _WORDS.get(game, Words(matches="every set-up from both seats"))
+
+
 class Section(NamedTuple):
     """Charts under a heading."""
 
@@ -42,7 +91,7 @@ def sections(runs: Sequence[RunData]) -> list[Section]:
     Args:
         runs: One, with a curve for every opponent in each chart; or several, with a curve for every run.
     """
-    said = WORDS[runs[0].game]
+    said = words_of(runs[0].game)
     found = [_win_rates(runs, said), _evaluation_games(runs, said)]
     groups: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
@@ -50,21 +99,18 @@ def sections(runs: Sequence[RunData]) -> list[Section]:
         if group not in _EVALUATIONS:
             groups.setdefault(group, []).append(name)
     for group, names in groups.items():
-        title, text = _GROUPS.get(group, (words(group), ""))
+        title, text = _GROUPS.get(group, (as_words(group), ""))
         drawn = [chart for name in names if (chart := _of_metric(name, runs)) is not None]
         found.append(Section(title, text.format(self_play=said.self_play), drawn))
     return [section for section in found if section.charts]
 
 
-def words(name: str) -> str:
-    """The name of a metric as it is read."""
-    return name.rpartition("/")[2].replace("_", " ")
-
-
 def _of_metric(name: str, runs: Sequence[RunData]) -> Chart | None:
     curves = [(run.name, run.curve(name)) for run in runs]
     series = _series(curves, "steps")
-    return charts.draw(words(name), "steps", series, is_share=bool(_SHARE.search(name))) if series else None
+    return (
+        charts.draw(as_words(name), "steps", series, is_share=bool(_SHARE.search(name))) if series else None
+    )
 
 
 def _win_rates(runs: Sequence[RunData], said: Words) -> Section:
@@ -87,7 +133,7 @@ def _evaluation_games(runs: Sequence[RunData], said: Words) -> Section:
     for figure in figures if len(runs) == 1 else ():  # of several runs it would be too many
         for name, curves in _against_opponents(runs, partial(_mean, figure)):
             series, is_share = _series(curves, "steps"), bool(_SHARE.search(figure))
-            drawn.append(charts.draw(words(figure) + name, "steps", series, is_share=is_share))
+            drawn.append(charts.draw(as_words(figure) + name, "steps", series, is_share=is_share))
     text = (
         f"The policy's own figures, per game against each opponent. {said.figures} Bands are 95% intervals."
     )
