@@ -15,7 +15,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
-BENCHMARKS ?= startup engine nmbr9_engine environments strength mcts search champion analysis training_speed inference
+BENCHMARKS ?= startup engine environments strength mcts search champion analysis training_speed inference
 OLD_GYMNASIUM := 1.2.2
 RESOLUTION ?= lowest-direct
 
@@ -118,6 +118,7 @@ format: $(ready)  ## repair what the style check can repair
 
 bench: $(ready)  ## measure start-up, speed and strength
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(python) benchmarks/$$name.py; done
+	$(python) benchmarks/engine.py --game nmbr9
 
 clean:  ## delete caches and build results (environments and training runs stay)
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf

@@ -44,6 +44,7 @@ STRANGERS = (
     ("core", ("patchwork", "nmbr9", "games")),
     ("drawing", ("patchwork", "nmbr9", "games")),
     ("search", ("patchwork", "nmbr9", "games", "envs")),
+    ("envs", ("patchwork", "nmbr9")),
     ("agents.patchwork", ("nmbr9", "agents.nmbr9")),
     ("agents.nmbr9", ("patchwork", "agents.patchwork")),
 )

@@ -129,7 +129,9 @@ def test_versions() -> None:
 
 
 def test_engine_of_nmbr9() -> None:
-    done = run("nmbr9_engine.py", "--games", "4", "--repeats", "1", "--seconds", "0.01", "--json")
+    done = run(
+        "engine.py", "--game", "nmbr9", "--games", "4", "--repeats", "1", "--seconds", "0.01", "--json"
+    )
     assert done.returncode == 0, done.stderr
     rates = json.loads(done.stdout.splitlines()[-1])["steps_per_second"]
     assert set(rates) == {"plain", "mask", "mask_observation"}

@@ -59,7 +59,17 @@ def scores_of_a_game() -> list[int]:
     return [int(score) for score in game.scores()]
 
 
-HEAVY = {"torch", "matplotlib", "pygame", "PIL", "stable_baselines3", "ray", "tensorboard", "yaml", "pydantic"}
+HEAVY = {
+    "torch",
+    "matplotlib",
+    "pygame",
+    "PIL",
+    "stable_baselines3",
+    "ray",
+    "tensorboard",
+    "yaml",
+    "pydantic",
+}
 
 
 def test_the_import_is_light(tmp_path: Path) -> None:
