@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -154,6 +155,12 @@ def rate_beside(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, 
         for i in range(len(known))
     )
     return values, intervals
+
+
+def check_installed() -> None:
+    """Raises ModuleNotFoundError if the library that :func:`rate` needs is not installed."""
+    if find_spec("choix") is None:
+        raise ModuleNotFoundError("ratings need choix: pip install 'patchwork-env[train]'", name="choix")
 
 
 def expected_wins(differences: npt.ArrayLike) -> Floats:

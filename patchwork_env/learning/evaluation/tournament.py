@@ -21,7 +21,7 @@ from patchwork_env.learning.evaluation.matches import (
     split,
 )
 from patchwork_env.learning.evaluation.players import Entrant, labels
-from patchwork_env.learning.evaluation.ratings import Anchor
+from patchwork_env.learning.evaluation.ratings import Anchor, check_installed
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.standings import Standings
 from patchwork_env.learning.evaluation.store import open_store, read_settings
@@ -195,8 +195,10 @@ class Tournament:
             StorageError: The folder cannot be written.
             IllegalActionError: An agent chose an action that is not legal.
             WorkerError: A process was killed.
+            ModuleNotFoundError: The library that finds ratings is not installed.
         """
         check_workers(workers)
+        check_installed()
         settings, pairs = self.settings, self._pairs()
         blocks = split(settings.game, settings.variant, settings.games, settings.seed)
         with open_store(folder, KIND, STORE_VERSION, settings.as_dict()) as store:

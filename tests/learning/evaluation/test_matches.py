@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -250,3 +253,21 @@ def test_functions_are_given_games_that_can_be_replayed(game: str) -> None:
 def test_wrong_arguments_are_errors(arguments, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         play_matches("random", "random", **arguments)
+
+
+def test_matches_need_no_extra_and_ratings_say_which() -> None:
+    code = (
+        "import sys, tempfile; from pathlib import Path\n"
+        "extras = ['torch', 'tqdm', 'scipy', 'matplotlib', 'yaml', 'pydantic', 'jinja2', 'choix', 'ray']\n"
+        "sys.modules |= dict.fromkeys(extras)\n"
+        "from patchwork_env.learning.evaluation import Tournament, play_matches\n"
+        "print(play_matches('greedy', 'random', 2).table().splitlines()[0])\n"
+        "folder = Path(tempfile.mkdtemp())\n"
+        "try: Tournament.enter(['greedy', 'random'], 2).play(folder)\n"
+        "except ModuleNotFoundError as error: print(error, list(folder.iterdir()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    first, second = done.stdout.splitlines()
+    assert first.startswith("greedy against random: 2 games, 1 circles from both seats")
+    assert second == "ratings need choix: pip install 'patchwork-env[train]' []"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import deal_all, first_refused, loop, play_listed, write_over
 from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.rules import Rules, States
+from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.games import rules_of
 
 Integers = npt.NDArray[np.int64]
@@ -221,10 +222,9 @@ class Contest:
 
     def _agent_wins(self) -> npt.NDArray[Any]:
         """``(n,)``, what the agent won of each game: 1, or 0.5 where the sides share the victory."""
-        kernel = self.rules.kernels.outcome
-        outcomes = [[kernel(self.states, i, player) for player in row] for i, row in enumerate(self.players)]
-        wins: npt.NDArray[np.float64] = (1 + np.sign(np.subtract(*np.array(outcomes).T))) / 2
-        return wins
+        outcomes = np.empty(len(self.states))
+        loop(_write_outcomes, self.rules)(self.states, self.seats, outcomes)
+        return (1 + np.sign(outcomes)) / 2
 
     @property
     def players(self) -> Integers:
@@ -239,3 +239,13 @@ class Contest:
         """A figure of the agent and of the opponent in every game, ``(n, 2)``, from a kernel of the game."""
         rows = [[figure(self.states, i, player) for player in row] for i, row in enumerate(self.players)]
         return np.array(rows, np.int64)
+
+
+game = cast(Kernels, None)  # each game's kernels take its place
+
+
+@template
+def _write_outcomes(states: States, seats: Integers, outcomes: npt.NDArray[np.float64]) -> None:
+    """Writes the reward of player ``seats[i]`` for the end of game ``i``."""
+    for i in range(len(states)):
+        outcomes[i] = game.outcome(states, i, seats[i])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,12 +39,12 @@ class Nmbr9Contest(Contest):
     games_per_set_up = 1
     figures: ClassVar[Mapping[str, Figure]] = {
         "score": Figure(lambda contest: contest.of_players(engine.score), "score"),
-        "levels": Figure(lambda contest: contest.levels().max(2).astype(np.int64) + 1, "levels"),
-        "tiles_on_the_table": Figure(lambda contest: (contest.levels() == 0).sum(2)),
-        "tiles_on_level_1": Figure(lambda contest: (contest.levels() == 1).sum(2)),
-        "tiles_on_level_2": Figure(lambda contest: (contest.levels() == 2).sum(2)),
-        "tiles_on_level_3": Figure(lambda contest: (contest.levels() == 3).sum(2)),
-        "tiles_higher_up": Figure(lambda contest: (contest.levels() >= _HIGH).sum(2)),
+        "levels": Figure(lambda contest: contest.levels.max(2).astype(np.int64) + 1, "levels"),
+        "tiles_on_the_table": Figure(lambda contest: (contest.levels == 0).sum(2)),
+        "tiles_on_level_1": Figure(lambda contest: (contest.levels == 1).sum(2)),
+        "tiles_on_level_2": Figure(lambda contest: (contest.levels == 2).sum(2)),
+        "tiles_on_level_3": Figure(lambda contest: (contest.levels == 3).sum(2)),
+        "tiles_higher_up": Figure(lambda contest: (contest.levels >= _HIGH).sum(2)),
     }
 
     def __init__(self, block: Block, **options: Any) -> None:
@@ -66,8 +67,9 @@ class Nmbr9Contest(Contest):
             game.play(action)
         return game
 
+    @cached_property
     def levels(self) -> npt.NDArray[np.int8]:
-        """``(n, 2, tiles)``, on which level each tile of both sides lies."""
+        """``(n, 2, tiles)``, on which level each tile of both sides lies when all games are over."""
         tiles = self.states["level"][:, :SIDES, : self.states[0]["num_rounds"]]
         return np.take_along_axis(tiles, self.players[:, :, None], axis=1)
 
