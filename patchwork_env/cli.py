@@ -5,12 +5,12 @@ A subcommand is imported when it is called, so that ``patchwork-env --help`` nee
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from patchwork_env import __version__
+from patchwork_env.core.names import nearest
 
 PROGRAM = "patchwork-env"
 _COMMANDS = "patchwork_env.learning.commands"
@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     name, *rest = words
     if name not in COMMANDS:
-        close = difflib.get_close_matches(name, COMMANDS, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(COMMANDS)}"
+        close = nearest(name, COMMANDS)
+        hint = f"did you mean {close!r}?" if close else f"there are {', '.join(COMMANDS)}"
         return _fail(PROGRAM, f"there is no command {name!r}; {hint}")
     program = f"{PROGRAM} {name}"
     try:

@@ -7,10 +7,10 @@ A further game is one call: ``games.register("name", "package.module")`` of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from patchwork_env.core import rules
+from patchwork_env.core.names import nearest
 from patchwork_env.core.rules import Rules, States
 
 PATCHWORK, NMBR9 = "patchwork", "nmbr9"
@@ -51,8 +51,8 @@ def rules_of(game: str | States) -> Rules:
     """
     if isinstance(game, str):
         if game not in _MODULES:
-            nearest = get_close_matches(game, GAMES, 1)
-            hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
+            close = nearest(game, GAMES)
+            hint = f" (did you mean {close!r}?)" if close else ""
             raise ValueError(f"there is no game {game!r}{hint}; there are {', '.join(GAMES)}")
         return rules.load(_MODULES[game])
     for name in GAMES:

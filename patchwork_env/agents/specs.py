@@ -20,7 +20,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -30,6 +29,7 @@ from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Agent
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.core.checks import check_one_of, check_seed
+from patchwork_env.core.names import nearest
 from patchwork_env.games import GAMES
 
 ENTRY_POINT_GROUP = "patchwork_env.agents"
@@ -397,8 +397,8 @@ def check_checkpoint(path: str) -> None:
 
 def _hint(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
     """What may have been meant, as the end of a message."""
-    close = get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = nearest(word, known)
+    return f"; did you mean {close!r}?" if close else ""
 
 
 def _what_exists() -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, Suppor
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core import checks, storage
+from patchwork_env.core import checks, names, storage
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 
@@ -147,7 +147,7 @@ class BaseGame(ABC, Generic[M]):
             ValueError: One is not, or they are no records of the game; says what is impossible in it.
         """
         if states.dtype != cls._storage.dtype:
-            raise ValueError(f"states are records of {cls._storage.game}, not {checks.shorten(states.dtype)}")
+            raise ValueError(f"states are records of {cls._storage.game}, not {names.shorten(states.dtype)}")
         return cls._storage.check(states)
 
     @property
@@ -382,7 +382,7 @@ class BaseGame(ABC, Generic[M]):
             IllegalActionError: The word is no legal move.
         """
         if not isinstance(text, str):
-            raise IllegalActionError(f"a move is a word, not {checks.shorten(text)}")
+            raise IllegalActionError(f"a move is a word, not {names.shorten(text)}")
         try:
             index = self._parse_word(text)
         except ValueError as error:
@@ -427,7 +427,7 @@ class BaseGame(ABC, Generic[M]):
         """
         set_up, words = storage.parse_game(cls._notation, text, cls._set_ups)
         if words:
-            raise ValueError(f"a position is one line; after it comes {checks.shorten(words[0])}")
+            raise ValueError(f"a position is one line; after it comes {names.shorten(words[0])}")
         return cls._from_set_up(set_up)
 
     def _set_up(self) -> dict[str, str]:

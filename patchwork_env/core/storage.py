@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.checks import hint, shorten
+from patchwork_env.core.names import hint, shorten
 
 States = npt.NDArray[np.void]
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
-from patchwork_env.core.checks import check_one_of, hint, shorten
+from patchwork_env.core.checks import check_one_of
+from patchwork_env.core.names import hint, shorten
 from patchwork_env.errors import UnknownOptionError
 
 ILLEGAL_ACTION = ("terminate", "raise")

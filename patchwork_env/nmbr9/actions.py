@@ -26,7 +26,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from patchwork_env.core.checks import as_cells, as_integer, shorten
+from patchwork_env.core.checks import as_cells, as_integer
+from patchwork_env.core.names import shorten
 from patchwork_env.core.polyomino import Cell, Cells, extent, normalize, orient
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
 

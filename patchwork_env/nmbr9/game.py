@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core import checks
+from patchwork_env.core import names
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
@@ -69,7 +69,7 @@ class Game(BaseGame[Move]):
     _notation = notation.FORMAT
     _set_ups = notation.SET_UPS
 
-    @checks.named_options
+    @names.named_options
     def __init__(
         self,
         seed: int | None = None,

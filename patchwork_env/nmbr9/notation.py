@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 
-from patchwork_env.core.checks import shorten
+from patchwork_env.core.names import shorten
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     NUM_TURNS,

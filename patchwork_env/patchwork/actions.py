@@ -18,7 +18,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from patchwork_env.core.checks import as_cells, as_integer, check_one_of, shorten
+from patchwork_env.core.checks import as_cells, as_integer, check_one_of
+from patchwork_env.core.names import shorten
 from patchwork_env.core.polyomino import (
     NUM_ORIENTATIONS,
     Cell,

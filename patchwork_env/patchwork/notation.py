@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from patchwork_env.core.checks import shorten
+from patchwork_env.core.names import shorten
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL, buy_action, placement, special_action
 from patchwork_env.patchwork.components import NUM_CELLS, QUILT_SIZE
 

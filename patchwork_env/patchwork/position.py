@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from patchwork_env.core.checks import check_between, shorten
+from patchwork_env.core.checks import check_between
+from patchwork_env.core.names import shorten
 from patchwork_env.core.storage import numbers_text, parse_number, parse_numbers
 from patchwork_env.patchwork.components import (
     LAST_SPACE,

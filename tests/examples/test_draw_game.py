@@ -73,7 +73,7 @@ def test_same_seed_same_pictures(run):
         (["--game", "nmbr9", "--players", *["random"] * 5], "expected 1 or 2 or 3 or 4 arguments"),
         (["--game", "nmbr9", "--players", "mcts"], "agent 'mcts' plays patchwork, not nmbr9"),
         (["--players", "random", "grandmaster"], "grandmaster"),
-        (["--players", "random", "random", "--width", "5"], "width must be"),
+        (["--players", "random", "random", "--width", "5"], "width is 5; allowed are"),
     ],
 )
 def test_bad_arguments_are_named(run, capsys, arguments, message):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.names import section_of
 from patchwork_env.learning.config.registry import algorithms
@@ -73,8 +73,8 @@ def explain(names: Sequence[str] = ()) -> str:
         ]
         if not fitting:
             known = [*by_algorithm, *keys, *(key.rpartition(".")[2] for key in keys)]
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"algorithms are {', '.join(by_algorithm)}"
+            close = nearest(name, known)
+            hint = f"did you mean {close!r}?" if close else f"algorithms are {', '.join(by_algorithm)}"
             raise ConfigError(f"--explain {name}: there is no such key; {hint}")
         found |= {key: keys[key] for key in fitting}
     return "\n".join(map(str, found.values()))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from patchwork_env.core.names import nearest
 from patchwork_env.learning.config.names import section_of
 
 _LONGEST = 200
@@ -63,9 +63,9 @@ def _hint(unknown: tuple[str, ...], kind: type[BaseModel]) -> str:
     beside = {name: ".".join((*unknown[:-1], name)) for name in _keys_of(unknown[:-1], kind)}
     anywhere = {key.rpartition(".")[2]: key for key in reversed(all_keys(kind))}
     for keys_by_name in (beside, anywhere):
-        close = difflib.get_close_matches(unknown[-1], keys_by_name, 1)
+        close = nearest(unknown[-1], keys_by_name)
         if close:
-            return f"did you mean {keys_by_name[close[0]]!r}?"
+            return f"did you mean {keys_by_name[close]!r}?"
     return f"known are {', '.join(beside)}"
 
 

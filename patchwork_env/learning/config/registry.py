@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
@@ -10,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.run_config import RunConfig
 
@@ -38,8 +38,8 @@ def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
     """
     known = algorithms()
     if algorithm not in known:
-        close = difflib.get_close_matches(str(algorithm), known, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+        close = nearest(str(algorithm), known)
+        hint = f"did you mean {close!r}?" if close else f"known are {', '.join(known)}"
         raise ConfigError(f"algorithm is {algorithm!r}; {hint}")
     able = [name for name, config in known.items() if game in config.GAMES]
     if able and algorithm not in able:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
+from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -37,7 +37,6 @@ def find_config(source: str | Path) -> Path:
         return shipped[str(source)]
     beside = sorted(map(str, path.parent.glob("*.yaml"))) if path.suffix == ".yaml" else []
     known = [*beside, *shipped]
-    near = difflib.get_close_matches
-    close = near(str(source), known, 1) or near(path.stem, shipped, 1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    close = nearest(str(source), known) or nearest(path.stem, shipped)
+    hint = f"did you mean {close}?" if close else f"there are {', '.join(known)}"
     raise ConfigError(f"there is no configuration {source}; {hint}")

@@ -5,7 +5,6 @@ Another logger is one class with the methods of :class:`Logger` and one entry in
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import platform
@@ -15,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics
 from patchwork_env.learning.system.files import GrowingFile, storing_in, write_text
@@ -267,7 +267,7 @@ def logger_class(name: str) -> Any:
         ConfigError: There is no logger of this name.
     """
     if name not in LOGGERS:
-        close = difflib.get_close_matches(name, LOGGERS, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(LOGGERS)}"
+        close = nearest(name, LOGGERS)
+        hint = f"did you mean {close!r}?" if close else f"there are {', '.join(LOGGERS)}"
         raise ConfigError(f"logging: there is no logger {name!r}; {hint}")
     return LOGGERS[name]

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from patchwork_env.core.checks import hint, named_options, nearest
+from patchwork_env.core.names import hint, named_options, nearest
 from patchwork_env.errors import UnknownOptionError
 
 

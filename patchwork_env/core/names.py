@@ -1,0 +1,55 @@
+"""Messages about names that are unknown: they give the nearest known one."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from patchwork_env.errors import UnknownOptionError
+
+_LONGEST_NAME = 60
+"""Longer names are cut in messages and not compared with known ones."""
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like ``name``; None if none is like it."""
+    close = difflib.get_close_matches(name[:_LONGEST_NAME], list(known), 1)
+    return close[0] if close else None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, or else all of them."""
+    known = tuple(known)
+    close = nearest(name, known)
+    return f"did you mean {close!r}?" if close else f"allowed are {', '.join(map(repr, known))}"
+
+
+def shorten(value: Any) -> str:
+    """How a message shows a value, however long it is."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+
+
+def named_options(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Decorator for functions and for ``__init__``: an unknown keyword argument is named with the nearest.
+
+    Raises:
+        UnknownOptionError: By the decorated function, if it has no argument of that name.
+    """
+    known = frozenset(inspect.signature(function).parameters) - {"self"}
+
+    @wraps(function)
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        if not known.issuperset(kwargs):
+            wrong = next(name for name in kwargs if name not in known)
+            owner = function.__qualname__.removesuffix(".__init__")
+            raise UnknownOptionError(f"{owner} has no option {shorten(wrong)}; {hint(wrong, sorted(known))}")
+        return function(*args, **kwargs)
+
+    return checked
