@@ -5,11 +5,15 @@ import doctest
 import importlib
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pydantic import BaseModel
 
+from patchwork_env.learning.config.names import section_of
+from patchwork_env.learning.config.registry import algorithms
 from patchwork_env.nmbr9 import observation as nmbr9_observation
 from patchwork_env.patchwork import observation as patchwork_observation
 
@@ -32,6 +36,18 @@ PAGES = sorted(
     for path in (PROJECT / folder).glob(pattern)
 )
 """Every page that people read."""
+NEED_MORE = {"patchwork_env.learning.algorithms.rllib_ppo.conversion"}
+"""Modules whose examples need Ray and a run."""
+DOCTESTED = sorted(
+    {
+        ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
+        for folder in ("patchwork_env", "research")
+        for path in (PROJECT / folder).rglob("*.py")
+        if re.search(r"^\s*>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    - NEED_MORE
+)
+"""Every module with examples in its docstrings."""
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|docs|examples)/[\w./-]*)`")
@@ -95,9 +111,28 @@ def test_paths_lead_somewhere(page: str) -> None:
     assert not missing, f"{page} names {missing}, which do not exist"
 
 
-@pytest.mark.parametrize("module", ["game", "aec_env", "gym_env", "gym_vector_env", "vector_env"])
+def keys(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[str]:
+    """The full names of all keys of a configuration."""
+    for name in kind.model_fields:
+        yield ".".join((*path, name))
+        section = section_of(kind, name)
+        if section is not None:
+            yield from keys(section, (*path, name))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_keys_of_configurations_exist(page: str) -> None:
+    known = {key for kind in algorithms().values() for key in keys(kind)}
+    sections = "|".join({key.partition(".")[0] for key in known if "." in key})
+    text = (PROJECT / page).read_text(encoding="utf-8")
+    named = re.findall(rf"(?<![\w./-])((?:{sections})(?:\.[a-z_]+)+)(?![\w(/]|\.\w)", text)
+    files = (".py", ".md", ".png", ".yaml", ".json", ".jsonl")
+    assert [key for key in named if key not in known and not key.endswith(files)] == []
+
+
+@pytest.mark.parametrize("module", DOCTESTED)
 def test_examples_of_docstrings_run(module: str) -> None:
-    results = doctest.testmod(importlib.import_module(f"patchwork_env.patchwork.{module}"))
+    results = doctest.testmod(importlib.import_module(module))
     assert results.attempted > 0
     assert results.failed == 0
 

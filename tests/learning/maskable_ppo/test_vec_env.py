@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
 import gymnasium
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor
 
 from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
 from patchwork_env.errors import OpponentError
-from patchwork_env.learning.algorithms.maskable_ppo import vec_env
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game, IllegalActionError, engine
@@ -243,12 +240,6 @@ def test_stock_maskable_ppo_learns_on_it():
     assert len(model.ep_info_buffer) > 4
     mean, _ = evaluate_policy(model, PatchworkVecEnv(2, seed=1), n_eval_episodes=4)
     assert -1 <= mean <= 1
-
-
-def test_the_example_of_the_description_runs():
-    results = doctest.testmod(vec_env)
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 def test_seeds():

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 
-import research.placement
 from patchwork_env.patchwork import PATCHES
 from research.placement import NOT_PLACED, TILE_SETS, StrategyPlacer, cells_at, deal_orders, outcomes
 from research.placement.shapes import NUM_TILES, SINGLE_CELL, SIZES, STARTS
@@ -96,9 +93,3 @@ def test_tiles_that_are_no_shapes() -> None:
         placer.plan([0, 34])
     with pytest.raises(ValueError, match=r"a tile must be an integer, not 1\.0"):
         placer.plan([1.0])
-
-
-def test_examples_of_the_docstring_run() -> None:
-    results = doctest.testmod(research.placement)
-    assert results.attempted > 0
-    assert results.failed == 0
