@@ -37,9 +37,7 @@ class Dealer:
         self._usual = rules.set_up(options, {})
         self.players = self._usual.players
         is_text = isinstance(seat, str)
-        self._rule = (
-            check_one_of(seat, ("alternate", "random"), "seat, if not a number,") if is_text else None
-        )
+        self._rule = check_one_of(seat, ("alternate", "random"), "seat") if is_text else None
         self._fixed = 0 if is_text else check_between(seat, 0, self.players - 1, "seat")
         self._streams = seed_streams(None, num_games)
         self._seat_streams = seed_streams(None, num_games)

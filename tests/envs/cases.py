@@ -1,0 +1,101 @@
+"""The games that the conformance tests are run with, and how they are played there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from patchwork_env.agents import Agent
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import Rules
+from patchwork_env.games import register, rules_of
+
+register("row", "tests.toy.rules")
+
+
+class Case(NamedTuple):
+    """A game with options; ``given`` are those of a reset, and the game that then begins."""
+
+    rules: Rules
+    options: dict[str, Any]
+    given: dict[str, Any]
+
+    @property
+    def players(self) -> int:
+        """How many take part."""
+        return self.rules.set_up({**self.rules.options, **self.options}, {}).players
+
+    def __repr__(self) -> str:
+        return "-".join([self.rules.name, *(f"{name}={value}" for name, value in self.options.items())])
+
+
+_CIRCLE = [*range(32, 0, -1), 0]
+_SMALL = {"max_digit": 4, "copies": 2, "deck_size": 5}
+_DECK = {"deck": [3, 1, 4, 1, 5, 9]}
+PATCHWORK, NMBR9, ROW = (rules_of(name) for name in ("patchwork", "nmbr9", "row"))
+CASES = [
+    Case(PATCHWORK, {"first_player": 0}, {"circle": _CIRCLE, "first_player": 1}),
+    Case(PATCHWORK, {"special_patches": "2014", "first_player": "random"}, {"circle": _CIRCLE}),
+    Case(NMBR9, {"players": 1}, _DECK),
+    Case(NMBR9, {"players": 2, "order": "free", **_SMALL}, {"deck": [3, 1, 4, 1, 5]}),
+    Case(NMBR9, {"players": 3, "order": "known", "deck_size": 4}, {"deck": [3, 1, 4, 1]}),
+    Case(ROW, {}, {"free": [1, 2, 3, 7]}),
+]
+
+cases = pytest.mark.parametrize("case", CASES, ids=repr)
+several_players = pytest.mark.parametrize("case", [case for case in CASES if case.players > 1], ids=repr)
+layouts = pytest.mark.parametrize("layout", ["flat", "dict"])
+
+
+class LastAction(Agent):
+    """Takes the highest legal action; it counts how often it is asked."""
+
+    name = "last"
+
+    def act(self, game: BaseGame) -> int:
+        """See :meth:`Agent.act`."""
+        return int(game.legal_actions()[-1])
+
+
+class Cheat(LastAction):
+    """Answers to batches with whatever it is told, once it is told."""
+
+    name = "cheat"
+    answer: Any = None
+
+    def act(self, game: BaseGame) -> Any:
+        """See :meth:`Agent.act`."""
+        return super().act(game) if self.answer is None else self.answer
+
+    def act_batch(self, states: Any) -> Any:
+        """See :meth:`Agent.act_batch`."""
+        return super().act_batch(states) if self.answer is None else self.answer
+
+
+def opponent_of(case: Case) -> Agent | None:
+    """A deterministic opponent, if the game has more than one player."""
+    return LastAction() if case.players > 1 else None
+
+
+def choose(mask: np.ndarray, rng: np.random.Generator, illegal: float = 0.0) -> int:
+    """A random legal action, or with some probability one that is not legal."""
+    return int(rng.choice(np.flatnonzero(mask != (rng.random() < illegal))))
+
+
+def flat(observation: Any) -> np.ndarray:
+    """All numbers of an observation, named tensors or not."""
+    if isinstance(observation, dict):
+        return np.concatenate([flat(part) for part in observation.values()])
+    return np.asarray(observation).ravel()
+
+
+def play(env: Any, info: dict[str, Any], seed: int) -> Iterator[tuple[Any, ...]]:
+    """Random legal play of a Gymnasium environment to the end of the episode; yields what steps return."""
+    rng, over = np.random.default_rng(seed), False
+    while not over:
+        step = env.step(choose(info["action_mask"], rng))
+        over, info = step[2] or step[3], step[4]
+        yield step

@@ -1,0 +1,293 @@
+"""What every game's PettingZoo environments do: the interface, and that they play the game of the engine."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
+
+from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.parallel import GameParallelEnv
+from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from tests.envs.cases import CASES, PATCHWORK, Case, cases, choose, flat, layouts, several_players
+
+Env = Any
+simultaneous = pytest.mark.parametrize(
+    "case", [case for case in CASES if case.rules.is_simultaneous], ids=repr
+)
+copied = pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+
+
+def raw(case: Case, **options: Any) -> GameAECEnv:
+    return GameAECEnv(case.rules, **{**case.options, **options})
+
+
+def wrapped(case: Case, **options: Any) -> Env:
+    return GameAECEnv.wrapped(case.rules, **{**case.options, **options})
+
+
+def play_on(env: Env, seed: int) -> Iterator[int | None]:
+    """Random legal play to the end; yields each action after it was played."""
+    rng = np.random.default_rng(seed)
+    while env.agents:
+        seen, _, terminated, truncated, _ = env.last()
+        action = None if terminated or truncated else choose(seen["action_mask"], rng)
+        env.step(action)
+        yield action
+
+
+def everything(env: Env) -> tuple[Any, ...]:
+    """All that an environment shows."""
+    seen = [env.observe(agent) for agent in env.possible_agents]
+    views = [(flat(view["observation"]).tobytes(), view["action_mask"].tobytes()) for view in seen]
+    game = env.unwrapped.game
+    facts = (env.agents, env.terminations, env.truncations, env.rewards, env.unwrapped._cumulative_rewards)
+    return (views, game.to_bytes(), game.history, copy.deepcopy(facts), env.agent_selection)
+
+
+@layouts
+@cases
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+def test_pettingzoo_finds_nothing(case: Case, layout: str) -> None:
+    from pettingzoo.test import api_test, seed_test
+
+    api_test(wrapped(case, observation=layout), num_cycles=60)
+    seed_test(lambda: wrapped(case, observation=layout), num_cycles=20)
+
+
+@simultaneous
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+def test_pettingzoo_finds_nothing_where_all_act_at_once(case: Case) -> None:
+    from pettingzoo.test import parallel_api_test
+
+    parallel_api_test(GameParallelEnv(case.rules, **case.options), num_cycles=40)
+
+
+def test_the_standard_wrappers() -> None:
+    env, types = wrapped(CASES[0]), []
+    while env is not env.unwrapped:
+        types.append(type(env))
+        env = env.env
+    standard = [OrderEnforcingWrapper, AssertOutOfBoundsWrapper, TerminateIllegalWrapper]
+    assert all(issubclass(own, theirs) for own, theirs in zip(types, standard, strict=True))
+
+
+@cases
+def test_it_follows_the_game(case: Case) -> None:
+    env = wrapped(case)
+    env.reset(seed=4)
+    game = env.unwrapped.game
+    if case.options.get("first_player") != "random":
+        assert game == case.rules.game(4, **case.options)
+    for action in play_on(env, 4):
+        assert (env.state() == env.observe("player_0")["observation"]).all()
+        assert env.state() in env.unwrapped.state_space
+        assert all(type(flag) is bool for flag in [*env.terminations.values(), *env.truncations.values()])
+        if action is None:
+            continue
+        game.play(action)
+        assert env.unwrapped.game == game
+        for player, agent in enumerate(env.possible_agents):
+            seen = env.observe(agent)
+            mask = game.action_mask() if player == game.current_player else 0 * game.action_mask()
+            assert (seen["action_mask"] == mask).all()
+            assert (seen["observation"] == game.observation(player)).all()
+            assert seen in env.observation_space(agent)
+        if not game.is_over:
+            assert env.agent_selection == f"player_{game.current_player}"
+    assert game.is_over
+
+
+@pytest.mark.parametrize("rewards", ["outcome", "margin", "score"])
+@several_players
+def test_rewards(case: Case, rewards: str) -> None:
+    env = raw(case, rewards=rewards)
+    for seed in range(4):
+        env.reset(seed=seed)
+        beginning = np.array(env.game.scores())
+        returns = dict.fromkeys(env.possible_agents, 0.0)
+        for agent in env.agent_iter():
+            seen, reward, terminated, truncated, _ = env.last()
+            returns[agent] += reward
+            rng = np.random.default_rng(seed)
+            env.step(None if terminated or truncated else choose(seen["action_mask"], rng))
+        game, scores = env.game, np.array(env.game.scores())
+        values = list(returns.values())
+        if rewards == "score":
+            assert values == (scores - beginning).tolist()
+        elif rewards == "margin":
+            best_other = [max(np.delete(scores, player)) for player in range(len(scores))]
+            assert values == ((scores - best_other) / 100).tolist()
+        else:
+            assert abs(sum(values)) < 1e-9
+            winners = game.winners() if case.rules is not PATCHWORK else (game.winner(),)
+            assert [value == max(values) for value in values] == [p in winners for p in range(len(values))]
+
+
+@cases
+def test_illegal_actions(case: Case) -> None:
+    strict, lenient = raw(case), wrapped(case)
+    for env in (strict, lenient):
+        env.reset(seed=0)
+    wrong = int(np.flatnonzero(strict.game.action_mask() == 0)[-1])
+    before = everything(strict)
+    for action in (wrong, -1, case.rules.num_actions, 1.5, None, "advance", True):
+        with pytest.raises(IllegalActionError):
+            strict.step(action)  # type: ignore[arg-type]
+        assert everything(strict) == before
+    lenient.step(wrong)
+    assert lenient.rewards == {agent: -1.0 * (agent == "player_0") for agent in lenient.possible_agents} or (
+        case.options.get("first_player") == "random"
+    )
+    assert all(lenient.terminations.values())
+    lenient.reset(seed=0)
+    with pytest.raises(AssertionError, match="not in action space"):
+        lenient.step(case.rules.num_actions)
+
+
+@cases
+def test_seeds_and_reset_options(case: Case) -> None:
+    env = raw(case)
+
+    def games(seed: Any) -> list[bytes]:
+        env.reset(seed=seed)
+        found = [env.game.to_bytes()]
+        for _ in range(4):
+            env.reset()
+            found.append(env.game.to_bytes())
+        return found
+
+    assert games(5) == games(5) == games(np.int64(5))
+    assert games(5) != games(6) or case.options.get("order") == "free"
+    env.reset(seed=1, options=case.given)
+    one = env.game
+    env.reset(seed=2, options=dict.fromkeys(case.rules.reset_options))
+    other = env.game
+    env.reset(seed=2)
+    assert other == env.game != one
+    env.reset(seed=1, options=case.given)
+    assert env.game == one
+
+
+@cases
+def test_a_wrong_reset_changes_nothing(case: Case) -> None:
+    env, twin = raw(case), raw(case)
+    for one in (env, twin):
+        one.reset(seed=1)
+    for arguments in ({"seed": -1}, {"seed": 0.5}, {"seed": 2, "options": {"circel": 1}}):
+        with pytest.raises(ValueError, match=r"seed|circel"):
+            env.reset(**arguments)
+    assert everything(env) == everything(twin)
+    for one in (env, twin):
+        one.reset()
+    assert everything(env) == everything(twin)
+
+
+@cases
+def test_misspelt_options_are_named_with_the_nearest(case: Case) -> None:
+    for make in (raw, wrapped):
+        with pytest.raises(UnknownOptionError, match="no option 'observations'; did you mean 'observation'"):
+            make(case, observations="flat")
+    name = next(iter(case.rules.options))
+    with pytest.raises(UnknownOptionError, match=f"did you mean '{name}'"):
+        raw(Case(case.rules, {name[:-1]: 1}, {}))
+    for option in ("observation", "rewards", "render_mode"):
+        with pytest.raises(ValueError, match=f"{option} is 'planes'; allowed are"):
+            raw(case, **{option: "planes"})
+
+
+@cases
+def test_the_order_of_calls(case: Case) -> None:
+    env = raw(case, render_mode="ansi")
+    for call in (
+        lambda: env.step(0),
+        lambda: env.observe("player_0"),
+        env.state,
+        env.render,
+        lambda: env.game,
+    ):
+        with pytest.raises(RuntimeError, match=r"call reset\(\)"):
+            call()
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="no agent 'player_9'; there are player_0"):
+        env.observe("player_9")
+    *_, _ = play_on(env, 0)
+    with pytest.raises(RuntimeError, match=r"call reset\(\)"):
+        env.step(None)
+
+
+@copied
+@pytest.mark.parametrize("moves", [0, 7, 10**6])
+@cases
+def test_copies_go_on_like_the_original(case: Case, moves: int, duplicate: Callable[[Env], Env]) -> None:
+    env = wrapped(case, render_mode="ansi")
+    env.reset(seed=12)
+    for count, _ in enumerate(play_on(env, 12), 1):
+        if count == moves or len(env.agents) == 1:
+            break
+    twin = duplicate(env)
+    for seed in (3, 4):
+        for one, other in zip(play_on(env, seed), play_on(twin, seed), strict=True):
+            assert one == other
+            assert not env.agents or everything(env) == everything(twin)
+        assert env.render() == twin.render() == str(env.unwrapped.game)
+        env.reset()
+        twin.reset()
+        assert everything(env) == everything(twin)
+
+
+@cases
+def test_the_game_is_taken_and_given_as_a_copy(case: Case) -> None:
+    env = wrapped(case)
+    env.reset(seed=1)
+    list(zip(range(3), play_on(env, 1), strict=False))
+    saved, shown = env.unwrapped.game, everything(env)
+    saved.play(saved.legal_actions()[0])
+    assert everything(env) == shown
+    earlier = saved.clone()
+    list(play_on(env, 2))
+    env.unwrapped.game = earlier
+    assert env.unwrapped.game == saved
+    assert all(type(agent) is str for agent in env.agents)
+    list(play_on(env, 3))
+    env.unwrapped.game = saved
+    assert env.unwrapped.game == saved
+    while not saved.is_over:
+        saved.play(saved.legal_actions()[-1])
+    env.unwrapped.game = saved
+    assert all(env.terminations.values())
+    for wrong in (None, "game", saved.state):
+        with pytest.raises(TypeError, match=f"not {type(wrong).__name__}"):
+            env.unwrapped.game = wrong
+
+
+@simultaneous
+def test_by_turns_and_at_once_are_the_same_game(case: Case) -> None:
+    turns, parallel = raw(case), GameParallelEnv(case.rules, **case.options)
+    turns.reset(seed=8)
+    observations, _ = parallel.reset(seed=8)
+    rng = np.random.default_rng(8)
+    while parallel.agents:
+        actions = {agent: choose(seen["action_mask"], rng) for agent, seen in observations.items()}
+        gained = dict.fromkeys(parallel.agents, 0.0)
+        for agent in parallel.agents:
+            seen = turns.observe(agent)
+            assert all((seen[part] == observations[agent][part]).all() for part in seen)
+            turns.step(actions[agent])
+            gained = {one: gained[one] + turns.rewards[one] for one in gained}
+        observations, rewards, terminations, truncations, _ = parallel.step(actions)
+        assert parallel.game == turns.game
+        assert (terminations, truncations) == (turns.terminations, turns.truncations)
+        assert rewards == gained
+    with pytest.raises(RuntimeError, match=r"call reset\(\)"):
+        parallel.step({})
+
+
+def test_players_who_take_turns_have_no_parallel_environment() -> None:
+    with pytest.raises(ValueError, match="the players of Patchwork do not act at once"):
+        GameParallelEnv(PATCHWORK)

@@ -1,0 +1,380 @@
+"""What every game's Gymnasium environments do, one game at a time and many at once."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+from patchwork_env.agents import load
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.errors import IllegalActionError, OpponentError, UnknownOptionError
+from tests.envs.cases import (
+    CASES,
+    Case,
+    Cheat,
+    LastAction,
+    cases,
+    choose,
+    flat,
+    layouts,
+    opponent_of,
+    play,
+    several_players,
+)
+
+copied = pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+SEATS = ["alternate", "random"]
+
+
+def single(case: Case, **options: Any) -> GameEnv:
+    options = {"opponent": opponent_of(case), **case.options, **options}
+    return GameEnv(case.rules, **options)
+
+
+def batched(case: Case, num_envs: int, **options: Any) -> GameVectorEnv:
+    options = {"opponent": opponent_of(case), **case.options, **options}
+    return GameVectorEnv(case.rules, num_envs, **options)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    assert data_equivalence(one, other, exact=True), f"{one}\n{other}"
+
+
+def all_of(env: GameEnv) -> tuple[Any, ...]:
+    """What a single environment shows."""
+    return env.game, env.seat, env.action_masks().tobytes()
+
+
+def all_of_batch(envs: GameVectorEnv) -> tuple[Any, ...]:
+    """What a batch shows."""
+    return [game.to_bytes() for game in envs.games()], envs.action_masks().tobytes()
+
+
+# --- one game -----------------------------------------------------------------------------------------------
+
+
+@layouts
+@cases
+def test_gymnasium_finds_nothing(case: Case, layout: str) -> None:
+    check_env(single(case, observation=layout), skip_render_check=True)
+
+
+@pytest.mark.parametrize("seat", SEATS)
+@cases
+def test_episodes(case: Case, seat: str) -> None:
+    env, ends = single(case, seat=seat), 0
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        before = env.game.scores()[env.seat]
+        total = 0.0
+        for seen, reward, terminated, truncated, after in play(env, info, seed):
+            assert seen in env.observation_space
+            assert (type(reward), type(terminated), truncated) == (float, bool, False)
+            assert (seen == env.game.observation(env.seat)).all()
+            assert after["seat"] == env.seat
+            assert (after["action_mask"] == env.action_masks()).all()
+            assert env.game.is_over or env.game.current_player == env.seat
+            total += reward
+        scores = env.game.scores()
+        assert after["scores"].tolist() == [*scores[env.seat :], *scores[: env.seat]]
+        assert after["scores"].dtype == np.int16
+        ends += env.game.is_over
+        if case.players == 1:
+            assert total == scores[0] - before
+        else:
+            assert abs(total) <= 1
+        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+            env.step(0)
+    assert ends == 3
+
+
+@several_players
+def test_seats(case: Case) -> None:
+    def seats(seat: int | str, seed: int) -> list[int]:
+        env = single(case, seat=seat)
+        return [env.reset(seed=seed)[1]["seat"]] + [env.reset()[1]["seat"] for _ in range(5)]
+
+    n = case.players
+    assert seats(1, 0) == [1] * 6
+    assert seats("alternate", 4) == [(4 + k) % n for k in range(6)]
+    assert seats("random", 3) == seats("random", 3)
+    assert len({seat for seed in range(8) for seat in seats("random", seed)}) == n
+    with pytest.raises(ValueError, match=f"seat is {n}; allowed are 0 to {n - 1}"):
+        single(case, seat=n)
+    with pytest.raises(ValueError, match="seat is 'left'; allowed are 'alternate', 'random'"):
+        single(case, seat="left")
+
+
+@cases
+def test_an_illegal_action_ends_the_episode_or_raises(case: Case) -> None:
+    env, strict = single(case), single(case, illegal_action="raise")
+    for one in (env, strict):
+        one.reset(seed=0)
+    wrong = int(np.flatnonzero(env.action_masks() == 0)[-1])
+    before = env.game
+    _, reward, terminated, truncated, info = env.step(np.int64(wrong))
+    assert (reward, terminated, truncated, info["illegal_action"]) == (-1.0, True, False, wrong)
+    assert "scores" not in info
+    assert env.game == before
+    shown = all_of(strict)
+    for action in (wrong, case.rules.num_actions, -1, 0.0, None, "0"):
+        with pytest.raises(IllegalActionError):
+            strict.step(action)  # type: ignore[arg-type]
+    assert all_of(strict) == shown
+
+
+@cases
+def test_a_seed_fixes_games_seats_and_opponents(case: Case) -> None:
+    opponent = load("random") if case.players > 1 else None
+    env = single(case, opponent=opponent, seat="random")
+
+    def episodes(seed: Any) -> list[Any]:
+        _, info = env.reset(seed=seed)
+        found = [[step[0].tobytes() for step in play(env, info, 0)]]
+        _, info = env.reset()
+        return [*found, [step[0].tobytes() for step in play(env, info, 0)]]
+
+    assert episodes(7) == episodes(7) == episodes(np.int64(7)) != episodes(8)
+
+
+@copied
+@cases
+def test_copies_go_on_like_the_original(case: Case, duplicate: Callable[[Any], Any]) -> None:
+    opponent = load("random") if case.players > 1 else None
+    env = single(case, opponent=opponent, seat="random", render_mode="ansi")
+    _, info = env.reset(seed=3)
+    twin = duplicate(env)
+    for _ in range(2):
+        for one, other in zip(play(env, info, 1), play(twin, info, 1), strict=True):
+            assert_same(one, other)
+        assert env.render() == twin.render() == str(env.game)
+        (_, info), _ = env.reset(), twin.reset()
+        assert all_of(env) == all_of(twin)
+
+
+@cases
+def test_misspelt_and_wrong_options(case: Case) -> None:
+    for make in (single, partial(batched, num_envs=2)):
+        for wrong, right in (
+            ("oponent", "opponent"),
+            ("reward", "rewards"),
+            ("seet", "seat"),
+        ):
+            with pytest.raises(UnknownOptionError, match=f"has no option '{wrong}'; did you mean '{right}'"):
+                make(case, **{wrong: 1})
+        for option in ("observation", "rewards", "illegal_action", "render_mode"):
+            with pytest.raises(ValueError, match=f"{option} is 'planes'; allowed are"):
+                make(case, **{option: "planes"})
+        with pytest.raises(TypeError, match="must be an agent"):
+            make(case, opponent="random")
+    if case.players > 1:
+        with pytest.raises(ValueError, match="opponent is None"):
+            single(case, opponent=None)
+
+
+@cases
+def test_before_the_first_reset(case: Case) -> None:
+    env, envs = single(case, render_mode="ansi"), batched(case, 2)
+    for call in (
+        lambda: env.step(0),
+        env.action_masks,
+        env.render,
+        lambda: env.game,
+        lambda: envs.step([0, 0]),
+        envs.action_masks,
+        envs.games,
+    ):
+        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+            call()
+
+
+# --- many games ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("illegal", [0.0, 0.03])
+@pytest.mark.parametrize("rewards", [None, "score"])
+@cases
+def test_a_batch_does_what_single_environments_do(case: Case, rewards: str | None, illegal: float) -> None:
+    options = {"rewards": rewards, "observation": "dict" if illegal else "flat", "seat": SEATS[illegal > 0]}
+    own = batched(case, 4, **options)
+    theirs = SyncVectorEnv([partial(single, case, **options)] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
+    assert own.single_observation_space == theirs.single_observation_space
+    assert own.action_space == theirs.action_space
+    rng, ended = np.random.default_rng(0), 0
+    for arguments in ({"seed": 40}, {"seed": [9, 9, 1, 2]}, {}, {"options": case.given}):
+        results = own.reset(**arguments), theirs.reset(**arguments)
+        assert_same(*results)
+        for _ in range(30):
+            masks = results[0][-1]["action_mask"]
+            actions = np.array([choose(mask, rng, illegal) for mask in masks])
+            results = own.step(actions), theirs.step(actions)
+            assert_same(*results)
+            assert results[0][0] in own.observation_space
+            ended += results[0][2].sum()
+    assert ended > 4
+
+
+@cases
+def test_neither_the_number_of_games_nor_a_copy_matters(case: Case) -> None:
+    few, many = batched(case, 2), batched(case, 9)
+    results = [few.reset(seed=4), many.reset(seed=4)]
+    twin = copy.deepcopy(many)
+    for _ in range(40):
+        masks = results[1][-1]["action_mask"]
+        assert (results[0][-1]["action_mask"] == masks[:2]).all()
+        assert (results[0][0] == results[1][0][:2]).all()
+        actions = masks.argmax(axis=1)
+        results = [few.step(actions[:2]), many.step(actions)]
+        assert (results[0][1] == results[1][1][:2]).all()
+        assert_same(results[1], twin.step(actions))
+
+
+@layouts
+def test_what_is_returned_stays_as_it_is_unless_one_opts_out(layout: str) -> None:
+    for is_copied in (True, False):
+        envs = batched(CASES[0], 4, observation=layout, copy=is_copied)
+        observations, infos = envs.reset(seed=0)
+        before, masks = flat(observations).copy(), infos["action_mask"]
+        first = masks.copy()
+        for _ in range(3):
+            envs.step(envs.action_masks().argmax(axis=1))
+        assert (flat(observations) == before).all() == is_copied
+        assert (masks == first).all() == is_copied
+
+
+def test_gymnasium_wrappers() -> None:
+    envs = RecordEpisodeStatistics(batched(CASES[-1], 4))
+    _, infos = envs.reset(seed=0)
+    for _ in range(60):
+        *_, infos = envs.step(infos["action_mask"].argmax(axis=1))
+    assert len(envs.return_queue) >= 4
+
+
+@cases
+def test_wrong_actions_and_seeds_change_nothing(case: Case) -> None:
+    envs, twin = batched(case, 3), batched(case, 3)
+    for one in (envs, twin):
+        one.reset(seed=0)
+    legal = envs.action_masks().argmax(axis=1).tolist()
+    for actions, message in (
+        ([*legal[:2], case.rules.num_actions], "of game 2 is not legal; no game was changed"),
+        (legal[:2], "they must be 3 integers"),
+        ([0.0] * 3, "they must be 3 integers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            envs.step(actions)
+    for arguments, message in (
+        ({"seed": [1, 2]}, "there are 2 seeds for 3 games"),
+        ({"seed": [1, 2, -3]}, "seed is -3"),
+        ({"seed": 1, "options": {"circel": 1}}, "unknown reset option 'circel'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            envs.reset(**arguments)
+    assert all_of_batch(envs) == all_of_batch(twin)
+    assert_same(envs.reset(), twin.reset())
+
+
+# --- opponents that answer wrongly --------------------------------------------------------------------------
+
+WRONG = [-5, 10**6, 0.9, "advance"]
+
+
+@pytest.mark.parametrize("answer", WRONG, ids=repr)
+@several_players
+def test_a_wrong_answer_leaves_a_single_environment_as_it_was(case: Case, answer: Any) -> None:
+    cheat = Cheat()
+    env, twin = single(case, opponent=cheat, seat="random"), single(case, seat="random")
+    for one in (env, twin):
+        one.reset(seed=0)
+    cheat.answer = answer
+    while True:
+        before, action = all_of(env), int(env.action_masks().argmax())
+        try:
+            env.step(action)
+        except OpponentError:
+            break
+        twin.step(action)
+    assert all_of(env) == before == all_of(twin)
+    cheat.answer = None
+    assert_same(env.step(action), twin.step(action))
+
+
+@several_players
+def test_a_failed_reset_uses_no_random_numbers(case: Case) -> None:
+    for make in (single, partial(batched, num_envs=3)):
+        cheat = Cheat()
+        env, twin = make(case, opponent=cheat, seat="alternate"), make(case, seat="alternate")
+        for one in (env, twin):
+            one.reset(seed=case.players - 1)
+        cheat.answer = -1
+        failures = 0
+        for seed in (3, None, None, 4):
+            try:
+                env.reset(seed=seed)
+            except OpponentError:
+                failures += 1
+                continue
+            twin.reset(seed=seed)
+        assert failures
+        cheat.answer = None
+        assert_same(env.reset(), twin.reset())
+
+
+@several_players
+def test_wrong_answers_leave_a_batch_as_it_was(case: Case) -> None:
+    cheat = Cheat()
+    envs, twin = batched(case, 3, opponent=cheat), batched(case, 3)
+    for one in (envs, twin):
+        one.reset(seed=0)
+    for answer in (
+        [0.9] * 3,
+        0.9,
+        np.zeros(0, np.int64),
+        np.zeros((3, 1), np.int64),
+        [None] * 3,
+        "advance",
+        np.full(1, -1),
+        np.full(2, 10**6),
+        np.full(3, -1),
+    ):
+        cheat.answer = answer
+        for _ in range(60):
+            before = all_of_batch(envs)
+            actions = envs.action_masks().argmax(axis=1)
+            try:
+                envs.step(actions)
+            except OpponentError:
+                assert all_of_batch(envs) == before == all_of_batch(twin)
+                break
+            twin.step(actions)
+        else:
+            raise AssertionError("the opponent was never asked")
+    cheat.answer = None
+    actions = envs.action_masks().argmax(axis=1)
+    assert_same(envs.step(actions), twin.step(actions))
+
+
+def test_opponents_see_copies() -> None:
+    class Vandal(LastAction):
+        def act_batch(self, states: Any) -> Any:
+            actions = super().act_batch(states)
+            states[:] = np.zeros_like(states)
+            return actions
+
+    envs, twin = batched(CASES[0], 3, opponent=Vandal()), batched(CASES[0], 3)
+    results = envs.reset(seed=1), twin.reset(seed=1)
+    for _ in range(20):
+        assert_same(*results)
+        actions = envs.action_masks().argmax(axis=1)
+        results = envs.step(actions), twin.step(actions)

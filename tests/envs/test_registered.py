@@ -1,0 +1,63 @@
+"""Environments by name, in Gymnasium's and PettingZoo's registries, and those of a game of one's own."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+
+from patchwork_env import games
+from patchwork_env.agents import load
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.errors import UnknownOptionError
+from tests.envs.cases import ROW, LastAction, play
+
+
+@pytest.mark.parametrize("name", ["patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0"])
+def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
+    for wrong, right in (("oponent", "opponent"), ("seet", "seat"), ("copyy", "copy")):
+        with pytest.raises(UnknownOptionError, match=f"no option '{wrong}'; did you mean '{right}'"):
+            gymnasium.make_vec(name, num_envs=2, **{wrong: 1})
+        if right != "copy":
+            with pytest.raises(UnknownOptionError, match=f"no option '{wrong}'; did you mean '{right}'"):
+                gymnasium.make(name, **{wrong: 1})
+    with pytest.raises(ValueError, match="render_mode is 'ansi'; allowed are None"):
+        gymnasium.make_vec(name, num_envs=2, render_mode="ansi")
+    with pytest.raises(ValueError, match="autoreset_mode is 'NextStep'; allowed are 'SameStep'"):
+        gymnasium.make_vec(name, num_envs=2, autoreset_mode=gymnasium.vector.AutoresetMode.NEXT_STEP)
+    gymnasium.make_vec(name, num_envs=2, autoreset_mode="SameStep", render_mode=None).reset(seed=np.int64(3))
+
+
+def test_a_game_of_ones_own_is_registered_in_one_call() -> None:
+    assert "row" in games.GAMES
+    assert games.rules_of("row") is games.rules_of(ROW.empty_states(1)) is ROW
+    games.register("row", "tests.toy.rules")
+    with pytest.raises(ValueError, match="there is a game 'row' already"):
+        games.register("row", "somewhere.else")
+    with pytest.raises(ValueError, match="no game 'roww' \\(did you mean 'row'"):
+        games.rules_of("roww")
+    with pytest.raises(ValueError, match="those of no game"):
+        games.rules_of(np.zeros(1, np.dtype([("current_player", "u1")])))
+
+
+def test_agents_that_need_no_knowledge_of_a_game_play_it() -> None:
+    agent, game = load("random", seed=1), ROW.game(seed=2)
+    while not game.is_over:
+        game.play(agent.act(game))
+    assert ROW.game.from_notation(game.notation()) == game
+    assert ROW.game.from_bytes(game.to_bytes()) == game
+
+
+def test_gymnasium_makes_the_environment_of_a_game_of_ones_own() -> None:
+    gymnasium.register(
+        "Row-v0",
+        entry_point="patchwork_env.envs.single:GameEnv",
+        kwargs={"rules": ROW, "opponent": LastAction()},
+    )
+    env = gymnasium.make("Row-v0", render_mode="ansi")
+    assert isinstance(env.unwrapped, GameEnv)
+    _, info = env.reset(seed=3)
+    *_, (_, reward, terminated, _, info) = play(env, info, 3)
+    assert terminated
+    assert reward == np.sign(info["scores"][0] - info["scores"][1])
+    assert env.render() == str(env.unwrapped.game)

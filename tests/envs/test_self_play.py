@@ -1,0 +1,166 @@
+"""What batched self-play does, whatever the game."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from patchwork_env.core.batches import REWARDS
+from patchwork_env.core.game import BaseGame
+from patchwork_env.envs import self_play
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from tests.envs.cases import Case, cases
+
+OUTPUTS = (
+    "states",
+    "masks",
+    "observations",
+    "counts",
+    "random_actions",
+    "rewards",
+    "terminations",
+    "truncations",
+)
+
+
+def batch(case: Case, num_envs: int, **options: Any) -> SelfPlayBatch:
+    return SelfPlayBatch(case.rules, num_envs, **{**case.options, **options})
+
+
+def snapshot(env: SelfPlayBatch, n: int) -> list[bytes]:
+    """What the first games of a batch show."""
+    return [getattr(env, name)[:n].tobytes() for name in OUTPUTS]
+
+
+def played(env: SelfPlayBatch, steps: int) -> Iterator[SelfPlayBatch]:
+    """The environment after each of some random steps."""
+    for _ in range(steps):
+        env.step(env.random_actions)
+        yield env
+
+
+@cases
+def test_neither_the_number_of_games_nor_of_threads_matters(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(self_play, "usable_cores", lambda: 2)
+    few = batch(case, 7, seed=11)
+    others = batch(case, 40, seed=11), batch(case, 70, seed=11, threads=2)
+    for _ in range(60):
+        assert all(snapshot(few, 7) == snapshot(other, 7) for other in others)
+        for env in (few, *others):
+            env.step(env.random_actions)
+    assert all((few.final_scores == other.final_scores[:7]).all() for other in others)
+
+
+@pytest.mark.parametrize("rewards", REWARDS)
+@cases
+def test_every_game_is_a_game(case: Case, rewards: str) -> None:
+    if case.players == 1 and rewards != "score":
+        pytest.skip("alone there is only the score")
+    env, ended = batch(case, 3, seed=2, rewards=rewards), 0
+    games: list[BaseGame] = env.games()
+    outcome = case.rules.kernels.outcome
+    for _ in range(60):
+        for i, game in enumerate(games):
+            assert (env.masks[i] == game.action_mask()).all()
+            assert env.counts[i] == len(game.legal_actions())
+            assert env.masks[i, env.random_actions[i]]
+            assert (env.observations[i] == game.observation()).all()
+            assert env.current_players[i] == game.current_player
+        actions = env.random_actions.copy()
+        env.step(actions)
+        for i, game in enumerate(games):
+            before = np.array(game.scores())
+            game.play(actions[i])
+            scores = np.array(game.scores())
+            expected = np.zeros(case.players)
+            if rewards == "score":
+                expected = scores - before
+            elif game.is_over and rewards == "margin":
+                expected = [(score - max(np.delete(scores, p))) / 100 for p, score in enumerate(scores)]
+            elif game.is_over:
+                expected = [outcome(game.state, 0, player) for player in range(case.players)]
+            assert env.rewards[i] == pytest.approx(np.array(expected))
+            assert (env.terminations[i], env.truncations[i]) == (game.is_over, False)
+            if game.is_over:
+                ended += 1
+                assert tuple(env.final_scores[i, : case.players]) == game.scores()
+                games[i] = env.games()[i]
+            assert games[i] == env.games()[i]
+    assert ended
+
+
+@cases
+def test_seeds(case: Case) -> None:
+    one, other = batch(case, 30, seed=1), batch(case, 30, seed=2)
+    assert snapshot(one, 30) == snapshot(batch(case, 30, seed=np.int64(1)), 30) != snapshot(other, 30)
+    one.reset(seed=2)
+    assert snapshot(one, 30) == snapshot(other, 30)
+    assert snapshot(batch(case, 30), 30) != snapshot(batch(case, 30), 30)
+
+
+@cases
+def test_wrong_actions_change_nothing(case: Case) -> None:
+    env = batch(case, 6, seed=4)
+    env.step(env.random_actions)
+    before, saved = snapshot(env, 6), env.save()
+    for wrong in (-1, case.rules.num_actions, int(np.flatnonzero(env.masks[4] == 0)[-1]), 2**40):
+        actions = env.random_actions.copy()
+        actions[4] = wrong
+        with pytest.raises(IllegalActionError, match=f"action {wrong} of game 4 is not legal"):
+            env.step(actions)
+    for actions in (np.zeros(5, int), np.zeros((6, 1), int), np.zeros(6), [None] * 6, 0):
+        with pytest.raises(ValueError, match="they must be 6 integers"):
+            env.step(actions)
+    assert snapshot(env, 6) == before
+    assert all((saved[name] == array).all() for name, array in env.save().items())
+
+
+@cases
+def test_saved_and_copied_games_go_on_like_the_originals(case: Case) -> None:
+    env, other = batch(case, 5, seed=2), batch(case, 5, seed=99)
+    list(played(env, 10))
+    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    other.restore(env.save())
+    names = [getattr(env, name) for name in OUTPUTS]
+    for _ in range(40):
+        for one in (env, other, *twins):
+            one.step(one.random_actions)
+        assert all(snapshot(env, 5) == snapshot(one, 5) for one in (other, *twins))
+    assert all(getattr(env, name) is array for name, array in zip(OUTPUTS, names, strict=True))
+    with pytest.raises(ValueError, match="this environment needs"):
+        batch(case, 6).restore(env.save())
+
+
+@cases
+def test_what_is_left_out_does_not_change_the_games(case: Case) -> None:
+    full, bare = batch(case, 5, seed=2), batch(case, 5, seed=2, masks=False, observations=False)
+    assert (len(bare.masks), len(bare.observations)) == (0, 0)
+    for one, other in zip(played(full, 40), played(bare, 40), strict=True):
+        assert (one.states == other.states).all()
+        assert (one.random_actions == other.random_actions).all()
+
+
+@cases
+def test_misspelt_and_wrong_options(case: Case) -> None:
+    with pytest.raises(UnknownOptionError, match="has no option 'thread'; did you mean 'threads'"):
+        batch(case, 1, thread=2)
+    for options, message in (
+        ({"num_envs": 0}, "num_envs is 0; it must be at least 1"),
+        ({"num_envs": 2.0}, "num_envs must be an integer"),
+        ({"num_envs": 1, "threads": 0}, "threads is 0"),
+        ({"num_envs": 1, "seed": -1}, "seed is -1"),
+        (
+            {"num_envs": 1, "rewards": "points"},
+            "rewards is 'points'; allowed are 'outcome', 'margin', 'score'",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            batch(case, **options)
