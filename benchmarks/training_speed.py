@@ -49,7 +49,7 @@ def rates(trainer: PpoTrainer, iterations: int) -> tuple[float, float]:
 def parts(trainer: PpoTrainer) -> dict[str, float]:
     """Seconds per iteration by what they are spent on."""
     ppo = trainer.config.ppo
-    rollout = trainer.self_play.collect(trainer.network, [], ppo.rollout_steps, trainer.random)
+    rollout = trainer.self_play.collect(trainer.network, {}, ppo.rollout_steps, trainer.random)
     decisions = rollout.states[rollout.decisions.learning]
     acting = decisions[: ppo.num_envs]
     learning = decisions[: ppo.minibatch_size]

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.config import League
 
 
 def make_pool(**settings):
-    return Pool(League(**{"size": 3, "opponents": 1} | settings))
+    return SnapshotPool(League(**{"size": 3, "opponents": 1} | settings))
 
 
 def fill(pool, number):
@@ -43,15 +43,14 @@ def play(pool, wins_of_100):
     """Has the learner win some of 100 games against each snapshot in turn, many times."""
     for _ in range(200):
         for number, wins in wins_of_100.items():
-            pool.opponents = [number]
-            pool.record([wins], [100])
+            pool.record({number: wins}, {number: 100})
 
 
 def test_an_empty_pool_has_nobody():
     pool = make_pool()
     assert pool.draw(np.random.default_rng(0)) == []
     assert pool.statistics() == {}
-    pool.record([], [])
+    pool.record({}, {})
 
 
 def test_the_last_copies_are_kept():
@@ -84,20 +83,18 @@ def test_new_snapshots_are_even():
     pool = make_pool()
     fill(pool, 2)
     assert pool.win_rates() == {0: 0.5, 1: 0.5}
-    pool.opponents = [1]
-    pool.record([7], [10])
+    pool.record({1: 7}, {1: 10})
     assert pool.win_rates() == {0: 0.5, 1: 0.6}  # 10 games that nobody played, half of them won
 
 
 def test_results_fade():
     pool = make_pool(half_life=2)
     fill(pool, 1)
-    pool.opponents = [0]
-    pool.record([0], [40])
+    pool.record({0: 0}, {0: 40})
     before = pool.win_rates()[0]
     assert before == pytest.approx(5 / 50)
     for _ in range(4):  # two half-lives without a game: 40 games count as 10
-        pool.record([0], [0])
+        pool.record({}, {})
     assert pool.win_rates()[0] == pytest.approx(5 / 20)
 
 
@@ -107,8 +104,27 @@ def test_results_of_a_snapshot_that_has_gone_are_dropped():
     pool.draw(np.random.default_rng(0))
     assert pool.opponents == [0]
     fill(pool, 1)
-    pool.record([3], [3])
+    pool.record({0: 3}, {0: 3})
     assert pool.win_rates() == {1: 0.5}
+
+
+def test_a_snapshot_that_is_in_play_is_kept_until_it_is_not():
+    pool, random = make_pool(size=1), np.random.default_rng(0)
+    fill(pool, 1)
+    assert pool.draw(random) == [0]
+    network = fill(pool, 2)
+    assert pool.draw(random, in_play=[0]) == [2]
+    assert pool.policy(0).bias.item() == 0
+    other = make_pool(size=1)
+    other.restore(pool.state(), network)
+    assert other.policy(0).bias.item() == 0
+    for each in (pool, other):
+        assert list(each.snapshots) == [2]
+        each.record({0: 1}, {0: 1})
+        assert each.win_rates() == {2: 0.5}
+        each.draw(random)
+        with pytest.raises(KeyError):
+            each.policy(0)
 
 
 def test_opponents_differ_and_stay_for_a_while():
@@ -117,8 +133,8 @@ def test_opponents_differ_and_stay_for_a_while():
     pool.draw(random)
     for turn in range(1, 40):
         before = pool.opponents.copy()
-        policies = pool.draw(random)
-        assert [policy.bias.item() for policy in policies] == pool.opponents
+        drawn = pool.draw(random)
+        assert [pool.policy(number).bias.item() for number in drawn] == drawn == pool.opponents
         assert len(set(pool.opponents)) == 3
         changed = [place for place in range(3) if pool.opponents[place] != before[place]]
         assert changed in ([], [turn % 3])  # each place in its turn
@@ -151,7 +167,8 @@ def test_a_restored_pool_goes_on_alike():
     network = fill(pool, 6)
     for _ in range(5):
         pool.draw(random)
-        pool.record([3, 1], [4, 4])
+        first, second = pool.opponents
+        pool.record({first: 3, second: 1}, {first: 4, second: 4})
     values, tensors = pool.state()
     other = make_pool(size=4, opponents=2)
     other.restore(TrainerState(json.loads(json.dumps(values)), tensors), network)
@@ -160,7 +177,8 @@ def test_a_restored_pool_goes_on_alike():
     for _ in range(10):
         for each, generator in zip((pool, other), randoms, strict=True):
             each.draw(generator)
-            each.record([2, 2], [5, 3])
+            first, second = each.opponents
+            each.record({first: 2, second: 2}, {first: 5, second: 3})
             each.add(network)
         assert pool.opponents == other.opponents
         assert pool.win_rates() == other.win_rates()

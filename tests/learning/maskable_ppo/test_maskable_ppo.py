@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import gymnasium
@@ -223,12 +224,41 @@ def test_opponents(config):
     for _ in range(4):
         trainer.iterate()
     trainer._choose_opponents()
-    names = [opponent.name for opponent in trainer.env.opponents]
+    names = [opponent.name for opponent in trainer.env.opponents[:4]]
     assert names == ["present self", "past self", "past self", "greedy"]
+    assert trainer.env.opponent_numbers.tolist()[-4:] == [3] * 4
+    trainer.env.reset()
     assert trainer.env.opponent_numbers.tolist() == [0] * 4 + [1, 1, 2, 2] * 2 + [3] * 4
     assert trainer.env.opponents[0].network.action_net is trainer.model.policy.action_net
     snapshot = trainer.env.opponents[1].network.action_net
     assert (snapshot.weight != trainer.model.policy.action_net.weight).any()
+
+
+def test_league_games_are_played_to_their_ends_against_one_past_self(config):
+    """The results that the league hears of are those of the snapshot that a game began against."""
+    trainer = small_trainer(config, "league.snapshot_every=1", "league.opponents=1", "league.size=1")
+    began, heard, expected = {}, Counter(), Counter()
+    record, begin, finish = trainer.pool.record, trainer.env._begin, trainer.env._finish
+
+    def note_begin(games):
+        begin(games)
+        began.update((game, trainer._opponent_keys()[game]) for game in games.tolist())
+
+    def note_end(games):
+        expected.update(began[game] for game in games.tolist() if began[game] >= 0)
+        assert [trainer._opponent_keys()[game] for game in games] == [began[game] for game in games]
+        finish(games)
+
+    def note_results(wins, games):
+        heard.update(games)
+        record(wins, games)
+
+    trainer.env._begin, trainer.env._finish, trainer.pool.record = note_begin, note_end, note_results
+    began.update(enumerate(trainer._opponent_keys()))
+    for _ in range(12):
+        trainer.iterate()
+    assert len(expected) > 2
+    assert +heard == expected
 
 
 def test_schedules(config):

@@ -146,10 +146,31 @@ def test_opponents_have_their_games():
     for recorder in recorders:
         assert {game.current_player for game in recorder.seen} == {0, 1}
         assert all(len(game.legal_actions()) > 1 for game in recorder.seen)
-    env.set_opponents(recorders, np.ones(8, int))
+    env.set_opponents(recorders, np.ones(8, int), at_once=True)
     seen = len(recorders[0].seen)
     list(play(env, 5))
     assert len(recorders[0].seen) == seen
+
+
+def test_opponents_change_when_a_game_begins():
+    first, second = Recorder(), Recorder()
+    env = PatchworkVecEnv(4, [first], seed=1, keep_finished=True)
+    env.reset()
+    env.set_opponents([second])
+    assert env.opponents == [second, first]
+    changed, given = set(), []
+    while len(changed) < 4:
+        assert env.opponent_numbers.tolist() == [int(game not in changed) for game in range(4)]
+        ((_, _, _, infos),) = play(env, 1)
+        for game, info in enumerate(infos):
+            if info:
+                given.append(info["opponent"])
+                assert info["opponent"] == int(game not in changed)
+                changed.add(game)
+    assert sorted(env.take_finished().opponents) == sorted(given)
+    env.set_opponents([second])
+    assert env.opponents == [second]
+    assert env.opponent_numbers.tolist() == [0] * 4
 
 
 def test_finished_games():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
@@ -35,6 +37,7 @@ def make_network(seed=0, advance=0.0):
 def collect(league_fraction=0.0, past_selves=(), learner=None, turns=TURNS):
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
     self_play = SelfPlay(env, REWARD, league_fraction)
+    past_selves = dict(enumerate(past_selves))
     return self_play.collect(learner or make_network(), past_selves, turns, np.random.default_rng(1))
 
 
@@ -144,10 +147,36 @@ def test_several_past_selves_share_the_league_games():
     for turn, i in np.argwhere(rollout.decisions.ends[:, 4:]):
         wins[i // 2 % 2] += rollout.decisions.rewards[turn, 4 + i, i % 2] > 0
         games[i // 2 % 2] += 1
-    assert rollout.league.wins.tolist() == wins.tolist()
-    assert rollout.league.games.tolist() == games.tolist()
+    assert rollout.league.wins == dict(enumerate(wins))
+    assert rollout.league.games == dict(enumerate(games))
     assert games.min() > 0
     assert rollout.statistics["win_rate_against_past_self"] == wins.sum() / games.sum()
+
+
+def test_opponents_change_between_games_only():
+    """In short rollouts with changing past selves, a game goes on against whom it began with."""
+    networks = [make_network(number) for number in range(5)]
+    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
+    self_play, random = SelfPlay(env, REWARD, 1.0), np.random.default_rng(1)
+    began: dict[int, int] = {}
+    wins, games, expected_wins, expected_games = Counter(), Counter(), Counter(), Counter()
+    for drawn in range(5):
+        in_play = self_play.past_selves_in_play | {drawn}
+        assert in_play == {drawn, *began.values()}
+        past_selves = {number: networks[number] for number in in_play}
+        rollout = self_play.collect(networks[0], past_selves, 25, random, [drawn])
+        wins.update(rollout.league.wins)
+        games.update(rollout.league.games)
+        for turn, i in np.ndindex(25, GAMES):
+            opponent = began.setdefault(i, drawn)
+            if rollout.decisions.ends[turn, i]:
+                expected_games[opponent] += 1
+                expected_wins[opponent] += rollout.decisions.rewards[turn, i, i % 2] > 0
+                del began[i]
+        in_progress = {i: number for i, number in enumerate(self_play.opponents.tolist()) if number >= 0}
+        assert in_progress == began
+    assert len(expected_games) > 1
+    assert (games, wins) == (expected_games, expected_wins)
 
 
 def test_threads_do_not_change_who_plays():
@@ -155,7 +184,7 @@ def test_threads_do_not_change_who_plays():
     networks = [make_network(number, advance=(-1) ** number * 50.0) for number in range(4)]
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
     shared = SelfPlay(env, REWARD, 0.5, ThreadPool(3)).collect(
-        networks[0], networks[1:], 20, np.random.default_rng(1)
+        networks[0], dict(enumerate(networks[1:])), 20, np.random.default_rng(1)
     )
     alone = collect(0.5, networks[1:], networks[0], turns=20)
     assert shared.actions.tolist() == alone.actions.tolist()
@@ -202,7 +231,7 @@ def test_single_game_all_against_past_selves():
     """Turns in which nobody is asked, or the past self alone, are no obstacle."""
     env = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False)
     network = make_network()
-    rollout = SelfPlay(env, REWARD, 1.0).collect(network, [make_network(1)], 60, np.random.default_rng(1))
+    rollout = SelfPlay(env, REWARD, 1.0).collect(network, {0: make_network(1)}, 60, np.random.default_rng(1))
     assert 0 < rollout.decisions.learning.sum() < 50
     assert PpoLearner(network, Ppo()).update(rollout, 0.0, np.random.default_rng(0))
     rollout.decisions.learning[:] = False

@@ -35,7 +35,7 @@ def learned(threads: ThreadPool) -> tuple[PatchworkNetwork, dict[str, float]]:
     torch.manual_seed(0)
     network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4))
     env = SelfPlayVectorEnv(16, seed=0, masks=False, observations=False)
-    rollout = SelfPlay(env, Reward(), 0.0).collect(network, [], 8, np.random.default_rng(0))
+    rollout = SelfPlay(env, Reward(), 0.0).collect(network, {}, 8, np.random.default_rng(0))
     metrics = PpoLearner(network, Ppo(minibatch_size=33), threads).update(
         rollout, 0.0, np.random.default_rng(0)
     )

@@ -15,6 +15,7 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
     MAIN,
     Finished,
     Seats,
+    allotted,
     past_self,
     policy_of,
     seats_of,
@@ -24,25 +25,38 @@ from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_the_learner_has_every_seat_against_every_past_self_equally_often(players):
-    games, opponents = 4 * 3 * players, 3
+    games, opponents = 4 * 3 * players, [(2, 7), (0, 8), (4, 9)]
     dealt = [seats_of(game, games, players, 0.5, opponents) for game in range(games)]
     assert dealt[: games // 2] == [Seats(-1, 0)] * (games // 2)
     league = Counter(dealt[games // 2 :])
-    assert set(league) == {Seats(slot, seat) for slot in range(opponents) for seat in range(players)}
+    expected = {Seats(slot, seat, snapshot) for slot, snapshot in opponents for seat in range(players)}
+    assert set(league) == expected
     assert max(league.values()) - min(league.values()) <= 1
 
 
 def test_without_past_selves_or_rivals_the_learner_has_all_seats():
-    assert {seats_of(game, 8, 2, 0.5, opponents=0) for game in range(8)} == {Seats(-1, 0)}
-    assert {seats_of(game, 8, 1, 0.5, opponents=3) for game in range(8)} == {Seats(-1, 0)}
+    assert {seats_of(game, 8, 2, 0.5, opponents=[]) for game in range(8)} == {Seats(-1, 0)}
+    assert {seats_of(game, 8, 1, 0.5, opponents=[(0, 0), (1, 1)]) for game in range(8)} == {Seats(-1, 0)}
 
 
 def test_the_mapping_reads_the_name_of_a_game():
     def names(identity):
         return [policy_of(f"player_{n}", SimpleNamespace(id_=identity)) for n in range(3)]
 
-    assert names("-1:0:abc") == [MAIN] * 3
-    assert names("2:1:abc") == [past_self(2), MAIN, past_self(2)]
+    assert names("-1:0:-1:abc") == [MAIN] * 3
+    assert names("2:1:9:abc") == [past_self(2), MAIN, past_self(2)]
+
+
+def test_a_snapshot_waits_for_a_slot_that_no_game_needs():
+    slots = allotted([5, 6], {}, set(), 3)
+    assert slots == {0: 5, 1: 6}
+    slots = allotted([7, 6], slots, {0, 1}, 3)
+    assert slots == {0: 5, 1: 6, 2: 7}
+    slots = allotted([7, 8], slots, {0, 1, 2}, 3)
+    assert slots == {0: 5, 1: 6, 2: 7}  # 8 waits
+    slots = allotted([7, 8], slots, {1, 2}, 3)
+    assert slots == {0: 8, 1: 6, 2: 7}
+    assert allotted([7, 8], slots, set(), 3) == {0: 8, 2: 7}
 
 
 def finished_game(game, seats):
@@ -53,10 +67,10 @@ def finished_game(game, seats):
 
 def test_wins_are_counted_by_the_learners_seat():
     game = patchwork.Game(seed=1)
-    finished = [finished_game(game, Seats(slot, seat)) for slot, seat in [(-1, 0), (0, 0), (0, 1), (1, 1)]]
-    wins, games = league_results("patchwork", finished, 2)
-    assert games == [2, 1]
-    assert wins == [1, float(game.winner() == 1)]
+    seats = [Seats(-1, 0), Seats(0, 0, 5), Seats(0, 1, 5), Seats(0, 1, 6)]
+    wins, games = league_results("patchwork", [finished_game(game, each) for each in seats])
+    assert games == {5: 2, 6: 1}
+    assert wins == {5: 1, 6: float(game.winner() == 1)}
 
 
 def test_ties_are_half_a_win_and_several_rivals_are_met_by_the_best(monkeypatch):
@@ -64,8 +78,8 @@ def test_ties_are_half_a_win_and_several_rivals_are_met_by_the_best(monkeypatch)
     state = game.state.tobytes()
     scores = {0: 5, 1: 9, 2: 9}
     monkeypatch.setattr("patchwork_env.nmbr9.engine.score", lambda states, i, player: scores[player])
-    finished = [Finished(Seats(0, seat), state, 60) for seat in (0, 1, 2)]
-    assert league_results("nmbr9", finished, 1) == ([1.0], [3.0])
+    finished = [Finished(Seats(0, seat, 4), state, 60) for seat in (0, 1, 2)]
+    assert league_results("nmbr9", finished) == ({4: 1.0}, {4: 3.0})
 
 
 def test_figures_of_games():

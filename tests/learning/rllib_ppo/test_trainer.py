@@ -93,10 +93,25 @@ def test_the_league_grows_is_played_and_stays_as_it_is(trainer_of):
     assert not equal(first, trainer.network.state_dict())
     assert "league/snapshots" in metrics[-1]
     assert 0 <= metrics[-1]["games/win_rate_against_past_self"] <= 1
-    for slot, number in enumerate(trainer.pool.opponents):
-        snapshot = trainer.pool.snapshots[number].state_dict()
+    assert set(trainer.pool.opponents) <= set(trainer._slots.values())
+    for slot, number in trainer._slots.items():
+        snapshot = trainer.pool.policy(number).state_dict()
         assert equal(snapshot, runner.module[past_self(slot)].network.state_dict())
     assert equal(trainer.network.state_dict(), runner.module[MAIN].network.state_dict())
+
+
+def test_a_slot_keeps_its_snapshot_as_long_as_a_game_needs_it(trainer_of):
+    """Iterations are shorter than games: every game ends against whom it began with."""
+    league = League(fraction=1.0, snapshot_every=1, opponents=1, size=1)
+    trainer = trainer_of(small_config("patchwork", league, batch_size=64))
+    runner, met = trainer._algorithm.env_runner, {}
+    for _ in range(12):
+        trainer.iterate()
+        for name in (episode.id_ for episode in runner._ongoing_episodes):
+            slot, _, snapshot, identity = name.split(":", 3)
+            if int(slot) >= 0:
+                assert trainer._slots[int(slot)] == int(snapshot) == met.setdefault(identity, int(snapshot))
+    assert len(set(met.values())) > 1
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
@@ -208,7 +223,7 @@ def state_of_worker(runner):
     policy = runner.module[MAIN].network.state_dict()
     return {
         "process": os.getpid(),
-        "opponents": runner.opponents,
+        "opponents": len(runner.opponents),
         "policy": {name: tensor.numpy().copy() for name, tensor in policy.items()},
     }
 

@@ -1,11 +1,14 @@
-"""The league: past selves that the learner keeps playing against, the more often the harder they are."""
+"""The league: past selves that the learner keeps playing against, the more often the harder they are.
+
+A game is played against one opponent from its beginning to its end: who is drawn meets games that begin.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +42,7 @@ class _Record:
         return (self.wins + _PRIOR_GAMES / 2) / (self.games + _PRIOR_GAMES)
 
 
-class Pool(Generic[Policy]):
+class SnapshotPool(Generic[Policy]):
     """The last snapshots of the learner, whatever kind of network it is, and how it does against each.
 
     Opponents are drawn by prioritized fictitious self-play (Vinyals et al. 2019): with a weight that depends
@@ -47,63 +50,74 @@ class Pool(Generic[Policy]):
     the same for all for ``uniform``. Results lose half of their weight every ``half_life`` calls of
     :meth:`record`, so that a snapshot that was easy and has not been met for long gets another chance.
 
+    Snapshots have numbers, which count up and never come again.
+
     Attributes:
-        snapshots: Frozen policies by number, oldest first. Numbers count up and never come again.
-        opponents: Numbers of those that are played at present, all different.
+        opponents: The snapshots that games begin against at present, all different.
     """
 
     def __init__(self, config: League) -> None:
         self.config = config
-        self.snapshots: dict[int, Policy] = {}
         self.opponents: list[int] = []
+        self._policies: dict[int, Policy] = {}
         self._records: dict[int, _Record] = {}
         self._added = 0
         self._draws = 0
+
+    @property
+    def snapshots(self) -> dict[int, Policy]:
+        """The frozen policies that may be drawn, by number, oldest first."""
+        return {number: self._policies[number] for number in self._records}
+
+    def policy(self, number: int) -> Policy:
+        """The frozen policy of a snapshot, also of one that has left the pool and is still in play."""
+        return self._policies[number]
 
     def add(self, policy: Policy) -> None:
         """Keeps a copy of the learner; the oldest snapshot goes if the pool is full."""
         self._keep(self._added, policy)
         self._records[self._added] = _Record()
         self._added += 1
-        for number in list(self.snapshots)[: -self.config.size]:
-            del self.snapshots[number], self._records[number]
+        for number in list(self._records)[: -self.config.size]:
+            del self._records[number]
 
-    def draw(self, random: np.random.Generator) -> list[Policy]:
+    def draw(self, random: np.random.Generator, in_play: Collection[int] = ()) -> list[int]:
         """Replaces one of the opponents, each in its turn, and those that have left the pool.
 
-        The others stay where they are: most games meet one opponent from their beginning to their end.
+        Args:
+            random: Draws them.
+            in_play: Snapshots whose games have not ended: their policies are kept.
 
         Returns:
-            The policies of :attr:`opponents`: ``config.opponents`` of them, or as many as there are.
+            A copy of :attr:`opponents`: ``config.opponents`` of them, or as many as there are.
         """
-        places = min(self.config.opponents, len(self.snapshots))
+        for number in self._policies.keys() - self._records.keys() - set(in_play):
+            del self._policies[number]
+        places = min(self.config.opponents, len(self._records))
         due = self._draws % max(places, 1)
         self._draws += 1
         for place in range(places):
             if place == len(self.opponents):
                 self.opponents.append(self._draw_one(random))
-            elif place == due or self.opponents[place] not in self.snapshots:
+            elif place == due or self.opponents[place] not in self._records:
                 self.opponents[place] = -1
                 self.opponents[place] = self._draw_one(random)
-        return [self.snapshots[number] for number in self.opponents]
+        return self.opponents.copy()
 
-    def record(
-        self, wins: Sequence[float] | npt.NDArray[Any], games: Sequence[float] | npt.NDArray[Any]
-    ) -> None:
-        """Notes results of the learner against :attr:`opponents`; all earlier ones lose some weight.
+    def record(self, wins: Mapping[int, float], games: Mapping[int, float]) -> None:
+        """Notes results of the learner; all earlier ones lose some weight.
 
         Args:
-            wins: ``(k,)``, the games that the learner won against each opponent.
-            games: ``(k,)``, all games that ended.
+            wins: By snapshot, the games against it that the learner won.
+            games: By snapshot, all games against it that ended.
         """
         kept = 0.5 ** (1 / self.config.half_life)
         for record in self._records.values():
             record.wins *= kept
             record.games *= kept
-        for number, won, played in zip(self.opponents, wins, games, strict=True):
-            if number in self._records:
-                self._records[number].wins += float(won)
-                self._records[number].games += float(played)
+        for number in games.keys() & self._records.keys():
+            self._records[number].wins += float(wins[number])
+            self._records[number].games += float(games[number])
 
     def win_rates(self) -> dict[int, float]:
         """The learner's estimated win rate against each snapshot; one half against a new one."""
@@ -124,13 +138,14 @@ class Pool(Generic[Policy]):
         """All that :meth:`restore` needs."""
         values = {
             "records": {str(number): [r.wins, r.games] for number, r in self._records.items()},
+            "retired": sorted(self._policies.keys() - self._records.keys()),
             "opponents": list(self.opponents),
             "added": self._added,
             "draws": self._draws,
         }
         tensors: dict[str, Tensor] = {}
-        for number, snapshot in self.snapshots.items():
-            tensors |= prefixed(str(number), snapshot.state_dict())
+        for number, policy in self._policies.items():
+            tensors |= prefixed(str(number), policy.state_dict())
         return TrainerState(values, tensors)
 
     def restore(self, state: TrainerState, like: Policy) -> None:
@@ -144,19 +159,20 @@ class Pool(Generic[Policy]):
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
         """
         values, tensors = state
-        for name, (wins, games) in values["records"].items():
+        for name in (*values.get("retired", ()), *values["records"]):
             self._keep(int(name), like)
-            self.snapshots[int(name)].load_state_dict(with_prefix(name, tensors))
+            self._policies[int(name)].load_state_dict(with_prefix(str(name), tensors))
+        for name, (wins, games) in values["records"].items():
             self._records[int(name)] = _Record(wins, games)
         self.opponents = list(values["opponents"])
         self._added, self._draws = values["added"], values["draws"]
 
     def _keep(self, number: int, policy: Policy) -> None:
-        self.snapshots[number] = copy.deepcopy(policy).eval().requires_grad_(False)
+        self._policies[number] = copy.deepcopy(policy).eval().requires_grad_(False)
 
     def _draw_one(self, random: np.random.Generator) -> int:
         """A snapshot that is not among the opponents."""
-        free = [number for number in self.snapshots if number not in self.opponents]
+        free = [number for number in self._records if number not in self.opponents]
         rates = np.array([self._records[number].win_rate for number in free])
         weights = _WEIGHTS[self.config.choice](rates)
         return int(random.choice(free, p=weights / weights.sum()))

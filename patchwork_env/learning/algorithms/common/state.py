@@ -43,6 +43,21 @@ def value_part(name: str, get: Callable[[], Any], set_: Callable[[Any], object])
     return StatePart(lambda: TrainerState({name: get()}, {}), lambda state: set_(state.values[name]))
 
 
+def array_value_part(name: str, array: npt.NDArray[np.int64], missing: int) -> StatePart:
+    """Whole numbers as JSON, which are overwritten in place; states of earlier versions may lack them.
+
+    Args:
+        name: The name of the values.
+        array: The numbers.
+        missing: What stands for all of them in a state without them.
+    """
+
+    def restore(state: TrainerState) -> None:
+        array[:] = state.values.get(name, missing)
+
+    return StatePart(lambda: TrainerState({name: array.tolist()}, {}), restore)
+
+
 def attribute_part(name: str, owner: object, attribute: str) -> StatePart:
     """An attribute that is JSON."""
     return value_part(name, lambda: getattr(owner, attribute), lambda value: setattr(owner, attribute, value))

@@ -19,9 +19,10 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork, write_policy
 from patchwork_env.errors import ConfigError, DivergenceError
-from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,
+    TrainerState,
     arrays_part,
     attribute_part,
     generator_part,
@@ -85,7 +86,7 @@ class MaskablePpoTrainer(Trainer):
         self.random = np.random.default_rng(config.seed)
         self._states = RandomStates(config.seed)
         self._clock = _Clock()
-        self.pool: Pool[MlpNetwork] = Pool(config.league)
+        self.pool: SnapshotPool[MlpNetwork] = SnapshotPool(config.league)
         self._fixed = [_load_fixed(spec) for spec in settings.fixed_opponents]
         self.env = PatchworkVecEnv(
             settings.num_envs,
@@ -97,6 +98,9 @@ class MaskablePpoTrainer(Trainer):
         with self._states.in_use():
             self.model = self._make_model()
             self.network = _network_of(self.model, MlpConfig(settings.net_arch, settings.activation_fn))
+            self._present_self = MlpAgent(self.network, "present self", sample=True)
+            self._past_selves: dict[int, MlpAgent] = {}
+            self.env.set_opponents([self._present_self])
             self._choose_opponents()
             self.model.learn(0)  # begins the games
 
@@ -152,30 +156,60 @@ class MaskablePpoTrainer(Trainer):
         return self._statistics(finished) | league | losses | {"time/share_of_time_collecting": share}
 
     def _choose_opponents(self) -> None:
-        """Deals out opponents: fixed ones to the last games, past selves to those before, else itself."""
-        present = MlpAgent(self.network, "present self", sample=True)
-        past = [MlpAgent(snapshot, "past self", sample=True) for snapshot in self.pool.draw(self.random)]
-        opponents: list[Agent] = [present, *past, *self._fixed]
-        for opponent in opponents:
+        """Deals opponents to games that begin: fixed agents to the last ones, past selves to those before.
+
+        All other games are played against the present self.
+        """
+        in_play = {number for number in self._opponent_keys() if number >= 0}
+        drawn = self.pool.draw(self.random, in_play)
+        self._past_selves = {number: self._past_self(number) for number in (*drawn, *sorted(in_play))}
+        opponents = [self._present_self, *(self._past_selves[number] for number in drawn), *self._fixed]
+        leaving = [self._past_selves[number] for number in sorted(in_play.difference(drawn))]
+        for opponent in (*opponents, *leaving):
             opponent.reseed(int(self.random.integers(2**63)))
         games, settings = self.config.maskable_ppo.num_envs, self.config.maskable_ppo
         numbers = np.full(games, _PRESENT_SELF)
         first_fixed = games - round(settings.fixed_fraction * games)
         first_league = max(0, first_fixed - round(self.config.league.fraction * games))
-        numbers[first_league:first_fixed] = _in_turn(first_fixed - first_league, 1, len(past))
-        numbers[first_fixed:] = _in_turn(games - first_fixed, 1 + len(past), len(self._fixed))
+        numbers[first_league:first_fixed] = _in_turn(first_fixed - first_league, 1, len(drawn))
+        numbers[first_fixed:] = _in_turn(games - first_fixed, 1 + len(drawn), len(self._fixed))
         self.env.set_opponents(opponents, numbers)
-        self._past_selves = len(past)
+
+    def _past_self(self, number: int) -> MlpAgent:
+        """The agent of a snapshot: one and the same as long as it is in play."""
+        known = self._past_selves.get(number)
+        return known or MlpAgent(self.pool.policy(number), "past self", sample=True)
+
+    def _opponent_keys(self) -> list[int]:
+        """Who plays each game: the number of a past self, -1 for the present self, fixed ones from -2 on."""
+        agents = [self._present_self, *self._fixed]
+        keys = {id(agent): -1 - place for place, agent in enumerate(agents)}
+        keys |= {id(agent): number for number, agent in self._past_selves.items()}
+        return [keys[id(self.env.opponents[number])] for number in self.env.opponent_numbers]
+
+    def _save_opponents(self) -> TrainerState:
+        return TrainerState({"league_games": self._opponent_keys()}, {})
+
+    def _restore_opponents(self, state: TrainerState) -> None:
+        """Deals the games in progress out again; in states of earlier versions to the present self."""
+        keys: list[int] = state.values.get("league_games", [-1] * self.env.num_envs)
+        self._past_selves = {key: self._past_self(key) for key in sorted(set(keys)) if key >= 0}
+        opponents = [self._present_self, *self._fixed, *self._past_selves.values()]
+        places = {key: 1 + len(self._fixed) + place for place, key in enumerate(self._past_selves)}
+        numbers = [places[key] if key >= 0 else -1 - key for key in keys]
+        self.env.set_opponents(opponents, np.array(numbers), at_once=True)
 
     def _note_results(self, finished: FinishedGames) -> dict[str, float]:
         """Tells the league how games against past selves ended; returns its metrics."""
-        of_past_self = [finished.opponents == 1 + number for number in range(self._past_selves)]
-        games = [int(chosen.sum()) for chosen in of_past_self]
-        wins = [int(finished.won[chosen].sum()) for chosen in of_past_self]
+        met = [self.env.opponents[number] for number in finished.opponents]
+        wins, games = {}, {}
+        for number, past_self in self._past_selves.items():
+            won = [won for won, opponent in zip(finished.won, met, strict=True) if opponent is past_self]
+            wins[number], games[number] = float(sum(won)), float(len(won))
         self.pool.record(wins, games)
         metrics = {f"league/{name}": value for name, value in self.pool.statistics().items()}
-        if sum(games):
-            metrics["games/win_rate_against_past_self"] = sum(wins) / sum(games)
+        if sum(games.values()):
+            metrics["games/win_rate_against_past_self"] = sum(wins.values()) / sum(games.values())
         return metrics
 
     def _statistics(self, finished: FinishedGames) -> dict[str, float]:
@@ -183,8 +217,9 @@ class MaskablePpoTrainer(Trainer):
         statistics = statistics_of_games(finished.states)
         if len(finished.lengths):
             statistics["decisions_per_game"] = float(finished.lengths.mean())
-        for number, agent in enumerate(self._fixed, 1 + self._past_selves):
-            won = finished.won[finished.opponents == number]
+        for agent in self._fixed:
+            place = next((k for k, opponent in enumerate(self.env.opponents) if opponent is agent), -1)
+            won = finished.won[finished.opponents == place]
             if len(won):
                 statistics[f"win_rate_against_{agent.name}"] = float(won.mean())
         return {f"games/{name}": value for name, value in statistics.items()}
@@ -247,6 +282,7 @@ class MaskablePpoTrainer(Trainer):
             optimizer_part("optimizer", policy.optimizer, policy),
             arrays_part("env", self._games, self._restore_games),
             nested_part("league", self.pool.state, lambda state: self.pool.restore(state, self.network)),
+            StatePart(self._save_opponents, self._restore_opponents),
             nested_part("random", self._states.state, self._states.restore, "global_random"),
             generator_part("random", self.random),
             attribute_part("timesteps", model, "num_timesteps"),

@@ -108,6 +108,7 @@ class PatchworkVecEnv(VecEnv):
         self.states = empty_states(num_envs)
         self.seats = np.arange(num_envs) % NUM_PLAYERS
         listed = [opponents] if isinstance(opponents, str) else opponents
+        self._has_begun = False
         self.set_opponents([as_agent(opponent, game=PATCHWORK) for opponent in listed])
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
@@ -125,13 +126,20 @@ class PatchworkVecEnv(VecEnv):
         super().__init__(num_envs, spaces.flat_space(), spaces.action_space())
 
     def set_opponents(
-        self, opponents: Sequence[Agent], numbers: npt.NDArray[np.integer[Any]] | None = None
+        self,
+        opponents: Sequence[Agent],
+        numbers: npt.NDArray[np.integer[Any]] | None = None,
+        *,
+        at_once: bool = False,
     ) -> None:
-        """Changes the opponents, also in games that have begun.
+        """Changes the opponents of games that begin; a game is played to its end against whom it began with.
+
+        Opponents that still have games get numbers behind those of ``opponents``, unless they are among them.
 
         Args:
             opponents: At least one.
             numbers: Integers ``(num_envs,)``, the opponent of every game; None for all of them in turn.
+            at_once: Whether games that have begun change their opponents, too.
 
         Raises:
             ValueError: There are no opponents, or a number is not one of theirs.
@@ -145,8 +153,14 @@ class PatchworkVecEnv(VecEnv):
                 f"the numbers of the opponents are {numbers}; "
                 f"they must be {len(self.states)} integers from 0 to {count - 1}"
             )
-        self.opponents = list(opponents)
-        self.opponent_numbers = numbers.astype(np.int64)
+        self._next_numbers = numbers.astype(np.int64)
+        if at_once or not self._has_begun:
+            self.opponents, self.opponent_numbers = list(opponents), self._next_numbers.copy()
+            return
+        playing = [self.opponents[number] for number in self.opponent_numbers]
+        self.opponents = list({id(opponent): opponent for opponent in (*opponents, *playing)}.values())
+        places = {id(opponent): place for place, opponent in enumerate(self.opponents)}
+        self.opponent_numbers = np.array([places[id(opponent)] for opponent in playing])
 
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
@@ -163,6 +177,7 @@ class PatchworkVecEnv(VecEnv):
                 self._streams[game : game + 1] = seed_streams(seed)
             self._reseed_opponents(self._seeds[0])
         self._reset_seeds()
+        self._has_begun = True
         self._begin(self._all_games)
         self._play_on()
         self._finished.clear()
@@ -333,6 +348,7 @@ class PatchworkVecEnv(VecEnv):
     def _begin(self, games: Games) -> None:
         beginning, chance, _ = self._set_up
         loop(batches.deal_listed, RULES)(self.states, games, self._streams, beginning, chance)
+        self.opponent_numbers[games] = self._next_numbers[games]
         self._lengths[games] = 0
 
     def _observe(self) -> Observation:

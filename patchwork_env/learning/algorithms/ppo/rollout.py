@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,17 +27,20 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation
 
+_LEARNER, NEW_GAME = -1, -2
+"""In place of the number of a past self: the learner itself; nobody yet, in a game without a turn."""
+
 
 class LeagueResults(NamedTuple):
-    """Games against past selves that ended, ``k`` opponents.
+    """Games against past selves that ended.
 
     Attributes:
-        wins: int64 ``(k,)``, those that the learner won.
-        games: int64 ``(k,)``, all of them.
+        wins: By the number of a past self, those that the learner won.
+        games: By the number of a past self, all of them.
     """
 
-    wins: npt.NDArray[np.int64]
-    games: npt.NDArray[np.int64]
+    wins: dict[int, float]
+    games: dict[int, float]
 
 
 @dataclass
@@ -50,8 +53,7 @@ class Rollout:
         log_probabilities: float32 ``(T, N)``, of the actions when they were chosen.
         decisions: What advantages need.
         league: Results against past selves.
-        statistics: See ``count``; and the learner's win rate against
-            past selves.
+        statistics: See ``Tally.count``; and the learner's win rate against past selves.
     """
 
     states: States
@@ -109,7 +111,8 @@ class Choice:
 class SelfPlay:
     """Plays the learner in all games of a batch; in the last ones against past selves.
 
-    A turn with a single legal action is no decision: nobody is asked, and nothing is learned from it.
+    A turn with a single legal action is no decision: nobody is asked, and nothing is learned from it. A game
+    keeps its opponent from its first turn to its last, however many rollouts it takes.
 
     Args:
         env: The games; neither masks nor observations are used.
@@ -119,6 +122,8 @@ class SelfPlay:
 
     Attributes:
         tally: Counts what happens in the games.
+        opponents: int64 ``(N,)``, the number of the past self that each game is played against, or a negative
+            number.
     """
 
     def __init__(
@@ -131,29 +136,41 @@ class SelfPlay:
         self.env = env
         self.reward = reward
         self.tally = Tally(env.num_envs)
+        self.opponents = np.full(env.num_envs, NEW_GAME, np.int64)
         self._threads = threads or ThreadPool()
         games = np.arange(env.num_envs)
         self._league_game = games - (env.num_envs - round(league_fraction * env.num_envs))
         self._learner_seats = (games % NUM_PLAYERS).astype(np.uint8)
 
+    @property
+    def past_selves_in_play(self) -> set[int]:
+        """The numbers of the past selves whose games have not ended."""
+        return set(self.opponents[self.opponents >= 0].tolist())
+
     def collect(
         self,
         learner: PatchworkNetwork,
-        past_selves: Sequence[PatchworkNetwork],
+        past_selves: Mapping[int, PatchworkNetwork],
         turns: int,
         random: np.random.Generator,
+        drawn: Sequence[int] | None = None,
     ) -> Rollout:
         """Plays ``turns`` turns in every game.
 
         Args:
             learner: Plays all games that are not league games, and one seat of these.
-            past_selves: Play the other seats of the league games, which they have in equal parts.
+            past_selves: By number, those that are drawn and those that are in play.
             turns: At least 1.
             random: Draws the moves.
+            drawn: The past selves that play the other seats of the league games that begin, in equal parts;
+                None for all of them.
         """
         env, shape = self.env, (turns, self.env.num_envs)
-        evaluators = [NetworkEvaluator(network, torch.float32) for network in (learner, *past_selves)]
-        opponents = self._opponents(len(past_selves))
+        dealt = self._dealt(list(past_selves) if drawn is None else drawn)
+        numbers = sorted(self.past_selves_in_play.union(dealt.tolist()) - {_LEARNER})
+        networks = [learner, *(past_selves[number] for number in numbers)]
+        evaluators = [NetworkEvaluator(network, torch.float32) for network in networks]
+        opponents = np.empty(shape, np.int64)
         states = np.empty(shape, env.states.dtype)
         actions = np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
@@ -161,7 +178,10 @@ class SelfPlay:
         winners, scores = np.empty(shape, np.int8), np.empty((*shape, NUM_PLAYERS), np.int16)
         for t in range(turns):
             states[t], players[t] = env.states, env.current_players
-            asked = np.where(env.current_players == self._learner_seats, 0, opponents)
+            np.copyto(self.opponents, dealt, where=self.opponents == NEW_GAME)
+            opponents[t] = self.opponents
+            asked = np.searchsorted([_LEARNER, *numbers], self.opponents)
+            asked[env.current_players == self._learner_seats] = 0
             choosing = np.flatnonzero(env.counts > 1)
             actions[t] = env.random_actions  # right where there is no choice
             choice = Choice(evaluators, asked[choosing], env.states[choosing], random, self._threads)
@@ -173,24 +193,27 @@ class SelfPlay:
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
             scores[t] = env.final_scores
+            self.opponents[env.terminations] = NEW_GAME
         rewards = rewards_of_players(self.reward, winners, scores)
         outlook = self._look_ahead(evaluators[0], random)
         rewards[-1] += outlook.rewards
         decisions = Decisions(
             players, learning, values, rewards, winners >= 0, outlook.players, outlook.values
         )
-        league = self._league_results(winners, opponents, len(past_selves))
+        league = self._league_results(winners, opponents)
         statistics = self.tally.count(states, actions)
-        if league.games.any():
-            statistics["win_rate_against_past_self"] = float(league.wins.sum() / league.games.sum())
+        if league.games:
+            rate = sum(league.wins.values()) / sum(league.games.values())
+            statistics["win_rate_against_past_self"] = rate
         return Rollout(states, actions, log_probabilities, decisions, league, statistics)
 
-    def _opponents(self, count: int) -> npt.NDArray[np.int64]:
-        """Who has the other seat in each game: 0 the learner, else one more than the past self's number."""
-        if count == 0:
-            return np.zeros(self.env.num_envs, np.int64)
+    def _dealt(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Who has the other seat in each game that begins."""
+        if not len(drawn):
+            return np.full(self.env.num_envs, _LEARNER)
         # Two neighbors have the same opponent, and the learner one seat and the other.
-        return np.where(self._league_game >= 0, 1 + self._league_game // NUM_PLAYERS % count, 0)
+        past_selves = np.array(drawn)[self._league_game // NUM_PLAYERS % len(drawn)]
+        return np.where(self._league_game >= 0, past_selves, _LEARNER)
 
     def _look_ahead(self, evaluator: NetworkEvaluator, random: np.random.Generator) -> _Outlook:
         """What the games are worth behind the rollout.
@@ -215,12 +238,15 @@ class SelfPlay:
         )
 
     def _league_results(
-        self, winners: npt.NDArray[np.int8], opponents: npt.NDArray[np.int64], count: int
+        self, winners: npt.NDArray[np.int8], opponents: npt.NDArray[np.int64]
     ) -> LeagueResults:
-        ends = (winners >= 0) & (opponents > 0)
-        numbers = np.broadcast_to(opponents - 1, winners.shape)
-        wins = ends & (winners == self._learner_seats)
-        return LeagueResults(*(np.bincount(numbers[which], minlength=count) for which in (wins, ends)))
+        ends = (winners >= 0) & (opponents >= 0)
+        met, won = opponents[ends], (winners == self._learner_seats)[ends]
+        numbers = np.unique(met).tolist()
+        return LeagueResults(
+            {number: float(won[met == number].sum()) for number in numbers},
+            {number: float((met == number).sum()) for number in numbers},
+        )
 
 
 class _Outlook(NamedTuple):

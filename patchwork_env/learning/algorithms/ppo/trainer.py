@@ -12,9 +12,10 @@ import torch
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy import LearnedAgent, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,
+    array_value_part,
     arrays_part,
     generator_part,
     module_part,
@@ -25,7 +26,7 @@ from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
-from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
+from patchwork_env.learning.algorithms.ppo.rollout import NEW_GAME, SelfPlay
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 
@@ -54,7 +55,7 @@ class PpoTrainer(Trainer):
         threads = ThreadPool(config.threads)
         self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, threads)
         self.learner = PpoLearner(self.network, config.ppo, threads)
-        self.pool: Pool[PatchworkNetwork] = Pool(config.league)
+        self.pool: SnapshotPool[PatchworkNetwork] = SnapshotPool(config.league)
         self.random = np.random.default_rng(config.seed)
 
     @property
@@ -65,8 +66,12 @@ class PpoTrainer(Trainer):
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from it."""
         config, began = self.config, time.perf_counter()
-        past_selves = self.pool.draw(self.random)
-        rollout = self.self_play.collect(self.network, past_selves, config.ppo.rollout_steps, self.random)
+        in_play = self.self_play.past_selves_in_play
+        drawn = self.pool.draw(self.random, in_play)
+        past_selves = {number: self.pool.policy(number) for number in in_play.union(drawn)}
+        rollout = self.self_play.collect(
+            self.network, past_selves, config.ppo.rollout_steps, self.random, drawn
+        )
         self.pool.record(*rollout.league)
         collected = time.perf_counter()
         losses = self.learner.update(rollout, self.progress, self.random)
@@ -96,5 +101,6 @@ class PpoTrainer(Trainer):
             arrays_part("env", self.env.save, self.env.restore),
             arrays_part("tally", tally.save, tally.restore),
             nested_part("league", self.pool.state, lambda state: self.pool.restore(state, self.network)),
+            array_value_part("league_games", self.self_play.opponents, NEW_GAME),
             generator_part("random", self.random),
         ]

@@ -14,6 +14,7 @@ from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
 from patchwork_env.learning.algorithms.rllib_ppo.league import (
     LEAGUE_FRACTION,
     MAIN,
+    SPARE_SLOTS,
     League,
     past_self,
     policy_of,
@@ -59,7 +60,7 @@ def ppo_config(config: RllibPpoConfig) -> PPOConfig:
     settings, workers = config.rllib_ppo, config.cluster.workers
     games = settings.num_envs * max(workers, 1)
     fragment = turns_per_game(config)
-    policies = [MAIN, *(past_self(slot) for slot in range(config.league.opponents))]
+    policies = [MAIN, *(past_self(slot) for slot in range(config.league.opponents + SPARE_SLOTS))]
     spec = module_spec(config.game, sizes_of(config))
     result = (
         PPOConfig(algo_class=GamePPO)

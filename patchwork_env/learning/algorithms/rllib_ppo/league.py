@@ -1,14 +1,14 @@
 """Who plays whom in RLlib's games: a policy mapping and callbacks that make self-play with a league.
 
-The policy that learns has the name :data:`MAIN`. Past selves are frozen policies, ``past_0`` and so on:
-places whose weights the trainer exchanges, as the ``Pool`` draws them. As in the
-project's own algorithms the last games of the batch are league games, in which one seat is the learner's, by
-turns.
+The policy that learns has the name :data:`MAIN`. Past selves are frozen policies in slots, ``past_0`` and so
+on. The trainer brings a snapshot that is drawn into a slot that no game needs any more, so that every game is
+played to its end against whom it began with. As in the project's own algorithms the last games of the batch
+are league games, in which one seat is the learner's, by turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,8 @@ from ray.rllib.callbacks.callbacks import RLlibCallback
 
 MAIN = "main"
 """The policy that learns."""
+SPARE_SLOTS = 2
+"""Slots for past selves that are drawn while games against earlier ones go on."""
 LEAGUE_FRACTION = "league_fraction"
 """The key of the environment's configuration that says in which share of the games past selves play."""
 
@@ -39,15 +41,19 @@ class Seats(NamedTuple):
     """Who sits where in a game.
 
     Attributes:
-        slot: The number of the past self; -1 in games of the learner against itself.
+        slot: The slot of the past self; -1 in games of the learner against itself.
         seat: The learner's against a past self, which has all the others.
+        snapshot: The number of the past self; -1 without one.
     """
 
     slot: int
     seat: int
+    snapshot: int = -1
 
 
-def seats_of(game: int, games: int, players: int, fraction: float, opponents: int) -> Seats:
+def seats_of(
+    game: int, games: int, players: int, fraction: float, opponents: Sequence[tuple[int, int]]
+) -> Seats:
     """Who has the seats in a game of a batch.
 
     Args:
@@ -55,13 +61,31 @@ def seats_of(game: int, games: int, players: int, fraction: float, opponents: in
         games: Of the batch.
         players: Of every game.
         fraction: Of the games that past selves play.
-        opponents: Past selves that there are.
+        opponents: The past selves that games begin against, by slot and number.
     """
     league_game = game - (games - round(fraction * games))
-    if league_game < 0 or opponents == 0 or players == 1:
+    if league_game < 0 or not opponents or players == 1:
         return Seats(-1, 0)
     # As many neighbors as there are seats have the same opponent, and the learner each seat once.
-    return Seats(league_game // players % opponents, game % players)
+    slot, snapshot = opponents[league_game // players % len(opponents)]
+    return Seats(slot, game % players, snapshot)
+
+
+def allotted(
+    drawn: Sequence[int], slots: Mapping[int, int], busy: Collection[int], number: int
+) -> dict[int, int]:
+    """The snapshot in each slot: those that are drawn, and those whose games have not ended.
+
+    Args:
+        drawn: The snapshots that games are to begin against. If no slot is left for one, it has to wait.
+        slots: The snapshot in each slot so far.
+        busy: The slots whose games have not ended.
+        number: The number of slots.
+    """
+    kept = {slot: snapshot for slot, snapshot in slots.items() if slot in busy or snapshot in drawn}
+    free = [slot for slot in range(number) if slot not in kept and slot not in busy]
+    new = [snapshot for snapshot in drawn if snapshot not in kept.values()]
+    return kept | dict(zip(free, new, strict=False))
 
 
 class Finished(NamedTuple):
@@ -80,12 +104,12 @@ class Finished(NamedTuple):
 
 def _name(seats: Seats, identity: str) -> str:
     """A name for a game: all of its chunks have it, and the mapping sees nothing else of most of them."""
-    return f"{seats.slot}:{seats.seat}:{identity}"
+    return f"{seats.slot}:{seats.seat}:{seats.snapshot}:{identity}"
 
 
 def _read(name: str) -> Seats:
-    slot, seat, _ = name.split(":", 2)
-    return Seats(int(slot), int(seat))
+    slot, seat, snapshot, _ = name.split(":", 3)
+    return Seats(int(slot), int(seat), int(snapshot))
 
 
 class League(RLlibCallback):
@@ -101,8 +125,9 @@ class League(RLlibCallback):
             max(config.num_env_runners, 1) * env.num_envs,
             len(env.envs[env_index].unwrapped.possible_agents),
             config.env_config[LEAGUE_FRACTION],
-            getattr(env_runner, "opponents", 0),
+            getattr(env_runner, "opponents", ()),
         )
+        env_runner.slots = getattr(env_runner, "slots", {}) | {env_index: seats.slot}
         episode.id_ = _name(seats, episode.id_)
 
     def on_episode_end(self, *, episode: Any, env_runner: Any, env: Any, env_index: int, **_: Any) -> None:
@@ -131,22 +156,29 @@ def take_finished(env_runner: Any) -> list[Finished]:
     return finished
 
 
-def set_opponents(weights: Sequence[Mapping[str, npt.NDArray[Any]]]) -> Callable[[Any], None]:
+def slots_in_play(env_runner: Any) -> set[int]:
+    """The slots of the past selves whose games have not ended."""
+    return set(getattr(env_runner, "slots", {}).values()) - {-1}
+
+
+def set_opponents(
+    weights: Mapping[int, Mapping[str, npt.NDArray[Any]]], opponents: Sequence[tuple[int, int]]
+) -> Callable[[Any], None]:
     """Brings past selves to the env runners, which get them from the object store.
 
     Args:
-        weights: The modules' states, one for each place that is taken.
+        weights: The modules' states by slot.
+        opponents: The past selves that games begin against, by slot and number.
 
     Returns:
         To be called with each env runner.
     """
-    reference = ray.put(list(weights))
+    reference = ray.put(dict(weights))
 
     def work(env_runner: Any) -> None:
-        states = ray.get(reference)
-        for slot, state in enumerate(states):
+        for slot, state in ray.get(reference).items():
             env_runner.module[past_self(slot)].set_state(state)
-        env_runner.opponents = len(states)
+        env_runner.opponents = tuple(opponents)
 
     return work
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,20 +36,19 @@ def statistics(game: str, finished: Sequence[Finished]) -> dict[str, float]:
     return {"score": float(np.mean(scores)), "levels": float(levels.mean())} | lengths
 
 
-def league_results(
-    game: str, finished: Sequence[Finished], opponents: int
-) -> tuple[list[float], list[float]]:
-    """Wins of the learner against past selves, ties being half a win, and all games against each.
+def league_results(game: str, finished: Sequence[Finished]) -> tuple[dict[int, float], dict[int, float]]:
+    """By snapshot: the wins of the learner, ties being half a win, and all games.
 
-    With more than two players, against the best of them.
+    With more than two players the learner has to beat the best of the others.
     """
-    wins, games = np.zeros(opponents), np.zeros(opponents)
+    wins: defaultdict[int, float] = defaultdict(float)
+    games: defaultdict[int, float] = defaultdict(float)
     finals = _finals(game, finished)
     for i, one in enumerate(finished):
-        if 0 <= one.seats.slot < opponents:
-            games[one.seats.slot] += 1
-            wins[one.seats.slot] += _share_of_win(game, finals, i, one.seats.seat)
-    return wins.tolist(), games.tolist()
+        if one.seats.slot >= 0:
+            games[one.seats.snapshot] += 1
+            wins[one.seats.snapshot] += _share_of_win(game, finals, i, one.seats.seat)
+    return wins, games
 
 
 def _share_of_win(game: str, finals: States, i: int, seat: int) -> float:

@@ -18,7 +18,7 @@ from torch import nn
 
 from patchwork_env.agents import Agent
 from patchwork_env.errors import DivergenceError, NoWorkersError
-from patchwork_env.learning.algorithms.common.league import Pool
+from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,
     TrainerState,
@@ -34,9 +34,12 @@ from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import initial_network, state_of
 from patchwork_env.learning.algorithms.rllib_ppo.league import (
     MAIN,
+    SPARE_SLOTS,
+    allotted,
     past_self,
     set_opponents,
     set_salt,
+    slots_in_play,
     take_finished,
 )
 from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
@@ -83,7 +86,8 @@ class RllibTrainer(Trainer):
         torch.manual_seed(config.seed)
         settings = config.rllib_ppo
         self.random = np.random.default_rng(config.seed)
-        self.pool: Pool[nn.Module] = Pool(config.league)
+        self.pool: SnapshotPool[nn.Module] = SnapshotPool(config.league)
+        self._slots: dict[int, int] = {}
         network = initial_network(config.game, sizes_of(config), settings.initial_policy)
         with ExitStack() as stack:
             self._algorithm = _build(config, stack)
@@ -140,10 +144,15 @@ class RllibTrainer(Trainer):
 
     def _deal_opponents(self) -> None:
         """Gives the env runners the past selves that they play against."""
-        states = [state_of(network) for network in self.pool.draw(self.random)]
-        for slot, state in enumerate(states):  # RLlib sends the learner's copies along with its policy
+        busy = set().union(*self._everywhere(slots_in_play))
+        in_play = {self._slots[slot] for slot in busy if slot in self._slots}
+        drawn = self.pool.draw(self.random, in_play)
+        self._slots = allotted(drawn, self._slots, busy, self.config.league.opponents + SPARE_SLOTS)
+        states = {slot: state_of(self.pool.policy(number)) for slot, number in self._slots.items()}
+        for slot, state in states.items():  # RLlib sends the learner's copies along with its policy
             self._learner.module[past_self(slot)].set_state(state)
-        self._everywhere(set_opponents(states))
+        slots = {number: slot for slot, number in self._slots.items()}
+        self._everywhere(set_opponents(states, [(slots[n], n) for n in drawn if n in slots]))
 
     def _set_schedules(self) -> None:
         """RLlib's own schedules count steps that a resumed run has not made."""
@@ -181,12 +190,12 @@ class RllibTrainer(Trainer):
         """Figures of the games that ended; tells the league how those against past selves did."""
         game = self.config.game
         finished = [one for part in self._everywhere(take_finished) for one in part]
-        wins, games = league_results(game, finished, len(self.pool.opponents))
+        wins, games = league_results(game, finished)
         self.pool.record(wins, games)
         metrics = {f"games/{name}": value for name, value in statistics(game, finished).items()}
         metrics |= {f"league/{name}": value for name, value in self.pool.statistics().items()}
-        if sum(games):
-            metrics["games/win_rate_against_past_self"] = sum(wins) / sum(games)
+        if games:
+            metrics["games/win_rate_against_past_self"] = sum(wins.values()) / sum(games.values())
         return metrics
 
     def _everywhere(self, work: Callable[[Any], _Found]) -> list[_Found]:
