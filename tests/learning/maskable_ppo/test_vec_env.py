@@ -15,9 +15,9 @@ from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
 from patchwork_env.errors import OpponentError
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork import Game, IllegalActionError, engine
-from patchwork_env.patchwork.options import check_variant
-from patchwork_env.patchwork.state import NOBODY, empty_states
+from patchwork_env.patchwork import Game, IllegalActionError
+from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork.state import empty_states
 
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
 
@@ -58,7 +58,8 @@ class SingleGame:
 
     def __init__(self, game, seat, opponent, stream, special_patches):
         self.game, self.seat, self.opponent, self.stream = game, seat, opponent, stream
-        self.variant = check_variant(special_patches)
+        options = {"special_patches": special_patches, "first_player": "random"}
+        self.set_up = RULES.set_up(options, {})
         self.decisions = 0
 
     def step(self, action):
@@ -85,7 +86,8 @@ class SingleGame:
 
     def begin(self):
         states = empty_states(1)
-        engine.restart(states, 0, self.stream, self.variant, NOBODY)
+        beginning, chance, _ = self.set_up
+        RULES.deal(states, 0, self.stream, beginning, chance)
         self.game, self.decisions = Game.from_state(states), 0
 
 

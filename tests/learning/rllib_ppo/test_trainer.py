@@ -59,7 +59,7 @@ def test_an_iteration_makes_actions_likelier_that_did_better_than_expected(train
     settings = {
         "batch_size": 512,
         "minibatch_size": 128,
-        "num_epochs": 2,
+        "epochs": 2,
         "num_envs": 16,
     }
     trainer = trainer_of(small_config("patchwork", **settings))
