@@ -48,11 +48,11 @@ class DeckGame(NamedTuple):
     """What became of a deck.
 
     Attributes:
-        deck: Its number.
-        score: Points.
-        tiles: On each level, the table itself first.
-        seconds: What the agent took for all of its moves.
-        longest: The same for the move that took longest.
+        deck: The number of the deck.
+        score: The points that the agent scored.
+        tiles: How many tiles lie on each level, the table itself first.
+        seconds: The time that the agent took for all of its moves.
+        longest: The time that it took for the slowest of them.
         notation: The game, to be replayed by ``Game.from_notation``.
     """
 
@@ -76,9 +76,9 @@ class DecksResult:
     """What an agent did with some decks.
 
     Attributes:
-        agent: Its name.
+        agent: The name of the agent.
         order: ``"unknown"``, or ``"known"`` if the agent was shown the whole deck.
-        games: One for each deck.
+        games: The game of each deck.
     """
 
     agent: str
@@ -87,12 +87,12 @@ class DecksResult:
 
     @property
     def scores(self) -> npt.NDArray[np.int64]:
-        """By deck, int64 ``(n,)``."""
+        """The score of each deck, int64 ``(n,)``."""
         return np.array([game.score for game in self.games], np.int64)
 
     @property
     def standard_error(self) -> float | None:
-        """Of the mean score; None for a single deck."""
+        """The standard error of the mean score; None for a single deck."""
         number = len(self.games)
         return None if number < 2 else float(self.scores.std(ddof=1)) / sqrt(number)
 
@@ -180,7 +180,7 @@ def play_decks(
         agent: Plays NMBR 9.
         decks: By number, at least one.
         order: ``"unknown"`` or ``"known"``.
-        seed: Of random numbers, ``0 ... 2**64 - 1``.
+        seed: The seed of random numbers, ``0 ... 2**64 - 1``.
         workers: Processes that share the decks, or a cluster; with more than one, the agent must allow
             pickling.
         done: Called with every game as it ends.
@@ -189,7 +189,7 @@ def play_decks(
     Raises:
         ValueError: There is no deck, or the agent does not play NMBR 9.
         IllegalActionError: The agent chose an action that is not legal.
-        TableEdgeError: Its tiles would spread further than the numbering of actions reaches.
+        TableEdgeError: The agent's tiles would spread further than the numbering of actions reaches.
         WorkerError: A process was killed.
     """
     agent.check_game(NMBR9)
@@ -214,7 +214,7 @@ def open_decks(
     """A folder that keeps the games of an agent, for this process alone; it is created if it does not exist.
 
     Args:
-        folder: Its parents are created too.
+        folder: The folder; its parents are created too.
         entrant: Who plays.
         order: ``"unknown"`` or ``"known"``.
         seed: The seed of the agent's random numbers.

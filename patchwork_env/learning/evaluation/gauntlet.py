@@ -50,12 +50,12 @@ class Member:
     """A reference player.
 
     Attributes:
-        agent: Its spec.
-        weights: SHA-256 of its weights; None if it has none.
-        rating: Elo points; frozen. None as long as it has not been measured.
-        games: How many are played against it.
-        circles_per_block: How many are played at once. Few for a player who searches long: it keeps its
-            trees from move to move, for which only so much memory is there.
+        agent: The spec of the player.
+        weights: SHA-256 of the player's weights; None if there are none.
+        rating: The frozen rating, Elo points; None as long as it has not been measured.
+        games: How many games are played against the player.
+        circles_per_block: How many circles are played at once: few for a player who searches long, which
+            keeps its trees from move to move.
     """
 
     agent: str
@@ -161,8 +161,8 @@ class GauntletResult:
     """How an agent did in the gauntlet.
 
     Attributes:
-        pool: Whom it met; without those who were left out.
-        results: Its matches, in the order of the pool's members.
+        pool: Everybody whom the agent met; those who were left out are missing.
+        results: The matches, in the order of the pool's members.
         rating: Elo points on the scale of the pool.
         interval: The 95% interval of the rating; see :mod:`patchwork_env.learning.evaluation.ratings`.
         weights: SHA-256 of the agent's weights; None if it has none on disk.
@@ -178,7 +178,7 @@ class GauntletResult:
 
     @property
     def agent(self) -> str:
-        """Its name."""
+        """The name of the agent."""
         return self.results[0].agent
 
     @property
@@ -387,8 +387,9 @@ def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float
     """The rating that matches against members of the pool give an agent, and its 95% interval.
 
     Args:
-        results: Of one agent against members of the pool, all with the same circles, as far as each goes.
-        pool: Where their ratings stand.
+        results: Matches of one agent against members of the pool, all with the same circles, as far as each
+            goes.
+        pool: The pool that holds the ratings of these members.
 
     Raises:
         ValueError: An opponent is no member of the pool or has no rating, or the circles differ.

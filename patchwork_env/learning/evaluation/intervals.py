@@ -103,7 +103,7 @@ def interquartile_mean(scores: Floats) -> float:
     number of scores left out at each end is rounded down.
 
     Args:
-        scores: Of any shape.
+        scores: The scores, an array of any shape.
     """
     ordered = np.sort(scores, axis=None)
     cut = int(_QUARTER * len(ordered))
@@ -119,7 +119,7 @@ def interquartile_interval(scores: Floats, *, seed: int = 0) -> Interval | None:
 
     Args:
         scores: ``(runs, tasks)``, what each run reached in each task, such as against each opponent.
-        seed: Of the draws.
+        seed: The seed of the draws.
     """
     runs, tasks = scores.shape
     if runs < 2:

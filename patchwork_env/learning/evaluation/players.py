@@ -28,9 +28,9 @@ class Entrant(NamedTuple):
     """Who takes part.
 
     Attributes:
-        name: Its spec, or the name of the function.
-        weights: SHA-256 of its weights; None if it has none on disk.
-        agent: Itself.
+        name: The spec of the agent, or the name of the function.
+        weights: SHA-256 of the agent's weights; None if it has none on disk.
+        agent: The agent itself.
     """
 
     name: str

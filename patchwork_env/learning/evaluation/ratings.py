@@ -49,7 +49,7 @@ _MOST_STEPS = 1000
 _CLOSE = 1e-3
 """A step, in logarithms of odds, that is the last one: what it leaves to do is of the size of its square."""
 _PRECISION = 1e-7
-"""Of the logarithms of odds."""
+"""How exact the logarithms of odds are."""
 
 Floats = npt.NDArray[np.float64]
 Bounds = tuple[float | None, float | None]
@@ -90,7 +90,7 @@ def rate(wins: Floats, anchor: Anchor = MEAN_AT_ZERO, *, seed: int = 0) -> Ratin
     Args:
         wins: ``(circles, n, n)``, the games with each circle that the row won against the column.
         anchor: What fixes the scale.
-        seed: Of the bootstrap.
+        seed: The seed of the bootstrap.
 
     Raises:
         ValueError: There are fewer than two players, or games do not connect them all.
@@ -117,7 +117,7 @@ def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0
         ratings: ``(m,)``, of the others; taken as exact.
         wins: ``(circles, m)``, the games with each circle that the player won against each of them.
         losses: ``(circles, m)``, those that it lost.
-        seed: Of the bootstrap.
+        seed: The seed of the bootstrap.
     """
     random = np.random.default_rng(seed)
     weights = random.standard_exponential((DRAWS, len(wins)))
@@ -134,7 +134,7 @@ def rate_beside(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, 
     Args:
         known: ``(n,)``, the ratings that are known, which are taken as exact; NaN where one is sought.
         wins: ``(circles, n, n)``, the games with each circle that the row won against the column.
-        seed: Of the bootstrap.
+        seed: The seed of the bootstrap.
 
     Raises:
         ValueError: No rating is known, or no games connect a player to those whose ratings are.
@@ -252,7 +252,7 @@ def virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:
 
 
 def _open_ends(wins: Floats, anchor: int | None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Whose interval has no lower and whose has no upper end.
+    """For each player whether the interval has no lower end, and whether it has no upper end.
 
     A distance between two players is bounded from below if the lower one of them, or someone whom a chain of
     wins leads to it, won a game in its place. Relative to the mean, all distances must be bounded.

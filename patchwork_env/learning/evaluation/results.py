@@ -21,7 +21,7 @@ VERSION = 1
 _TIE = 0.5
 """What a tie counts of a win."""
 _NAME_WIDTH = 22
-"""Of the longest name of a figure."""
+"""The length of the longest name of a figure."""
 
 
 @dataclass(frozen=True)

@@ -26,20 +26,20 @@ SEEDS_HEADING = "Over the runs: interquartile means, with 95% intervals of the s
 
 
 Figures = tuple[str, float, float]
-"""Of a match: the opponent, the win rate and the mean score difference."""
+"""What counts of a match: the opponent, the win rate and the mean score difference."""
 
 
 class OverSeeds(NamedTuple):
     """What some runs reached against an opponent, or against all of them.
 
     Attributes:
-        opponent: Its name, or :data:`ALL_OPPONENTS`.
+        opponent: The name of the opponent, or :data:`ALL_OPPONENTS`.
         runs: The number of runs.
         win_rate: The interquartile mean of their win rates.
-        win_rate_interval: Its 95% interval; None for a single run.
+        win_rate_interval: The 95% interval of this mean; None for a single run.
         lowest, highest: The extremes of their win rates.
         score_difference: The interquartile mean of their mean score differences.
-        score_difference_interval: Its 95% interval; None for a single run.
+        score_difference_interval: The 95% interval of this mean; None for a single run.
     """
 
     opponent: str

@@ -68,7 +68,7 @@ def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any
     """A folder of games, for this process alone; it is created if it does not exist.
 
     Args:
-        folder: Its parents are created too.
+        folder: The folder; its parents are created too.
         kind: What the games are, such as ``"tournament"``; the settings lie in a file of this name.
         version: The version of the files.
         settings: What decides the games, as JSON has it.

@@ -20,7 +20,7 @@ class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
-        title: Its heading.
+        title: The heading of the column.
         show: Makes text of a value; None is an empty cell. CSV gets the value itself.
         ends: Headings of two columns of CSV, for values that are intervals; an end may be None.
     """

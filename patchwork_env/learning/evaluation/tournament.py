@@ -39,7 +39,7 @@ class Rung(NamedTuple):
     """A checkpoint of a run that takes part.
 
     Attributes:
-        spec: Its path.
+        spec: The path of the checkpoint.
         steps: Steps of training before it.
         minutes: The time that they took; None if the run's metrics do not tell.
     """
@@ -106,7 +106,7 @@ class Tournament:
     Attributes:
         settings: What decides the games.
         entrants: Everybody who takes part.
-        anchor: Whose rating is fixed.
+        anchor: The agent whose rating is fixed.
     """
 
     settings: Settings
@@ -133,8 +133,9 @@ class Tournament:
             games: The number of games of every pairing, at least 1; for Patchwork even.
             seed: The seed of the circles or decks, and of the agents' random numbers.
             variant: What is played; see :func:`~patchwork_env.learning.evaluation.contests.check_variant`.
-            anchor: Whose rating is fixed; by default that of ``"random"``, or else the mean of all.
-            anchor_rating: At what it is fixed.
+            anchor: The agent whose rating is fixed; by default ``"random"`` if it takes part, or else the
+                mean of all ratings is fixed.
+            anchor_rating: The value at which it is fixed.
             rungs: The first agents, if they are the rungs of a ladder.
             game: The name of the game; None for the only one that all play, or else Patchwork.
 
@@ -167,7 +168,7 @@ class Tournament:
 
         Raises:
             FileNotFoundError: There is none, or a checkpoint is there no more.
-            ValueError: Its settings are damaged, or the anchor does not take part.
+            ValueError: The settings are damaged, or the anchor does not take part.
         """
         there = Settings.read(folder)
         variant = {contest_of(there.game).variant: there.variant} if there.variant else {}

@@ -32,9 +32,9 @@ class Series(NamedTuple):
     """A curve.
 
     Attributes:
-        label: Its name.
-        samples: By ascending ``x``, at least one.
-        color: Index of its color.
+        label: The name of the curve.
+        samples: The points by ascending ``x``, at least one.
+        color: The index of the color.
     """
 
     label: str

@@ -110,9 +110,10 @@ def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
     """Ratings of the checkpoints of a run over steps, and over minutes if they are known.
 
     Args:
-        standings: Of a tournament whose first agents are the rungs; the others become horizontal lines.
+        standings: The standings of a tournament whose first agents are the rungs; the others become
+            horizontal lines.
         rungs: The checkpoints.
-        path: Of the picture.
+        path: The path of the picture.
     """
     scales = {"steps of training, millions": [rung.steps / 1e6 for rung in rungs]}
     minutes = [rung.minutes for rung in rungs if rung.minutes is not None]

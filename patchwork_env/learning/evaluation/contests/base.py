@@ -106,7 +106,8 @@ class Figure(NamedTuple):
     """A figure of both sides that results tell.
 
     Attributes:
-        of: Its values in the games of a contest that are over, ``(n, 2)``, of the agent and of the opponent.
+        of: Gives the values in all games of a contest that is over, ``(n, 2)``, of the agent and of the
+            opponent.
         title: What tables of many agents and pictures of its distribution call it; None if they leave it out.
         is_share: Whether its mean is a share of the games.
     """

@@ -44,9 +44,9 @@ class Verdict:
     """What a move of a game was worth.
 
     Attributes:
-        number: Of the move, from 1.
-        player: Who played it.
-        move: In notation.
+        number: The number of the move, from 1.
+        player: The player who made the move.
+        move: The move in notation.
         best: The move that the agent would have played; ``move`` itself where that is alike.
         margin_loss: How much expected margin the move lost against the best one, in points.
         win_loss: How much probability to win it lost.
@@ -71,10 +71,10 @@ class Review:
     """A game with what an agent thinks of it.
 
     Attributes:
-        agent: Its name.
+        agent: The name of the agent.
         game: The game, finished or not.
-        evaluations: Of every position, from the first to the last one.
-        verdicts: Of every move.
+        evaluations: The evaluation of every position, from the first to the last one.
+        verdicts: The verdict on every move.
     """
 
     agent: str
@@ -126,8 +126,9 @@ def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = 
 
     Args:
         game: Has at least one move in its history.
-        agent: Its budget is that of each search; there are one or two for every move.
-        progress: Is called with the number of moves judged since the last call.
+        agent: Any search with a learned value; its budget is that of each search, of which every move takes
+            one or two.
+        progress: Called with the number of moves judged since the last call.
 
     Raises:
         ValueError: The game has no moves, or the agent cannot analyse.

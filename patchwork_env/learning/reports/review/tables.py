@@ -8,7 +8,7 @@ from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.reports.review.judging import Review, Verdict
 
 MOST_MISTAKES = 5
-"""Of a player, that tables, page and picture show."""
+"""How many mistakes of a player tables, page and picture show."""
 _MOST_WORDS = 8
 
 _Row = tuple[str, ...]

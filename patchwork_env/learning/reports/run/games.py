@@ -24,12 +24,12 @@ class ShownGame(NamedTuple):
     """A sample game, ready to be shown.
 
     Attributes:
-        opponent: Of the match that it is from.
-        players: Names by seat.
-        scores: By seat.
-        winner: Seat; None for a tie.
-        final: The last position, SVG; None to show the moves alone.
-        earlier: Earlier positions, with the number of turns before each.
+        opponent: The opponent of the match that the game is from.
+        players: The names of the players by seat.
+        scores: Their scores by seat.
+        winner: The seat of the winner; None for a tie.
+        final: The last position as SVG; None to show the moves alone.
+        earlier: Earlier positions as SVG, with the number of turns before each.
         turns: All moves.
         notation: The game as text.
     """
@@ -54,7 +54,7 @@ def shown_game(sample: dict[str, Any], kind: str, *, has_pictures: bool, has_ear
         has_earlier: Whether to draw earlier positions too.
 
     Raises:
-        ValueError: Its notation is damaged.
+        ValueError: The notation is damaged.
     """
     game, svg = rules_of(kind).game.from_notation(sample["notation"]), rules_of(kind).pictures.svg
     names = (sample["players"][0], sample["players"][1])

@@ -89,7 +89,7 @@ def _last_figures(run: RunData) -> list[tuple[str, float, float]]:
 
 
 def _last_matches(runs: Sequence[RunData]) -> list[LastMatch]:
-    """Of all runs against the first opponent, then against the next one."""
+    """The last matches of all runs against the first opponent, then against the next one, and so on."""
     opponents = dict.fromkeys(opponent for run in runs for opponent in run.opponents)
     lasts = [(run, run.matches(opponent)[-1:]) for opponent in opponents for run in runs]
     return [

@@ -34,11 +34,11 @@ class RunData:
     """A run as its folder shows it, whether it has ended, goes on or has just begun.
 
     Attributes:
-        name: Of the folder.
+        name: The name of the folder.
         config_text: The configuration as it was written.
-        config: The same, read; of any version.
-        metrics: Lines of the learning curves.
-        evaluations: By their steps; see :mod:`patchwork_env.learning.runs.folder`.
+        config: The same as data; of any version of the package.
+        metrics: The lines of the learning curves.
+        evaluations: The evaluations by their steps; see :mod:`patchwork_env.learning.runs.folder`.
         has_final: Whether the policy of an end of the run was written.
     """
 
