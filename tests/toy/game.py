@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from patchwork_env.core.checks import check_between, named_options, seed_streams
+from patchwork_env.core.checks import check_between, seed_streams
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import named_options
 from patchwork_env.core.rules import SetUp
 from patchwork_env.core.storage import ByteFormat
 from tests.toy import engine, observation
