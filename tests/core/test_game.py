@@ -17,11 +17,13 @@ from patchwork_env import nmbr9, patchwork
 from patchwork_env.core.game import BaseGame, LegalMoves
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.patchwork.components import VARIANTS
+from tests.toy import game as toy
 
 BEGINNINGS: list[Callable[[int], BaseGame]] = [
     lambda seed: patchwork.Game(seed, special_patches=VARIANTS[seed % 2], first_player=seed // 2 % 2),
     lambda seed: nmbr9.Game(seed, players=1 + seed % 4, order=("unknown", "known")[seed // 4 % 2]),
     lambda seed: nmbr9.Game(seed, players=1 + seed % 4, order="free", deck_size=9),
+    lambda seed: toy.Game(seed),
 ]
 
 
@@ -47,6 +49,9 @@ def play(game: BaseGame, turns: int, seed: int) -> None:
 
 
 BOTH = pytest.mark.parametrize("kind", [patchwork.Game, nmbr9.Game], ids=["patchwork", "nmbr9"])
+ALL = pytest.mark.parametrize(
+    "kind", [patchwork.Game, nmbr9.Game, toy.Game], ids=["patchwork", "nmbr9", "toy"]
+)
 
 
 # --- play and undo ----------------------------------------------------------------------------------------
@@ -79,7 +84,7 @@ def test_everything_can_be_taken_back(game: BaseGame) -> None:
         game.play(action)
 
 
-@BOTH
+@ALL
 def test_what_is_refused_leaves_no_trace(kind: Any) -> None:
     game = kind(seed=2)
     illegal = int(np.flatnonzero(game.action_mask() == 0)[0])
@@ -90,7 +95,7 @@ def test_what_is_refused_leaves_no_trace(kind: Any) -> None:
         game.undo()
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("moment", ["play", "undo"])
 def test_an_interrupt_leaves_state_and_history_in_step(
     kind: Any, moment: str, monkeypatch: pytest.MonkeyPatch
@@ -128,7 +133,7 @@ def test_an_interrupt_leaves_state_and_history_in_step(
 @pytest.mark.parametrize(
     "duplicate", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))]
 )
-@BOTH
+@ALL
 def test_copies_are_independent(kind: Any, duplicate: Callable[[Any], Any]) -> None:
     game = kind(seed=4)
     play(game, 7, 0)
@@ -222,7 +227,7 @@ def test_legal_moves_are_the_mask(game: BaseGame) -> None:
         assert len(moves) == len(actions)
 
 
-@BOTH
+@ALL
 def test_bulk_decoding_refuses_what_decode_refuses(kind: Any) -> None:
     game = kind(seed=1)
     legal = game.legal_actions().tolist()
@@ -260,7 +265,7 @@ def test_what_are_no_cells_is_named(kind: Any, cells: Any) -> None:
 # --- records and options ----------------------------------------------------------------------------------
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("index", [-1, 3, 2**70, 1.0, None, True], ids=repr)
 def test_records_that_are_not_there(kind: Any, index: Any) -> None:
     states = np.concatenate([kind(seed=seed).state for seed in range(3)])
@@ -305,7 +310,7 @@ def test_a_game_of_a_first_state_has_its_ordinary_set_up(kind: Any) -> None:
     assert "state=" not in game.notation()
 
 
-@BOTH
+@ALL
 def test_misspelt_options_are_named(kind: Any) -> None:
     with pytest.raises(UnknownOptionError, match="Game has no option 'sed'; did you mean 'seed'"):
         kind(sed=3)
