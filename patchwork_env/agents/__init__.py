@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, Any
 from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
 from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.random import RandomAgent
-from patchwork_env.agents.specs import load, names, path_of, register, register_checkpoint
+from patchwork_env.agents.specs import (
+    integer,
+    load,
+    names,
+    path_of,
+    register,
+    register_checkpoint,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from patchwork_env.agents.analysis import Analysis
@@ -46,6 +54,11 @@ ANALYST = "champion:seconds=1"
 
 register("random", RandomAgent)
 register("greedy", lambda seed: GreedyAgent())
+register(
+    "uct",
+    "patchwork_env.agents.uct:UctAgent",
+    options={"simulations": integer(2), "seconds": seconds},
+)
 
 
 def as_agent(

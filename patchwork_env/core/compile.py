@@ -92,7 +92,8 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
     Args:
         function: Marked with :func:`template`.
         game: Takes the place of the global name ``game``: a module object that holds the game's kernels and
-            constants, with ``__name__`` the name of the game and ``__source__`` the module that defines them.
+            constants, with ``__name__`` the name of the game and ``__source__`` the module that defines them,
+            or several such modules.
 
     Returns:
         The compiled function, always the same for the same arguments.
@@ -106,7 +107,8 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
     copy.__qualname__ = f"{game.__name__}.{function.__qualname__}"  # becomes part of the name of the file
     copy.__annotations__ = function.__annotations__
     inline, allocates = function.__template__  # type: ignore[attr-defined]
-    kernel_of_game: _Function = _compile(copy, inline, allocates, (copy.__module__, game.__source__))
+    sources = (game.__source__,) if isinstance(game.__source__, str) else game.__source__
+    kernel_of_game: _Function = _compile(copy, inline, allocates, (copy.__module__, *sources))
     return kernel_of_game
 
 

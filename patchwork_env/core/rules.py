@@ -31,6 +31,11 @@ def never(states: States, i: int, action: int) -> bool:
     return False
 
 
+@kernel
+def keep(states: States, i: int, streams: Streams) -> None:
+    """Redraws nothing: the players know everything but what is still to be decided."""
+
+
 @dataclass(frozen=True)
 class Kernels:
     """The compiled rules, which trust their arguments.
@@ -61,6 +66,8 @@ class Kernels:
             array ``(layout.size,)``.
         cuts_off: ``(states, i, action)`` says of a legal action whether it cannot be played to its end, so
             that it is not played and the game is cut off (truncated).
+        redraw: ``(states, i, streams)`` draws anew what the record holds and the current player cannot know,
+            such as the order of the cards to come; see :attr:`Rules.hides`.
     """
 
     legal_shape: tuple[int, ...]
@@ -78,6 +85,7 @@ class Kernels:
     deal: Callable[[States, int, Streams, States, int], None]
     write_observation: Callable[[States, int, int, Observation], None]
     cuts_off: Callable[[States, int, int], bool] = never
+    redraw: Callable[[States, int, Streams], None] = keep
 
 
 class SetUp(NamedTuple):
@@ -169,6 +177,11 @@ class Rules:
         return self.can_cut_off and bool(
             kernels.is_legal(game.state, 0, action) and kernels.cuts_off(game.state, 0, action)
         )
+
+    @property
+    def hides(self) -> bool:
+        """Whether records may hold what the current player cannot know."""
+        return self.kernels.redraw is not keep
 
     @property
     def pictures(self) -> Pictures:

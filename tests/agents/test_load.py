@@ -17,6 +17,7 @@ from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.patchwork.policy import LearnedAgent, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.uct import UctAgent
 from patchwork_env.patchwork import Game
 
 
@@ -31,6 +32,7 @@ def test_every_name_gives_its_agent() -> None:
     types = {name: type(agents.load(name)) for name in agents.names("patchwork")}
     assert types.pop("random") is RandomAgent
     assert types.pop("greedy") is GreedyAgent
+    assert types.pop("uct") is UctAgent
     assert types.pop("mcts") is MctsAgent
     assert types.pop("champion") is ChampionAgent
     assert {"ppo", "ppo-quick"} <= set(types)
@@ -99,7 +101,7 @@ def test_the_seed_reaches_a_policy_that_samples(checkpoint) -> None:
         ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
         (
             "dqn:simulations=400",
-            "no agent 'dqn'; allowed are 'random', 'greedy', 'mcts', 'champion'.* and paths",
+            "no agent 'dqn'; allowed are 'random', 'greedy', 'uct', 'mcts', 'champion'.* and paths",
         ),
         ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
         ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),

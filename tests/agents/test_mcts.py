@@ -74,7 +74,7 @@ def test_the_budget_of_time_is_kept(seconds: float) -> None:
         ("mcts:seconds=0", "option 'seconds' of agent 'mcts' is '0'; it must be a number above 0"),
         ("mcts:seconds=-1", "option 'seconds' of agent 'mcts' is '-1'"),
         ("mcts:seconds=nan", "option 'seconds' of agent 'mcts' is 'nan'"),
-        ("mcts:seconds=1,simulations=5", "simulations=5 and seconds=1; give one of them"),
+        ("mcts:seconds=1,simulations=5", "simulations=5 and seconds=1.0; give one of them"),
         ("mcts:depth=3", "agent 'mcts' has no option 'depth'; its options: simulations, seconds"),
     ],
 )

@@ -10,7 +10,8 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_folder
-from patchwork_env.agents.nmbr9.champion.agent import LEVELS, Nmbr9Champion, search
+from patchwork_env.agents.nmbr9.champion import search
+from patchwork_env.agents.nmbr9.champion.agent import LEVELS, Nmbr9Champion
 from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
 from patchwork_env.agents.nmbr9.value.files import write_value
@@ -141,7 +142,7 @@ def test_effort_is_spent_and_not_much_more(weights):
     for effort in (1, 2000, 20_000):
         agent = Nmbr9Champion(weights, effort=effort, seed=0)
         assert agent.act(game) in game.legal_actions()
-        spent = int(agent._work.effort[0])
+        spent = int(agent.workspace().effort[0])
         assert effort <= spent < effort + 12 * 3 * 40 + 2000
 
 

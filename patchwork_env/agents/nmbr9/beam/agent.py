@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.agents.base import Agent
+from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.nmbr9.beam.planner import MOST_WIDTH, Budget, plan
 from patchwork_env.agents.nmbr9.beam.stacks import Stack, action_of, alone, stack_of
 from patchwork_env.agents.nmbr9.value.files import read_value
@@ -131,11 +132,7 @@ def load(
         ValueError: It is damaged or of another kind, or the budget is not allowed.
     """
     weights, _ = read_value(Path(path))
-    name = (
-        "beam" if width is None and seconds is None else f"beam:{'width' if seconds is None else 'seconds'}="
-    )
+    name = spec_of("beam", width=width, seconds=seconds)
     if width is None and seconds is None:
         width = DEFAULT_WIDTH
-    else:
-        name += str(width if seconds is None else f"{seconds:g}")
     return BeamAgent(weights, name, width=width, seconds=seconds, seed=seed)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.agents.base import Actions, Agent, BatchAgent
+from patchwork_env.agents.budgets import check_budget, spec_of
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.nmbr9.champion.search import (
     PLAN,
@@ -24,7 +25,7 @@ from patchwork_env.agents.nmbr9.value import agent as value_agent
 from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent, check_tiles
 from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
-from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.checks import check_one_of, seed_streams
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.state import States
 
@@ -141,22 +142,14 @@ def load(
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy, or the budget is not one.
     """
-    given = {"level": level, "nodes": nodes, "seconds": seconds}
-    budgets = {key: value for key, value in given.items() if value is not None}
-    if len(budgets) > 1:
-        raise ValueError(f"the budgets are {' and '.join(f'{k}={v}' for k, v in budgets.items())}; give one")
-    if level is not None and level not in LEVELS:
-        raise ValueError(f"level is {level!r}; allowed are {', '.join(map(repr, LEVELS))}")
+    given = check_budget(level=level, nodes=nodes, seconds=seconds)
+    if level is not None:
+        check_one_of(level, LEVELS, "level")
     weights, _ = read_value(Path(path))
-    name = Path(path).name + "".join(f":{_as_text(*budget)}" for budget in budgets.items())
+    name = spec_of(Path(path).name, **given)
     if level == INSTANT:
         return Nmbr9ValueAgent(weights, name)
     if seconds is not None:
         return Nmbr9Champion(weights, name, seconds=seconds, seed=seed)
     effort = LEVELS[level or DEFAULT_LEVEL] if nodes is None else nodes
     return Nmbr9Champion(weights, name, effort=effort, seed=seed)
-
-
-def _as_text(key: str, value: float | str) -> str:
-    """A budget as a spec has it."""
-    return str(value) if key == "level" else f"{key}={value:g}" if key == "seconds" else f"{key}={value}"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent, takes_turns
+from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.glance import glance
@@ -227,7 +228,8 @@ def load(
     """
     check_one_of(aim, _PAYOFFS, "aim")
     weights, _ = read_value(Path(path))
-    name = Path(path).name + _suffix(level, nodes, seconds, aim)
+    other_aim = None if aim == DEFAULT_AIM else aim
+    name = spec_of(Path(path).name, level=level, nodes=nodes, seconds=seconds, aim=other_aim)
     return ChampionAgent(weights, _PAYOFFS[aim], name, level=level, nodes=nodes, seconds=seconds)
 
 
@@ -239,16 +241,6 @@ def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tupl
         return Budget(nodes - 1, NO_LIMIT), nodes * _SOLVED_PER_NODE
     effort = LEVELS[level or DEFAULT_LEVEL]
     return Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort), effort // 3
-
-
-def _suffix(level: str | None, nodes: int | None, seconds: float | None, aim: str) -> str:
-    """The options in a spec."""
-    if level and aim == DEFAULT_AIM:
-        return f":{level}"
-    options = {"level": level, "nodes": nodes, "seconds": None if seconds is None else f"{seconds:g}"}
-    options["aim"] = None if aim == DEFAULT_AIM else aim
-    given = [f"{key}={value}" for key, value in options.items() if value is not None]
-    return ":" + ",".join(given) if given else ""
 
 
 @kernel

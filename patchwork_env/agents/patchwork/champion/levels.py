@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from patchwork_env.core.checks import check_between
+from patchwork_env.agents import budgets
+from patchwork_env.core.checks import check_between, check_one_of
 
 LEVELS: Mapping[str, int] = {"instant": 22_000, "fast": 140_000, "strong": 2_800_000, "analysis": 15_000_000}
 """Budgets with a name, as effort: about as many evaluations. A million of them take 0.25 to 0.6 seconds."""
@@ -29,13 +30,8 @@ def check_budget(level: str | None, nodes: int | None, seconds: float | None) ->
     Raises:
         ValueError: An argument is not of these, or there is more than one budget.
     """
-    budgets = {"level": level, "nodes": nodes, "seconds": seconds}
-    given = [f"{key}={value}" for key, value in budgets.items() if value is not None]
-    if len(given) > 1:
-        raise ValueError(f"the budgets are {' and '.join(given)}; give one of them")
-    if level is not None and level not in LEVELS:
-        raise ValueError(f"level is {level!r}; allowed are {', '.join(map(repr, LEVELS))}")
+    budgets.check_budget(level=level, nodes=nodes, seconds=seconds)
+    if level is not None:
+        check_one_of(level, LEVELS, "level")
     if nodes is not None:
         check_between(nodes, FEWEST_NODES, MOST_NODES, "nodes")
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise ValueError(f"seconds is {seconds}; it must be above 0 and finite")

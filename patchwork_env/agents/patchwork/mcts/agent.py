@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.budgets import check_budget, spec_of
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver, solve
 from patchwork_env.agents.patchwork.mcts.simulation import Workspace, new_workspace, simulate
 from patchwork_env.core.compile import kernel
@@ -52,14 +53,9 @@ class MctsAgent(BatchAgent):
     def __init__(
         self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None
     ) -> None:
-        if simulations is not None and seconds is not None:
-            raise ValueError(f"mcts has simulations={simulations} and seconds={seconds:g}; give one of them")
-        if simulations is not None and simulations < 1:
-            raise ValueError(f"simulations is {simulations}; it must be at least 1")
-        if seconds is not None and not 0 < seconds < float("inf"):
-            raise ValueError(f"seconds is {seconds}; it must be above 0 and finite")
+        check_budget(simulations=simulations, seconds=seconds)
         self.simulations, self.seconds = simulations, seconds
-        self.name = _name(simulations, seconds)
+        self.name = spec_of("mcts", simulations=simulations, seconds=seconds)
         self._memory = TreeMemory(MOST_NODES)
         self.reseed(seed)
 
@@ -140,13 +136,6 @@ def _new_buffers() -> _Buffers:
     copy_subtree(tree, ROOT, part)
     solve(state, 0, 1, buffers.solver, False)
     return buffers
-
-
-def _name(simulations: int | None, seconds: float | None) -> str:
-    """The shortest spec of such an agent."""
-    if seconds is not None:
-        return f"mcts:seconds={seconds:g}"
-    return "mcts" if simulations is None else f"mcts:simulations={simulations}"
 
 
 @kernel(allocates=True)

@@ -1,0 +1,36 @@
+"""Budgets of searches: at most one is given, by its name."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def check_budget(**budgets: Any) -> dict[str, Any]:
+    """The budgets that are given, one or none.
+
+    Args:
+        budgets: Budgets by name; None for those that are not given.
+
+    Raises:
+        ValueError: More than one is given; or a number is not above 0 and finite.
+    """
+    given = {name: value for name, value in budgets.items() if value is not None}
+    if len(given) > 1:
+        words = " and ".join(f"{name}={value}" for name, value in given.items())
+        raise ValueError(f"the budgets are {words}; give one of them")
+    for name, value in given.items():
+        if not isinstance(value, str) and not 0 < value < math.inf:
+            raise ValueError(f"{name} is {value}; it must be above 0 and finite")
+    return given
+
+
+def spec_of(name: str, **options: Any) -> str:
+    """The spec of an agent with those options that are not None; a level stands there by its name alone."""
+    given = {key: value for key, value in options.items() if value is not None}
+    if list(given) == ["level"]:
+        return f"{name}:{given['level']}"
+    words = [
+        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in given.items()
+    ]
+    return f"{name}:{','.join(words)}" if words else name

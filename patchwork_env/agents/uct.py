@@ -1,0 +1,271 @@
+"""An agent for every game: UCT whose leaves are played out at random. It knows nothing but the rules.
+
+What the end of a game is worth to a player is mostly its outcome, and a little its points: the difference to
+the best score of the others. A player who plays alone is after points. Points count relative to those of
+random games from the position at hand, so that they need no scale of the game.
+
+Where the game hides something, several possibilities are drawn and searched apart, and the visits of the
+actions are added up (determinization; Ginsberg 2001, Whitehouse et al. 2011).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from time import perf_counter
+from types import ModuleType
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.budgets import check_budget, spec_of
+from patchwork_env.core.checks import check_at_least_one, seed_streams
+from patchwork_env.core.compile import specialize, template
+from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.rules import Kernels, LegalSet, Rules, States
+from patchwork_env.games import rules_of
+from patchwork_env.search import uct
+from patchwork_env.search.tree import ROOT, Path, Tree, new_path
+from patchwork_env.search.uct import Rule, add_edges, new_tree, start_tree
+
+DEFAULT_SIMULATIONS = 400
+RULE = Rule(exploration=0.7, first=4.0, factor=1.0, exponent=0.5)
+MARGIN_SHARE = 0.2
+"""How much of the value of a game's end is points instead of the outcome, in games of several players."""
+_MOST_NODES, _EDGES_PER_NODE, _MOST_EDGES, _LONGEST_PATH = 1 << 16, 16, 256, 1024
+_POSSIBILITIES = 8
+"""How many are drawn where a game hides something."""
+_SAMPLES, _DEVIATIONS = 16, 3.0
+"""Random games that give points a scale, and how many standard deviations count as 1."""
+_BLOCK = 20
+"""Simulations between two looks at the clock."""
+
+game = cast(Kernels, None)  # each game's kernels take its place
+
+
+class Workspace(NamedTuple):
+    """The memory of searches in one game; see :class:`patchwork_env.search.uct.Workspace`.
+
+    Attributes:
+        state: One record, in which games are played out.
+        actions: int64, the actions of a node.
+        values: float64 ``(max_players,)``, what the end of a game is worth to each player.
+        path: The way down.
+        tree: The tree that is searched.
+        root: One record, the position to search from, of which what is hidden is drawn.
+        legal_set: The legal actions of a position.
+        listed: int16 ``(max_legal_actions,)``, the same as a list.
+        scale: float64 ``(2,)``, the points that are worth 0, and how many more are worth 1.
+    """
+
+    state: States
+    actions: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    path: Path
+    tree: Tree
+    root: States
+    legal_set: LegalSet
+    listed: npt.NDArray[np.int16]
+    scale: npt.NDArray[np.float64]
+
+
+class UctAgent(BatchAgent):
+    """Searches every move of any game with a budget of simulations or of time; see the module.
+
+    Args:
+        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
+        simulations: The budget of a move, at least 1; :data:`DEFAULT_SIMULATIONS` if there is no other.
+        seconds: The time of a move, above 0, instead of simulations.
+
+    Raises:
+        ValueError: An argument is not of these, or both budgets are given.
+    """
+
+    def __init__(
+        self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None
+    ) -> None:
+        check_budget(simulations=simulations, seconds=seconds)
+        self.seconds = seconds
+        self.simulations = check_at_least_one(simulations or DEFAULT_SIMULATIONS, "simulations")
+        self.name = spec_of("uct", simulations=simulations, seconds=seconds)
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None = None) -> None:
+        """Starts the random numbers anew."""
+        self._stream = seed_streams(seed)
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`; the budget is that of each game."""
+        rules = rules_of(self.check_states(states))
+        return np.array([self._choose(rules, states[i : i + 1]) for i in range(len(states))], np.int64)
+
+    def _new_workspace(self) -> dict[str, Workspace]:
+        """The memory for each game that the agent has met."""
+        return {}
+
+    def _choose(self, rules: Rules, state: States) -> int:
+        work, kernels = self._work(rules), _kernels(rules)
+        work.root[0] = state[0]
+        kernels.redraw(work.root, 0, self._stream)
+        count = int(kernels.list_actions(work.root, 0, work, self._stream))
+        if count < 2:
+            return int(work.actions[0] if count else work.listed[0])
+        actions = work.actions[:count].copy()
+        kernels.measure_scale(work, self._stream, _SAMPLES)
+        visits, values = np.zeros(count, np.int64), np.zeros(count)
+        parts = _POSSIBILITIES if rules.hides else 1
+        began = perf_counter()
+        for part in range(parts):
+            work.root[0] = state[0]
+            kernels.redraw(work.root, 0, self._stream)
+            start_tree(work.tree, work.root, 0)
+            add_edges(work.tree, ROOT, int(state[0]["current_player"]), actions, count)
+            self._search(work, kernels, began, part, parts)
+            visits += work.tree.edges["visits"][:count]
+            values += work.tree.edges["value_sum"][:count]
+        return int(actions[np.lexsort((values, visits))[-1]])
+
+    def _work(self, rules: Rules) -> Workspace:
+        memory: dict[str, Workspace] = self.workspace()
+        if rules.name not in memory:
+            memory[rules.name] = work = _new_work(
+                rules, _MOST_NODES if self.seconds else self.simulations + 1
+            )
+            if self.seconds:  # compiled beforehand, so that it takes none of the time of the move
+                _compile(rules, work)
+        return memory[rules.name]
+
+    def _search(self, work: Workspace, kernels: Any, began: float, part: int, parts: int) -> None:
+        """Spends one of several equal parts of a budget."""
+        if self.seconds is None:
+            budget = self.simulations // parts + (part < self.simulations % parts)
+            kernels.simulate(work.tree, work, RULE, self._stream, budget)
+            return
+        kernels.simulate(work.tree, work, RULE, self._stream, _BLOCK)
+        while perf_counter() < began + self.seconds * (part + 1) / parts:
+            kernels.simulate(work.tree, work, RULE, self._stream, _BLOCK)
+
+
+def _new_work(rules: Rules, nodes: int) -> Workspace:
+    """Memory for searches with so many nodes in one game."""
+    width = RULE.first + RULE.factor * nodes**RULE.exponent + 1
+    edges = int(min(width, rules.max_legal_actions, _MOST_EDGES))
+    return Workspace(
+        rules.empty_states(1),
+        np.empty(edges, np.int64),
+        np.zeros(rules.kernels.max_players),
+        new_path(_LONGEST_PATH),
+        new_tree(nodes, edges + min(edges, _EDGES_PER_NODE) * nodes, rules.dtype),
+        rules.empty_states(1),
+        np.empty(rules.kernels.legal_shape, np.uint64),
+        np.empty(rules.max_legal_actions, np.int16),
+        np.array([0.0, 1.0]),
+    )
+
+
+def _compile(rules: Rules, work: Workspace) -> None:
+    """Compiles, or loads, all that searches of a game need."""
+    kernels, stream, state = _kernels(rules), seed_streams(0), rules.game(seed=0).state
+    work.root[0] = state[0]
+    count = kernels.list_actions(work.root, 0, work, stream)
+    kernels.measure_scale(work, stream, 1)
+    kernels.redraw(work.root, 0, stream)
+    start_tree(work.tree, work.root, 0)
+    add_edges(work.tree, ROOT, 0, work.actions, count)
+    kernels.simulate(work.tree, work, RULE, stream, 1)
+
+
+# --- kernels ----------------------------------------------------------------------------------------------
+
+
+@cache
+def _kernels(rules: Rules) -> ModuleType:
+    """The kernels of the searches of one game."""
+    kernels = ModuleType(f"{rules.name}_uct")
+    kernels.__source__ = (rules.module, __name__)  # type: ignore[attr-defined]
+    names: dict[str, Any] = {
+        "apply": rules.kernels.apply,
+        "is_over": rules.kernels.is_over,
+        "redraw": rules.kernels.redraw,
+        "list_actions": specialize(list_actions, rules.namespace),
+        "play_out": specialize(play_out, rules.namespace),
+        "measure_scale": specialize(measure_scale, rules.namespace),
+    }
+    kernels.__dict__.update(names)
+    kernels.__dict__["simulate"] = specialize(uct.simulate, kernels)
+    return kernels
+
+
+@template
+def list_actions(states: States, i: int, work: Workspace, streams: Streams) -> int:
+    """Lists random legal actions in random order, as many as there is room for; returns their number.
+
+    Actions that cut the game off are left out; ``work.listed[0]`` is one of them if there are no others.
+    """
+    count = game.legal(states, i, work.legal_set)
+    game.write_actions(work.legal_set, work.listed)
+    found, k = 0, 0
+    while found < len(work.actions) and k < count:
+        other = k + random_below(streams, 0, count - k)
+        action = work.listed[other]
+        work.listed[other], work.listed[k] = work.listed[k], action
+        k += 1
+        if not game.cuts_off(states, i, action):
+            work.actions[found] = action
+            found += 1
+    return found
+
+
+@template
+def play_out(work: Workspace, streams: Streams) -> None:
+    """Plays ``work.state`` to its end at random and writes what it is worth to each player."""
+    _play_randomly(work, streams)
+    players = game.num_players(work.state, 0)
+    for player in range(players):
+        points = (_points(work.state, player) - work.scale[0]) / work.scale[1]
+        value = min(max(points, -1.0), 1.0)
+        if players > 1:
+            outcome = game.outcome(work.state, 0, player)
+            value = (1.0 - MARGIN_SHARE) * outcome + MARGIN_SHARE * value
+        work.values[player] = value
+
+
+@template
+def measure_scale(work: Workspace, streams: Streams, samples: int) -> None:
+    """Sets the scale of points by random games from ``work.root``."""
+    total, squares = 0.0, 0.0
+    player = work.root[0]["current_player"]
+    for _ in range(samples):
+        work.state[0] = work.root[0]
+        _play_randomly(work, streams)
+        points = _points(work.state, player)
+        total += points
+        squares += points * points
+    alone = game.num_players(work.root, 0) == 1
+    mean = total / samples
+    center = mean if alone else 0.0  # what is good for one of several players is bad for others
+    spread = squares / samples - center * (2.0 * mean - center)
+    work.scale[0], work.scale[1] = center, _DEVIATIONS * max(np.sqrt(max(spread, 0.0)), 1.0)
+
+
+@template
+def _play_randomly(work: Workspace, streams: Streams) -> None:
+    """Plays ``work.state`` until it is over, or cut off."""
+    while not game.is_over(work.state, 0):
+        count = game.legal(work.state, 0, work.legal_set)
+        action = game.nth_legal(work.legal_set, random_below(streams, 0, count))
+        if game.cuts_off(work.state, 0, action):
+            return
+        game.apply(work.state, 0, action)
+
+
+@template
+def _points(states: States, player: int) -> float:
+    """A player's score, minus the best one of the others if there are any."""
+    rival, players = -np.inf, game.num_players(states, 0)
+    for other in range(players):
+        if other != player:
+            rival = max(rival, float(game.score(states, 0, other)))
+    own = float(game.score(states, 0, player))
+    return own - rival if players > 1 else own

@@ -1,0 +1,71 @@
+"""The agent for every game, which knows nothing but the rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env import agents, nmbr9, patchwork
+from patchwork_env.agents.uct import UctAgent
+from patchwork_env.core.game import BaseGame
+from patchwork_env.games import rules_of
+
+
+def play(game: BaseGame, *players: agents.Agent) -> BaseGame:
+    while not game.is_over:
+        action = players[game.current_player].act(game)
+        assert action in game.legal_actions()
+        game.play(action)
+    return game
+
+
+def test_it_beats_random_play_in_both_games() -> None:
+    uct, random = agents.load("uct:simulations=60", 1), agents.load("random", 1)
+    games = [play(patchwork.Game(seed=seed), uct, random) for seed in range(4)]
+    assert sum(game.scores()[0] > game.scores()[1] for game in games) >= 3
+    table = play(nmbr9.Game(seed=1, players=3), uct, random, random)
+    assert table.scores()[0] == max(table.scores())
+
+
+def test_the_same_seed_gives_the_same_choices() -> None:
+    game = nmbr9.Game(seed=3)
+    first, same, other = (UctAgent(seed, simulations=30) for seed in (5, 5, 6))
+    choices = [[agent.act(game) for _ in range(8)] for agent in (first, same, other)]
+    assert choices[0] == choices[1] != choices[2]
+    first.reseed(5)
+    assert [first.act(game) for _ in range(8)] == choices[0]
+
+
+def test_it_does_not_look_at_cards_that_players_do_not_know() -> None:
+    digits = [3, 1, 4, 5, 9, 2, 6, 8, 7, 0] * 2
+    games = [nmbr9.Game(deck=deck) for deck in (digits, [3, *sorted(digits[1:])])]
+    kernels = rules_of("nmbr9").kernels
+    for game in games:
+        kernels.redraw(game.state, 0, np.zeros(1, np.uint64))
+    assert games[0].state.tobytes() == games[1].state.tobytes()
+    assert games[0].state[0]["deck"][0] == 3
+    known = nmbr9.Game(deck=digits, order="known")
+    kernels.redraw(known.state, 0, np.zeros(1, np.uint64))
+    assert known.state[0]["deck"][:20].tolist() == digits
+    orders = (digits, digits[:1] + digits[:0:-1])
+    chosen = [UctAgent(1, simulations=40).act(nmbr9.Game(deck=deck)) for deck in orders]
+    assert chosen[0] == chosen[1]
+
+
+def test_a_budget_of_time_is_kept_in_every_part() -> None:
+    agent = UctAgent(1, seconds=0.05)
+    assert agent.name == "uct:seconds=0.05"
+    assert agent.act(nmbr9.Game(seed=1)) in nmbr9.Game(seed=1).legal_actions()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("uct:simulations=1", "must be an integer of at least 2"),
+        ("uct:simulations=4,seconds=1", "simulations=4 and seconds=1.0; give one of them"),
+        ("uct:simulation=4", "did you mean 'simulations'"),
+    ],
+)
+def test_wrong_options_are_errors(spec: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        agents.load(spec)
