@@ -166,8 +166,9 @@ def _new_work(rules: Rules, nodes: int) -> Workspace:
 
 def _compile(rules: Rules, work: Workspace) -> None:
     """Compiles, or loads, all that searches of a game need."""
-    kernels, stream, state = _kernels(rules), seed_streams(0), rules.game(seed=0).state
-    work.root[0] = state[0]
+    kernels, stream = _kernels(rules), seed_streams(0)
+    start = rules.set_up({**rules.options}, {})
+    rules.kernels.deal(work.root, 0, stream, start.beginning, start.chance)
     count = kernels.list_actions(work.root, 0, work, stream)
     kernels.measure_scale(work, stream, 1)
     kernels.redraw(work.root, 0, stream)

@@ -182,5 +182,5 @@ def test_budgets_that_are_none_are_refused(checkpoint, weights):
 def test_a_copy_for_another_process_plays_the_same_by_the_same_code(weights):
     agent, game = Nmbr9Champion(weights, effort=EFFORT, seed=4), after(12, seed=3)
     copy = pickle.loads(pickle.dumps(agent))
-    assert numba.typeof(copy._work) == numba.typeof(agent._work)
+    assert numba.typeof(copy.workspace()) == numba.typeof(agent.workspace())
     assert copy.act(game) == agent.act(game)
