@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import ExitStack
 
 import numpy as np
@@ -357,7 +358,22 @@ def test_the_table_has_the_best_first_and_failures_last(trained, capsys):
     assert main(["--resume", str(trained.folder)]) == 0
     output = capsys.readouterr().out
     assert "5 of 5 trials have ended" in output
-    assert output.endswith("with config.yaml and final/\n")
+    *_, said, again = output.splitlines()
+    assert said.endswith("with config.yaml and final/")
+
+    # The winner has played again on circles that it was not chosen by, and does so once.
+    winner = json.loads((trained.folder / "winner.json").read_text())
+    measured = winner["match"]
+    assert (winner["trial"], winner["steps"]) == (best.trial, best.steps)
+    assert (measured["opponent"], measured["seed"], match["seed"]) == ("random", 1, 0)
+    low, high = measured["win_rate_interval"]
+    assert again.startswith(
+        "measured again, on circles or decks that no trial was chosen by: score difference "
+    )
+    assert again.endswith(f", wins {measured['win_rate']:.1%} ({low:.1%} to {high:.1%}) against random")
+    shutil.rmtree(trained.run_folder(best.trial) / "final")
+    assert main(["--resume", str(trained.folder)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == again
 
 
 def test_runs_tell_of_their_evaluations(config, tmp_path):

@@ -35,7 +35,8 @@ from patchwork_env.learning.sweeps.folder import (
     read_sweep,
 )
 from patchwork_env.learning.sweeps.parameters import FORMS, check_trials, draw_trials, parse_parameter
-from patchwork_env.learning.sweeps.table import as_text, write_results
+from patchwork_env.learning.sweeps.table import as_text, show_figures, write_results
+from patchwork_env.learning.sweeps.winner import measured_again
 from patchwork_env.learning.system.files import remove_partial, storing_in
 from patchwork_env.learning.system.lock import sole_user
 from patchwork_env.learning.system.machine import usable_cores
@@ -276,6 +277,8 @@ def _report(sweep: Sweep) -> int:
     if best.state != FINISHED:
         return 2
     print(f"best: {sweep.run_folder(best.trial)}, with config.yaml and final/")
+    again = show_figures(measured_again(sweep, best.trial)["match"], sweep.metric)
+    print(f"measured again, on circles or decks that no trial was chosen by: {again}")
     return 0
 
 

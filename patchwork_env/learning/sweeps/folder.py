@@ -5,6 +5,7 @@ SWEEP/sweep.json         what is varied, how trials are compared, and the values
 SWEEP/trials/003/        the run of a trial, like any other run
 SWEEP/trials/003.json    how it ended; absent as long as it goes on
 SWEEP/results.txt, results.csv, results.json
+SWEEP/winner.json        the best trial, measured again on circles or decks that it was not chosen by
 """
 
 from __future__ import annotations

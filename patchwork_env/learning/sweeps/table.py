@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from patchwork_env.learning.evaluation.tables import aligned
-from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, Sweep, name_of
+from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, Metric, Sweep, name_of
 from patchwork_env.learning.sweeps.parameters import Values
 from patchwork_env.learning.system.files import storing_in, write_text
 
@@ -81,10 +81,12 @@ def as_text(sweep: Sweep, rows: list[Row]) -> str:
     heading += [str(sweep.metric)] * shows_metric + [f"wins against {name}" for name in opponents]
     table = [heading]
     for row in rows:
-        metric = [_metric(sweep, row)] * shows_metric
+        against = _match(row, sweep.metric.against)
+        metric = ["-" if against is None else _metric(against, sweep.metric)] * shows_metric
         numbers = _or_dash(row.steps, "{:,}"), _or_dash(row.minutes, "{:.1f}")
         cells = [name_of(row.trial), *map(_shown, row.values.values()), row.state or "unfinished", *numbers]
-        table.append([*cells, *metric, *(_wins(row, name) for name in opponents)])
+        matches = [_match(row, name) for name in opponents]
+        table.append([*cells, *metric, *("-" if match is None else _wins(match) for match in matches)])
     failures = [
         f"trial {name_of(row.trial)} failed: {' '.join(row.error.split())}" for row in rows if row.error
     ]
@@ -107,17 +109,25 @@ def _or_dash(value: float | None, form: str) -> str:
     return "-" if value is None else form.format(value)
 
 
-def _metric(sweep: Sweep, row: Row) -> str:
-    match = _match(row, sweep.metric.against) or {}
-    interval = match.get(f"{sweep.metric.name}_interval")
-    shown = _or_dash(row.metric, "{:.2f}")
+def show_figures(match: dict[str, Any], metric: Metric) -> str:
+    """What a match says of an agent, with 95% intervals: its win rate, and the metric if that is another."""
+    wins = f"wins {_wins(match)} against {metric.against}"
+    return (
+        wins
+        if metric.name == "win_rate"
+        else f"{metric.name.replace('_', ' ')} {_metric(match, metric)}, {wins}"
+    )
+
+
+def _metric(match: dict[str, Any], metric: Metric) -> str:
+    interval = match.get(f"{metric.name}_interval")
+    if metric.name == "score" and "score_intervals" in match:
+        interval = match["score_intervals"]["agent"]
+    shown = f"{metric.of({'matches': [match]}):.2f}"
     return f"{shown} ({interval[0]:.2f} to {interval[1]:.2f})" if interval else shown
 
 
-def _wins(row: Row, opponent: str) -> str:
-    match = _match(row, opponent)
-    if match is None:
-        return "-"
+def _wins(match: dict[str, Any]) -> str:
     low, high = match["win_rate_interval"]
     return f"{match['win_rate']:.1%} ({low:.1%} to {high:.1%})"
 

@@ -1,0 +1,47 @@
+"""The best trial of a sweep, measured again.
+
+A trial that is the best of many owes that in part to luck in the very evaluation that it was chosen by: the
+figures there, and their interval, promise too much. So the winner plays once more, on circles or decks that
+no trial has been compared on.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.runs.folder import FINAL
+from patchwork_env.learning.sweeps.folder import Sweep
+from patchwork_env.learning.system.files import storing_in, write_text
+
+WINNER_FILE = "winner.json"
+
+
+def measured_again(sweep: Sweep, trial: int) -> dict[str, Any]:
+    """The match of a trial's final policy against the opponent of the sweep's metric, on circles of its own.
+
+    The result is kept in ``SWEEP/winner.json`` and taken from there if it is of the same policy.
+
+    Returns:
+        ``trial``, ``steps`` of its training, and ``match``, the ``as_dict`` of the result, whose seed is that
+        of the trials' evaluations plus 1.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    path = sweep.folder / WINNER_FILE
+    evaluation = sweep.evaluation(trial)
+    chosen = {"trial": trial, "steps": evaluation["steps"] if evaluation else None}
+    if path.is_file():
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if chosen.items() <= kept.items():
+            return kept
+    config = sweep.config(trial)
+    policy = str(sweep.run_folder(trial) / FINAL)
+    games, seed = config.evaluation.final_games, (config.evaluation.seed + 1) % 2**64
+    result = play_matches(policy, sweep.metric.against, games, seed, game=config.game, **config.variant)
+    kept = chosen | {"match": result.as_dict()}
+    with storing_in(sweep.folder):
+        write_text(path, json.dumps(kept, indent=1) + "\n")
+    return kept
