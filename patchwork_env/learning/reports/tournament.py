@@ -85,7 +85,7 @@ def distributions(standings: Standings, path: Path) -> None:
     """How often every agent ended with which score, and so on, over all of its games."""
     order, shown = standings.order, standings.shown_figures
     figure = new_figure(_WIDTH + 1.8, _MARGIN + 1.3 * _ROW * len(order))
-    panels = figure.subplots(1, len(shown), sharey=True)
+    panels = np.atleast_1d(figure.subplots(1, len(shown), sharey=True))
     for axes, (figure_name, title) in zip(panels, shown.items(), strict=True):
         for row, agent in enumerate(order[::-1]):
             _ridge(axes, standings.values(agent, figure_name), row)
