@@ -23,7 +23,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.champion.levels import AIMS, LEVELS
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
-from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE

@@ -36,7 +36,7 @@ from patchwork_env.agents.checkpoints import PARTIAL
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.system.machine import describe_setup
 
 SMALL_RUN = """

@@ -24,7 +24,7 @@ from patchwork_env.agents.patchwork.mcts.agent import EDGES_PER_NODE, RULE
 from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, new_playout_buffers, play_out
 from patchwork_env.agents.patchwork.mcts.simulation import new_workspace, simulate
 from patchwork_env.core.compile import kernel
-from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE

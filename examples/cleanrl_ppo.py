@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 

@@ -28,7 +28,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 
 from patchwork_env import nmbr9, patchwork
-from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation import play_matches
 
 
 def make(game: str) -> gymnasium.Env:

@@ -45,7 +45,7 @@ from patchwork_env import patchwork_v0
 from patchwork_env.agents.patchwork.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy import save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation import play_matches
 
 Floats = npt.NDArray[np.float64]
 

@@ -148,6 +148,11 @@ def test_every_module_has_a_tier() -> None:
     assert [module for module in modules() if module not in ("", "learning") and not tier_of(module)] == []
 
 
+def test_every_tier_has_modules() -> None:
+    places = [place for tier in TIERS for place in tier]
+    assert [place for place in places if not any(lies_in(module, place) for module in modules())] == []
+
+
 def test_no_import_runs_upwards() -> None:
     wrong = {
         (importer, imported)
