@@ -62,7 +62,7 @@ clear-kernels:
 
 test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environments with the oldest supported Gymnasium
 	$(old_gymnasium)/bin/python -m pytest \
-		tests/patchwork/test_gym_env.py tests/patchwork/test_gym_vector_env.py tests/nmbr9/test_gym_env.py
+		tests/envs tests/patchwork/test_environments.py tests/nmbr9/test_environments.py
 
 # An environment that holds some packages of its own and finds all others in $(VENV).
 define create_beside

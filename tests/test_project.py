@@ -91,6 +91,12 @@ def test_benchmarks_say_how_they_are_called(script: Path) -> None:
         assert f"python benchmarks/{script.name}" in source
 
 
+def test_all_tests_of_make_are_there() -> None:
+    assert [
+        path for path in re.findall(r"(?<!\S)tests/\S+", text("Makefile")) if not (PROJECT / path).exists()
+    ] == []
+
+
 def test_all_benchmarks_of_make_are_there() -> None:
     names = re.search(r"^BENCHMARKS \?= (.*)$", text("Makefile"), re.MULTILINE)
     assert names is not None
