@@ -16,13 +16,13 @@ import gymnasium
 import pettingzoo
 
 if TYPE_CHECKING:
-    from patchwork_env import agents, errors, learning, nmbr9, nmbr9_v0, patchwork, patchwork_v0
+    from patchwork_env import agents, errors, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
 
 __all__ = [
     "__version__",
     "agents",
     "errors",
-    "learning",
+    "games",
     "nmbr9",
     "nmbr9_v0",
     "patchwork",

@@ -13,6 +13,8 @@ from patchwork_env.core import rules
 from patchwork_env.core.names import nearest
 from patchwork_env.core.rules import Rules, States
 
+__all__ = ["GAMES", "NMBR9", "PATCHWORK", "register", "rules_of"]
+
 PATCHWORK, NMBR9 = "patchwork", "nmbr9"
 
 _MODULES = {PATCHWORK: "patchwork_env.patchwork.rules", NMBR9: "patchwork_env.nmbr9.rules"}

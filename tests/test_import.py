@@ -79,7 +79,7 @@ def test_the_import_is_light(tmp_path: Path) -> None:
 
 def test_a_game_needs_no_heavy_library(tmp_path: Path) -> None:
     modules = modules_after(PLAY, tmp_path)
-    assert not HEAVY & modules
+    assert not (HEAVY - {"yaml"}) & modules  # Numba reads YAML where that is installed
     assert "numba" in modules
 
 
