@@ -26,6 +26,15 @@ def check_average(learner: Any, positions: Any, weights: npt.NDArray[np.void]) -
         assert (array <= high + 0.05).all()
 
 
+def check_damaged_window(trainer: Any, other: Any) -> None:
+    """Records that no game reaches are refused before compiled code reads them."""
+    trainer.iterate()
+    state = trainer.state()
+    state.tensors["positions.0.states"][:] = 255
+    with pytest.raises(ValueError, match="state"):
+        other.restore(state)
+
+
 def check_divergence(learner: Any, positions: Any) -> None:
     """A target that is no number stops learning, and the error has the batch."""
     positions.targets[:] = np.nan

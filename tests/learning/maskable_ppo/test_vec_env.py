@@ -16,7 +16,7 @@ from patchwork_env.errors import OpponentError
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork.rules import RULES, deal
 from patchwork_env.patchwork.state import empty_states
 
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
@@ -87,7 +87,7 @@ class SingleGame:
     def begin(self):
         states = empty_states(1)
         beginning, chance, _ = self.set_up
-        RULES.deal(states, 0, self.stream, beginning, chance)
+        deal(states, 0, self.stream, beginning, chance)
         self.game, self.decisions = Game.from_state(states), 0
 
 

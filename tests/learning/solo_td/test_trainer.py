@@ -19,7 +19,7 @@ from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.nmbr9 import Game
 from tests.learning.same_runs import check_restored_trainer, check_resumed_run
-from tests.learning.value_learning import check_average, check_divergence
+from tests.learning.value_learning import check_average, check_damaged_window, check_divergence
 
 TINY = """
 game: nmbr9
@@ -64,6 +64,10 @@ def test_metrics(finished):
 
 def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
     check_resumed_run(finished, tmp_path / "run")
+
+
+def test_impossible_states_are_refused(config):
+    check_damaged_window(*(make_trainer(load_config(config)) for _ in range(2)))
 
 
 def test_restored_trainer_goes_on_as_the_saved_one(config):

@@ -30,6 +30,7 @@ from patchwork_env.learning.algorithms.common.state import (
     window_part,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.patchwork import Game
 
 
 class AlphaZeroTrainer(RemoteTrainer):
@@ -106,6 +107,6 @@ class AlphaZeroTrainer(RemoteTrainer):
             optimizer_part("optimizer", self.learner.optimizer, self.network),
             arrays_part("env", self.env.save, self.env.restore),
             arrays_part("tally", tally.save, tally.restore),
-            window_part("rollout", "rollouts", self.window, NO_EXAMPLES),
+            window_part("rollout", "rollouts", self.window, NO_EXAMPLES, Game.check_states),
             *super()._state_parts(),
         ]

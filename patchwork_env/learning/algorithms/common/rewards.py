@@ -18,7 +18,7 @@ def rewards_of_players(
     Args:
         reward: What the end is worth.
         winners: 0 or 1 where a game ended, else -1, any shape.
-        scores: Of both players where a game ended, ``(..., 2)``.
+        scores: Both players' scores where a game ended, ``(..., 2)``.
 
     Returns:
         float32 ``(..., 2)``: zero where no game ended.

@@ -129,14 +129,17 @@ def arrays_part(
     )
 
 
-def window_part(name: str, number_name: str, window: deque[Any], empty: Any) -> StatePart:
-    """The last batches, which are named tuples of arrays.
+def window_part(
+    name: str, number_name: str, window: deque[Any], empty: Any, check: Callable[[Any], object]
+) -> StatePart:
+    """The last batches, which are named tuples of arrays, ``states`` among them.
 
     Args:
         name: The name of the tensors.
         number_name: The name of the number of batches.
         window: The batches, oldest first.
         empty: A batch of nothing, which says what types the arrays have.
+        check: Raises ValueError if records are not states that games reach.
     """
 
     def save() -> TrainerState:
@@ -149,7 +152,9 @@ def window_part(name: str, number_name: str, window: deque[Any], empty: Any) -> 
         window.clear()
         for number in range(state.values[number_name]):
             tensors = with_prefix(f"{name}.{number}", state.tensors)
-            window.append(type(empty)(**arrays_of_tensors(tensors, empty._asdict())))
+            batch = type(empty)(**arrays_of_tensors(tensors, empty._asdict()))
+            check(batch.states)  # compiled code looks nothing up beyond what states can hold
+            window.append(batch)
 
     return StatePart(save, restore)
 

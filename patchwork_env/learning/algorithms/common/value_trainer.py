@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.batches import concatenated
 from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer
 from patchwork_env.learning.algorithms.common.state import (
@@ -124,12 +125,12 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         return self.self_play.play(self.weights, self.progress, self.random)
 
     def _state_parts(self) -> Sequence[StatePart]:
-        learner = self.learner
+        learner, check_states = self.learner, rules_of(self.config.game).game.check_states
         return [
             module_part("network", learner.module),
             optimizer_part("optimizer", learner.optimizer, learner.module),
             arrays_part("average", lambda: learner.average_arrays, learner.set_average),
-            window_part("positions", "positions", self.window, self.no_positions()),
+            window_part("positions", "positions", self.window, self.no_positions(), check_states),
             attribute_part("updates", learner, "steps"),
             *super()._state_parts(),
         ]

@@ -213,7 +213,7 @@ class MaskablePpoTrainer(Trainer):
         return metrics
 
     def _statistics(self, finished: FinishedGames) -> dict[str, float]:
-        """Of the games that ended in the rollout."""
+        """Figures of the games that ended in the rollout."""
         statistics = statistics_of_games(finished.states)
         if len(finished.lengths):
             statistics["decisions_per_game"] = float(finished.lengths.mean())

@@ -287,13 +287,13 @@ class PatchworkVecEnv(VecEnv):
         """Continues from what :meth:`save` returned; returns the observations.
 
         Raises:
-            ValueError: The arrays are of another number of games, or are missing.
+            ValueError: An array is missing or has another size, or a state is impossible.
         """
         expected = {name: (array.shape, array.dtype) for name, array in self.save().items()}
         given = {name: (array.shape, array.dtype) for name, array in saved.items()}
         if given != expected:
             raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")
-        self.states[:] = saved["states"].view(self.states.dtype)
+        self.states[:] = Game.check_states(saved["states"].view(self.states.dtype))
         self._streams[:] = saved["streams"]
         self._lengths[:] = saved["lengths"]
         self._finished.clear()

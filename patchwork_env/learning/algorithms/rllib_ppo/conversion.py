@@ -47,7 +47,7 @@ def from_rllib(
 
     Args:
         game: Its name.
-        sizes: Of the network.
+        sizes: The sizes of the network.
         state: See :data:`State`.
         folder: Must not exist yet.
         info: What to remember of its making; JSON.
@@ -81,7 +81,7 @@ def initial_network(game: str, sizes: NetworkConfig, spec: str | None) -> nn.Mod
 
     Args:
         game: Its name.
-        sizes: Of the run's network.
+        sizes: The sizes of the run's network.
         spec: The name or path of the policy to start from; None for random weights.
 
     Raises:

@@ -58,9 +58,9 @@ def seats_of(
 
     Args:
         game: Its number, from 0.
-        games: Of the batch.
-        players: Of every game.
-        fraction: Of the games that past selves play.
+        games: How many games the batch has.
+        players: How many players every game has.
+        fraction: The share of the games that past selves play.
         opponents: The past selves that games begin against, by slot and number.
     """
     league_game = game - (games - round(fraction * games))
@@ -94,7 +94,7 @@ class Finished(NamedTuple):
     Attributes:
         seats: Who sat where.
         state: The bytes of its last state record.
-        turns: Of all players.
+        turns: How many turns all players had.
     """
 
     seats: Seats

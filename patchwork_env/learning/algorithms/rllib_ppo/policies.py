@@ -32,7 +32,7 @@ class Policies(NamedTuple):
         new: A network of some sizes, with random weights.
         inputs: What it reads, from observations ``(n, size)``, the rows and the legal actions ``(total,)``.
         kinds: The kind of each legal action: the likeliest action is the likeliest of the likeliest kind.
-        num_kinds: Of actions.
+        num_kinds: How many kinds of actions there are.
         agent: Plays a network by its likeliest actions; called with a name too.
         write: Writes a network and what to remember of its making into an existing folder.
         load: Reads both from a folder.
