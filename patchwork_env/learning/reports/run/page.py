@@ -10,7 +10,7 @@ from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.seeds import OverSeeds, put_together
 from patchwork_env.learning.reports.run.games import ShownGame, shown_game
 from patchwork_env.learning.reports.run.run_data import RunData
-from patchwork_env.learning.reports.run.sections import Figures, sections, words_of
+from patchwork_env.learning.reports.run.sections import Figures, sections, shares_of, words_of
 from patchwork_env.learning.reports.templates import render
 
 _TEMPLATE = "run/page.html.jinja"
@@ -55,7 +55,7 @@ def render_page(runs: Sequence[RunData]) -> str:
         runs=runs,
         said=words_of(runs[0].game),
         has_first_turn=not contest_of(runs[0].game).is_solitary,
-        shares=[name for name, figure in contest_of(runs[0].game).figures.items() if figure.is_share],
+        shares=shares_of(runs[0].game),
         over_seeds=over_seeds(runs),
         matches=matches,
         figures=list(dict.fromkeys(name for match in matches for name in match.figures["sides"]["agent"])),

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Chart, Sample, Series, as_words
 from patchwork_env.learning.reports.run.run_data import Point, RunData
@@ -77,6 +78,11 @@ def words_of(game: str) -> Words:
     return _WORDS.get(game, Words(matches="every set-up from both seats"))
 
 
+def shares_of(game: str) -> list[str]:
+    """The figures of a game's evaluations whose means are shares of the games."""
+    return [name for name, figure in contest_of(game).figures.items() if figure.is_share]
+
+
 class Section(NamedTuple):
     """Charts under a heading."""
 
@@ -130,9 +136,10 @@ def _evaluation_games(runs: Sequence[RunData], said: Words) -> Section:
         drawn.append(charts.draw(f"score difference{name}", "steps", _series(curves, "steps")))
     matches = [match for evaluation in runs[0].evaluations for match in evaluation["matches"]]
     figures = dict.fromkeys(name for match in matches for name in match["sides"]["agent"])
+    shares = shares_of(runs[0].game)
     for figure in figures if len(runs) == 1 else ():  # of several runs it would be too many
         for name, curves in _against_opponents(runs, partial(_mean, figure)):
-            series, is_share = _series(curves, "steps"), bool(_SHARE.search(figure))
+            series, is_share = _series(curves, "steps"), figure in shares
             drawn.append(charts.draw(as_words(figure) + name, "steps", series, is_share=is_share))
     text = (
         f"The policy's own figures, per game against each opponent. {said.figures} Bands are 95% intervals."
