@@ -223,6 +223,17 @@ def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, capsys) -> No
         assert f"{name} is damaged" in capsys.readouterr().err
 
 
+def test_games_of_an_earlier_version_say_what_to_do(small, tmp_path, capsys) -> None:
+    shutil.copytree(small, tmp_path / "old")
+    path = tmp_path / "old" / "tournament.json"
+    path.write_text(path.read_text().replace('"version": 2', '"version": 1'))
+    run("--resume", "--workers", 1, "--out", tmp_path / "old", code=2)
+    message = (
+        "version 1; this needs 'patchwork-env tournament', version 2: have the games played again in another"
+    )
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
