@@ -127,14 +127,7 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             ValueError: There is no such record, or the records are of something else.
         """
-        dtype = cls._storage.dtype
-        if not isinstance(states, np.ndarray) or states.dtype != dtype or states.ndim != 1:
-            kind = (
-                f"an array of shape {states.shape} and another dtype"
-                if isinstance(states, np.ndarray) and states.dtype != dtype
-                else f"{type(states).__name__} of shape {np.shape(states)}"
-            )
-            raise ValueError(f"states are an array (n,) of records of {cls._storage.game}, not {kind}")
+        cls._require_records(states)
         if not (type(i) is int and 0 <= i < len(states)):
             i = checks.check_between(i, 0, len(states) - 1, "the index of the record")
         return cls._at(states[i : i + 1].tobytes())
@@ -146,9 +139,14 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             ValueError: One is not, or they are no records of the game; says what is impossible in it.
         """
-        if states.dtype != cls._storage.dtype:
-            raise ValueError(f"states are records of {cls._storage.game}, not {names.shorten(states.dtype)}")
+        cls._require_records(states)
         return cls._storage.check(states)
+
+    @classmethod
+    def _require_records(cls, states: Any) -> None:
+        if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != cls._storage.dtype:
+            given = names.shorten(states)
+            raise ValueError(f"states are an array (n,) of records of {cls._storage.game}, not {given}")
 
     @property
     def state(self) -> States:
