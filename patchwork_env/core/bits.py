@@ -10,7 +10,7 @@ from numba import config, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from patchwork_env.core.compile import kernel
+from patchwork_env.core.compile import kernel, require_layout
 
 U0, U1, U2, U4 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
 _U56 = np.uint64(56)
@@ -52,6 +52,8 @@ def _unpack_intrinsic() -> Any:
 
     @intrinsic  # type: ignore[untyped-decorator]
     def unpack(typing_context: Any, out: Any, start: Any, word: Any) -> Any:
+        require_layout(out, "the array to which bits are written", 1, types.int8, types.float32)
+
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array = make_array(signature.args[0])(context, builder, args[0])
             item = context.get_value_type(signature.args[0].dtype)
@@ -72,4 +74,5 @@ def _unpack_intrinsic() -> Any:
 
 unpack_bits = _unpack_in_python if config.DISABLE_JIT else _unpack_intrinsic()
 """``unpack_bits(out, start, word)`` writes the 64 bits of ``word`` as 0 or 1 to ``out[start : start + 64]``,
-lowest first; ``out`` is a contiguous one-dimensional array of int8 or float32 with room for them."""
+lowest first; ``out`` is a contiguous one-dimensional array of int8 or float32 with room for them; for any
+other array the kernel does not compile."""

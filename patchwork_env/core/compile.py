@@ -20,7 +20,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, overload
 
-from numba import njit
+from numba import njit, types
+from numba.core.errors import TypingError
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -110,6 +111,29 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
     sources = (game.__source__,) if isinstance(game.__source__, str) else game.__source__
     kernel_of_game: _Function = _compile(copy, inline, allocates, (copy.__module__, *sources))
     return kernel_of_game
+
+
+def require_layout(array: Any, name: str, ndim: int, *dtypes: Any) -> None:
+    """Refuses, when an intrinsic is typed, arrays whose memory is not laid out as its machine code takes it.
+
+    Args:
+        array: Numba's type of an argument.
+        name: What messages call the argument.
+        ndim: Number of dimensions.
+        dtypes: Numba's types of entries that are allowed.
+
+    Raises:
+        TypingError: It is no contiguous, aligned array of such entries.
+    """
+    allowed = " or ".join(map(str, dtypes))
+    if not (
+        isinstance(array, types.Array)
+        and array.ndim == ndim
+        and array.layout == "C"
+        and array.aligned
+        and array.dtype in dtypes
+    ):
+        raise TypingError(f"{name} must be a contiguous array of {ndim} dimensions of {allowed}, not {array}")
 
 
 def _compile(function: Any, inline: bool, allocates: bool, modules: tuple[str, ...]) -> Any:

@@ -25,7 +25,7 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from patchwork_env.core.compile import kernel
+from patchwork_env.core.compile import kernel, require_layout
 
 Board = npt.NDArray[np.int64]
 """What the threads of a team know of each other: counters, each in a cache line of its own."""
@@ -57,6 +57,7 @@ _NAP = 1e-6  # seconds; the system makes it some ten microseconds
 @intrinsic  # type: ignore[untyped-decorator]
 def _add(typing_context: Any, board: Any, at: Any, number: Any) -> Any:
     """Adds to a counter in one indivisible operation; returns what it was before."""
+    require_layout(board, "a board", 1, types.int64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         counters = make_array(signature.args[0])(context, builder, args[0]).data
@@ -68,6 +69,7 @@ def _add(typing_context: Any, board: Any, at: Any, number: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def _read(typing_context: Any, board: Any, at: Any) -> Any:
     """A counter as it is now, and with it all that was written before it got this value."""
+    require_layout(board, "a board", 1, types.int64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         counters = make_array(signature.args[0])(context, builder, args[0]).data
@@ -79,6 +81,7 @@ def _read(typing_context: Any, board: Any, at: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def _write(typing_context: Any, board: Any, at: Any, number: Any) -> Any:
     """Sets a counter; who reads it also sees all that was written before."""
+    require_layout(board, "a board", 1, types.int64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         counters = make_array(signature.args[0])(context, builder, args[0]).data

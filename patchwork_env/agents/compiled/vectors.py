@@ -17,6 +17,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from patchwork_env.core.compile import require_layout
+
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int32]
 
@@ -44,7 +46,7 @@ def rows_adder(width: int, sign: int = 1) -> Callable[[Floats, Floats, Rows, int
         values = _load_row(builder, table, row, width)
         return builder.fadd(total, values) if sign > 0 else builder.fsub(total, values)
 
-    return add_in_python if config.DISABLE_JIT else _compiled(width, term)
+    return add_in_python if config.DISABLE_JIT else _compiled(width, types.int32, term)
 
 
 def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
@@ -70,19 +72,24 @@ def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
         fma = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{width}f32")
         return builder.call(fma, [factor, _load_row(builder, matrix, k, width), total])
 
-    return add_in_python if config.DISABLE_JIT else _compiled(width, term)
+    return add_in_python if config.DISABLE_JIT else _compiled(width, types.float32, term)
 
 
-def _compiled(width: int, term: Callable[[Any, list[Any], Any, Any], Any]) -> Any:
+def _compiled(width: int, selected: Any, term: Callable[[Any, list[Any], Any, Any], Any]) -> Any:
     """The loop ``out += term(k)`` over ``k`` below a count, as an intrinsic of four arguments.
 
-    Terms take turns with several sums, so that one addition need not wait for the one before.
+    ``selected`` is the type of what the third argument holds. Terms take turns with several sums, so that one
+    addition need not wait for the one before.
     """
     vector = ir.VectorType(ir.FloatType(), width)
     num_sums = max(1, min(_MOST_SUMS, _FLOATS_OF_SUMS // width))
 
     @intrinsic  # type: ignore[untyped-decorator]
     def add(typing_context: Any, out: Any, table: Any, selection: Any, count: Any) -> Any:
+        require_layout(out, "the sum", 1, types.float32)
+        require_layout(table, "the table", 2, types.float32)
+        require_layout(selection, "the rows or inputs", 1, selected)
+
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             arrays = [make_array(signature.args[k])(context, builder, args[k]) for k in range(3)]
             target = _pointer(builder, arrays[0].data, width)

@@ -1,0 +1,74 @@
+"""Intrinsics that write through pointers refuse arrays of another layout when they are typed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import config
+from numba.core.errors import TypingError
+
+from patchwork_env.agents.compiled.vectors import product_adder, rows_adder
+from patchwork_env.core.bits import unpack_bits
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.threads import finish_chunk, phase_of
+from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
+
+pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
+_add_rows, _add_product = rows_adder(4), product_adder(4)
+
+
+@kernel
+def _unpack(out: Any, word: np.uint64) -> None:
+    unpack_bits(out, 0, word)
+
+
+@kernel
+def _rows(out: Any, table: Any, rows: Any) -> None:
+    _add_rows(out, table, rows, len(rows))
+
+
+@kernel
+def _product(out: Any, matrix: Any, inputs: Any) -> None:
+    _add_product(out, matrix, inputs, len(inputs))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32])
+def test_bits_are_unpacked_into_contiguous_arrays_only(dtype: Any) -> None:
+    out, word = np.zeros(64, dtype), np.uint64(0b1011)
+    _unpack(out, word)
+    assert out[:5].tolist() == [1, 1, 0, 1, 0]
+    for wrong in (np.zeros(128, dtype)[::2], np.zeros(64, np.int64), np.zeros((64, 1), dtype)):
+        with pytest.raises(TypingError, match="contiguous array of 1 dimensions of int8 or float32"):
+            _unpack(wrong, word)
+
+
+def test_a_strided_mask_is_refused_and_not_half_written() -> None:
+    with pytest.raises(TypingError, match="must be a contiguous array"):
+        engine.legal_mask(Game(seed=1).state, 0, np.zeros(2 * NUM_ACTIONS, np.int8)[::2])
+
+
+def test_boards_of_teams_are_contiguous_arrays_of_int64() -> None:
+    for wrong in (np.zeros(80, np.int64)[::2], np.zeros(40, np.int32)):
+        for counter in (finish_chunk, phase_of):
+            with pytest.raises(TypingError, match="a board must be a contiguous array of 1 dim"):
+                counter(wrong)
+
+
+def test_sums_of_rows_and_products_take_contiguous_arrays_only() -> None:
+    table, rows, inputs = np.ones((5, 4), np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
+    out = np.zeros(4, np.float32)
+    _rows(out, table, rows)
+    _product(out, table, inputs)
+    assert out.tolist() == [6] * 4
+    for add, last in ((_rows, rows), (_product, inputs)):
+        for wrong in (
+            (np.zeros(8, np.float32)[::2], table, last),
+            (np.zeros(4), table, last),
+            (out, np.asfortranarray(table), last),
+            (out, table[:, ::2], last),
+            (out, table, last.astype(np.int64)),
+        ):
+            with pytest.raises(TypingError, match="must be a contiguous array"):
+                add(*wrong)
