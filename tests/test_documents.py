@@ -20,6 +20,7 @@ from patchwork_env.patchwork import observation as patchwork_observation
 PROJECT = Path(__file__).parents[1]
 DOCUMENTS = [
     "README.md",
+    "docs/adding_a_game.md",
     "docs/environments.md",
     "docs/evaluation.md",
     "docs/game.md",
