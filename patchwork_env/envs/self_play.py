@@ -13,6 +13,7 @@ from patchwork_env.core.batches import (
     SCORE,
     deal_all,
     final_reward,
+    first_finished,
     first_illegal,
     loop,
     write_current_observations,
@@ -169,17 +170,32 @@ class SelfPlayBatch:
         """Continues from what :meth:`save` returned, exactly as the saved games would have.
 
         Raises:
-            ValueError: The arrays are of another number of games, or are missing.
+            ValueError: The arrays are of another number of games, or are missing; or a state is none that a
+                running game of as many players reaches. Nothing has changed then.
         """
         expected = {name: (array.shape, array.dtype) for name, array in self.save().items()}
         given = {name: (array.shape, array.dtype) for name, array in saved.items()}
         if given != expected:
             raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")
-        self.states[:] = saved["states"].view(self.states.dtype)
+        self.states[:] = self._checked(saved["states"].view(self.states.dtype))
         self._streams[:] = saved["streams"]
         self._sampling_streams[:] = saved["sampling_streams"]
         self._forget_results()
         self._describe()
+
+    def _checked(self, states: States) -> States:
+        """States from outside, which kernels may be given: they check no bounds."""
+        self._rules.game.check_states(states)
+        players = [self._rules.kernels.num_players(states, i) for i in range(len(states))]
+        if set(players) != {self._set_up.players}:
+            raise ValueError(
+                f"the saved games have {sorted(set(players))} players; this environment needs games of "
+                f"{self._set_up.players}"
+            )
+        finished = loop(first_finished, self._rules)(states)
+        if finished >= 0:
+            raise ValueError(f"the saved game {finished} is over; games of a batch never are")
+        return states
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles: threads stay with the original."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from patchwork_env import nmbr9_v0
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.game import BaseGame
 from patchwork_env.envs import self_play
@@ -164,3 +165,30 @@ def test_misspelt_and_wrong_options(case: Case) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             batch(case, **options)
+
+
+@cases
+def test_states_from_outside_are_checked(case: Case) -> None:
+    """Random bytes would make kernels write beyond their arrays; no state of a batch is over."""
+    env, rng = batch(case, 5, seed=3), np.random.default_rng(0)
+    before = snapshot(env, 5)
+    for _ in range(20):
+        saved = env.save()
+        saved["states"][:] = rng.integers(0, 256, saved["states"].shape)
+        with pytest.raises(ValueError, match="reaches state 0 of 5"):
+            env.restore(saved)
+        assert snapshot(env, 5) == before
+    game = env.games()[3]
+    while not game.is_over:
+        game.play(game.legal_actions()[-1])
+    saved = env.save()
+    saved["states"].view(case.rules.dtype)[3] = game.state[0]
+    with pytest.raises(ValueError, match="the saved game 3 is over"):
+        env.restore(saved)
+    assert snapshot(env, 5) == before
+
+
+def test_states_of_another_number_of_players_are_refused() -> None:
+    env, other = nmbr9_v0.SelfPlayVectorEnv(2, seed=1), nmbr9_v0.SelfPlayVectorEnv(2, seed=1, players=3)
+    with pytest.raises(ValueError, match=r"the saved games have \[3\] players"):
+        env.restore(other.save())
