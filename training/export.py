@@ -1,4 +1,16 @@
-"""Writes the policy of a checkpoint as an ONNX file: see ``python -m training.export --help``."""
+"""Writes the policy of a checkpoint as an ONNX file, which plays through onnxruntime, without PyTorch.
+
+python -m training.export runs/quick/final --out policy.onnx
+python -m training.evaluate policy.onnx --against greedy
+
+The same in Python:
+
+    from pathlib import Path
+
+    from patchwork_env.learning.commands.export import export_policy
+
+    export_policy("runs/quick/final", Path("policy.onnx"))
+"""
 
 import sys
 

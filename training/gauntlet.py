@@ -1,4 +1,15 @@
-"""Rates an agent against a fixed pool of reference players: see ``python -m training.gauntlet --help``."""
+"""Gives an agent a rating: it meets a fixed pool of reference players under frozen settings.
+
+python -m training.gauntlet runs/ppo/final --json result.json
+python -m training.gauntlet my_module:my_function
+
+The same in Python, with any function from a game to an action:
+
+    from patchwork_env.learning.evaluation import play_gauntlet
+
+    result = play_gauntlet(my_function, workers=2)
+    print(result.rating, result.interval)
+"""
 
 import sys
 

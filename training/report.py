@@ -1,4 +1,18 @@
-"""Writes a page about a run: see ``python -m training.report --help``."""
+"""Writes a page about a run, whether it has ended or not: one HTML file that needs nothing else.
+
+python -m training.report runs/ppo
+python -m training.report runs/ppo runs/ppo-2 --out comparison.html
+
+The same in Python:
+
+    from pathlib import Path
+
+    from patchwork_env.learning.reports.run.page import render_page
+    from patchwork_env.learning.reports.run.run_data import read_run
+
+    runs = [read_run(Path("runs/ppo")), read_run(Path("runs/ppo-2"))]
+    Path("comparison.html").write_text(render_page(runs))
+"""
 
 import sys
 

@@ -1,4 +1,18 @@
-"""Judges every move of a game: see ``python -m training.review --help``."""
+"""Reviews a game: who was ahead when, and which moves cost most; as table, picture, page and JSON.
+
+python -m training.review examples/game.txt
+python -m training.review game.txt --agent champion:strong --out review
+
+The same in Python; the agent is a search with a learned value:
+
+    from patchwork_env import agents
+    from patchwork_env.learning.reports.review.judging import review
+    from patchwork_env.learning.reports.review.tables import text
+    from patchwork_env.patchwork import Game
+
+    game = Game.from_notation(open("examples/game.txt").read())
+    print(text(review(game, agents.load("champion:fast"))))
+"""
 
 import sys
 

@@ -1,4 +1,19 @@
-"""Plays a round robin among agents: see ``python -m training.tournament --help``."""
+"""A round robin among agents: all pairings with the same circles or decks, and the ratings they give.
+
+python -m training.tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
+python -m training.tournament --ladder runs/ppo --count 8 greedy
+python -m training.tournament --resume --out runs/tournament
+
+The same in Python; games are kept in the folder, and what is there is not played again:
+
+    from pathlib import Path
+
+    from patchwork_env.learning.evaluation import Tournament
+
+    tournament = Tournament.enter(["random", "greedy", "ppo-quick"], games=400)
+    standings = tournament.play(Path("runs/tournament"), workers=2)
+    print(standings.table())
+"""
 
 import sys
 

@@ -1,9 +1,9 @@
 """Measures an agent against others: every circle of Patchwork from both seats, every deck of NMBR 9 once.
 
-python -m training.evaluate greedy --against random --games 1000
-python -m training.evaluate runs/quick/final --against random greedy --json figures.json
-python -m training.evaluate greedy --against random --game nmbr9
-python -m training.evaluate runs/a/final runs/b/final runs/c/final --against greedy
+patchwork-env evaluate greedy --against random --games 1000
+patchwork-env evaluate runs/quick/final --against random greedy --json figures.json
+patchwork-env evaluate greedy --against random --game nmbr9
+patchwork-env evaluate runs/a/final runs/b/final runs/c/final --against greedy
 
 Several agents that are measured are runs of one configuration with different seeds: a table at the end puts
 them together.

@@ -1,8 +1,8 @@
 """Writes the policy of a checkpoint as an ONNX file, which plays through onnxruntime, without PyTorch.
 
-python -m training.export runs/quick/final --out policy.onnx
-python -m training.export ppo --out ppo.onnx
-python -m training.evaluate policy.onnx --against greedy
+patchwork-env export runs/quick/final --out policy.onnx
+patchwork-env export ppo --out ppo.onnx
+patchwork-env evaluate policy.onnx --against greedy
 """
 
 from __future__ import annotations

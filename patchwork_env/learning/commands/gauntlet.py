@@ -1,7 +1,7 @@
 """The gauntlet: an agent meets a fixed pool of reference players under frozen settings, and gets a rating.
 
-python -m training.gauntlet runs/ppo/final --json result.json
-python -m training.gauntlet my_module:my_function
+patchwork-env gauntlet runs/ppo/final --json result.json
+patchwork-env gauntlet my_module:my_function
 
 In Python: ``play_gauntlet(my_function)`` of :mod:`patchwork_env.learning.evaluation`.
 """

@@ -1,7 +1,7 @@
 """Writes a page about a run, whether it has ended or not: one HTML file that needs nothing else.
 
-python -m training.report runs/ppo
-python -m training.report runs/ppo runs/ppo-2 --out comparison.html
+patchwork-env report runs/ppo
+patchwork-env report runs/ppo runs/ppo-2 --out comparison.html
 """
 
 from __future__ import annotations

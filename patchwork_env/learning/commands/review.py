@@ -1,7 +1,7 @@
 """Reviews a game: who was ahead when, and which moves cost most; as table, picture, page and JSON.
 
-python -m training.review examples/game.txt
-python -m training.review game.txt --agent champion:strong --out review
+patchwork-env review examples/game.txt
+patchwork-env review game.txt --agent champion:strong --out review
 """
 
 from __future__ import annotations

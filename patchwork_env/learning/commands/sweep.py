@@ -1,8 +1,8 @@
 """Trains runs that differ in some values of one configuration, and compares them in one table.
 
-python -m training.sweep --config configs/quick.yaml --param 'ppo.epochs=grid(1, 2, 4)'
-python -m training.sweep --config configs/quick.yaml --param 'reward.margin=uniform(0, 2)' --trials 8
-python -m training.sweep --resume runs/quick-sweep
+patchwork-env sweep quick --param 'ppo.epochs=grid(1, 2, 4)'
+patchwork-env sweep quick --param 'reward.margin=uniform(0, 2)' --trials 8
+patchwork-env sweep --resume runs/quick-sweep
 """
 
 from __future__ import annotations

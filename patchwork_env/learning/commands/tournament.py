@@ -1,9 +1,9 @@
 """A round robin among agents: all pairings with the same circles or decks, and the ratings they give.
 
-python -m training.tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
-python -m training.tournament random greedy --game nmbr9 --out runs/nmbr9
-python -m training.tournament --ladder runs/ppo --count 8 greedy
-python -m training.tournament --resume --out runs/tournament
+patchwork-env tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
+patchwork-env tournament random greedy --game nmbr9 --out runs/nmbr9
+patchwork-env tournament --ladder runs/ppo --count 8 greedy
+patchwork-env tournament --resume --out runs/tournament
 
 DIR holds tournament.json and blocks/, the games played so far, and in the end results.json, tables and the
 plots. A tournament that was stopped goes on where it was: with the same command, or with --resume.
