@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-import numpy as np
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from patchwork_env.agents.base import Agent
-from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
-from patchwork_env.agents.patchwork.champion.lines import Line
 from patchwork_env.core.checks import check_at_least_one
-from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
+from patchwork_env.core.game import BaseGame
 
 Source = Literal["exact", "search", "value"]
 _SOURCES = {
@@ -27,12 +22,46 @@ _MOST_WORDS = 6
 """Moves and words of a line that a text shows."""
 
 
+class Line(NamedTuple):
+    """What a search found out about one action.
+
+    Attributes:
+        action: The action of the player to move.
+        visits: Simulations that began with it.
+        margin: The final margin that it leads to, in points, expected for the player to move.
+        win: That player's probability to win.
+        exact: Whether both are exact, as far as they depend on actions that the search considered.
+        variation: The line of play that the search holds for best, from the action on.
+    """
+
+    action: int
+    visits: int
+    margin: float
+    win: float
+    exact: bool
+    variation: tuple[int, ...]
+
+
+@runtime_checkable
+class Analyst(Protocol):
+    """An agent that can tell what it thinks of a position."""
+
+    def search(self, game: Any) -> Sequence[Line]:
+        """A line for every action that its search considers, the one that it would play first."""
+
+    def appraise(self, game: Any) -> Sequence[Line]:
+        """A line for every legal action by its value alone, the best first."""
+
+    def alike(self, game: Any) -> dict[int, list[int]]:
+        """For every legal action those that lead to the same position but for symmetries, itself included."""
+
+
 @dataclass(frozen=True)
 class AnalysedMove:
     """A move and what it leads to, for the player to move.
 
     Attributes:
-        action: Of the player to move.
+        action: The action of the player to move.
         move: The same in the notation of the game.
         margin: Expected final margin, in points.
         win: Probability to win, 0-1.
@@ -114,16 +143,16 @@ class Analysis:
         return self.text()
 
 
-def analyse(game: Game, agent: Agent, k: int | None = None) -> Analysis:
+def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
     """See :func:`patchwork_env.agents.analyse`."""
-    if not isinstance(agent, ChampionAgent):
+    if not isinstance(agent, Analyst):
         raise ValueError(
             f"agent {agent.name!r} cannot analyse; those can that search with a learned value, such as "
             "'champion:fast' or 'path/of/a/value:seconds=1'"
         )
     most = None if k is None else check_at_least_one(k, "k")
     agent.check_states(game.state)
-    groups = _alike(game)
+    groups = agent.alike(game)
     lines: dict[int, Line] = {}
     for line in (*agent.search(game), *agent.appraise(game)):
         lines.setdefault(groups[line.action][0], line)
@@ -131,23 +160,7 @@ def analyse(game: Game, agent: Agent, k: int | None = None) -> Analysis:
     return Analysis(agent.name, game.current_player, len(groups), tuple(moves))
 
 
-def _alike(game: Game) -> dict[int, list[int]]:
-    """For every legal action those that lead to the same position but for turns and flips, itself included.
-
-    They are each other's images in the symmetries that the quilt of the player to move has.
-    """
-    actions = game.legal_actions().astype(np.int64)
-    images, none = [actions], np.zeros(1, np.int64)
-    for symmetry in range(1, NUM_SYMMETRIES):
-        turned, own = game.state.copy(), np.array([symmetry])
-        turn_quilts(turned, own, none)
-        if turned.tobytes() == game.state.tobytes():
-            images.append(turn_actions(game.state, np.array([len(actions)]), actions, own))
-    orbits = np.stack(images, axis=1).tolist()
-    return {action: sorted(set(orbit)) for action, orbit in zip(actions.tolist(), orbits, strict=True)}
-
-
-def _analysed(game: Game, line: Line, group: Sequence[int]) -> AnalysedMove:
+def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:
     source: Source = "exact" if line.exact else "search" if line.visits else "value"
     return AnalysedMove(
         line.action,
@@ -161,7 +174,7 @@ def _analysed(game: Game, line: Line, group: Sequence[int]) -> AnalysedMove:
     )
 
 
-def _words(game: Game, actions: Sequence[int]) -> tuple[str, ...]:
+def _words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
     """A line of play from a position in notation."""
     position, words = game.clone(), []
     for action in actions:

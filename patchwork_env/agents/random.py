@@ -15,7 +15,7 @@ class RandomAgent(BatchAgent):
     """Plays each legal action of any game with the same probability.
 
     Args:
-        seed: Of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
+        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
     """
 
     name = "random"

@@ -12,7 +12,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork.endgame import new_solver, solve
-from patchwork_env.agents.patchwork.greedy import footprint_of, joints_left
+from patchwork_env.agents.patchwork.heuristics import footprint_of, joints_left
 from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.patchwork.mcts import agent as module
 from patchwork_env.agents.patchwork.mcts.candidates import MOST_CANDIDATES, list_candidates, new_candidates

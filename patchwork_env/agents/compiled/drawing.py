@@ -24,7 +24,7 @@ def draw_by_softmax(
         values: One or more.
         temperature: Above 0.
         streams: Random streams.
-        i: Which of them.
+        i: The index of the record.
     """
     best = 0
     for k in range(len(values)):

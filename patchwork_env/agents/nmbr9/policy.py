@@ -31,7 +31,7 @@ class Nmbr9PolicyAgent(SamplingAgent):
         network: On any device. The agent plays its present weights, also while it learns.
         name: What tables and messages call the agent.
         sample: Whether to draw from the policy, instead of taking the most probable action.
-        seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
 
     games = (NMBR9,)

@@ -18,7 +18,7 @@ class DensePolicy(nn.Module):
     """The same policy and value as the network's, from masks and for all 2026 actions instead of from lists.
 
     Args:
-        network: Whose weights it uses.
+        network: The network whose weights it uses.
     """
 
     def __init__(self, network: PatchworkNetwork) -> None:
@@ -57,7 +57,7 @@ class DenseMlp(nn.Module):
     """The same for a multilayer perceptron; its first output are the most probable actions.
 
     Args:
-        network: Whose weights it uses.
+        network: The network whose weights it uses.
     """
 
     def __init__(self, network: MlpNetwork) -> None:

@@ -36,7 +36,7 @@ class NetworkEvaluator:
 
     Args:
         network: On any device; the evaluations happen there.
-        dtype: Of the products that make the maps of placements.
+        dtype: The type of the products that make the maps of placements.
     """
 
     def __init__(self, network: PatchworkNetwork, dtype: torch.dtype = torch.bfloat16) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
@@ -37,33 +36,29 @@ def _joints(empty: np.uint64, rows: np.uint64) -> int:
     return popcount(beside & rows) + popcount(below & rows)
 
 
+Digits = tuple[np.uint64, np.uint64, np.uint64]
+"""The binary digits, the lowest first, of a number of 0-4 for every cell of a word."""
+
+
 @kernel(inline=True)
-def count_neighbors(covered_0: np.uint64, covered_1: np.uint64, counts: npt.NDArray[np.uint64]) -> None:
+def count_neighbors(covered_0: np.uint64, covered_1: np.uint64) -> tuple[Digits, Digits]:
     """Counts the empty neighbors of every cell of a quilt, given as its two words.
 
-    Args:
-        covered_0: The first word.
-        covered_1: The second word.
-        counts: ``(3, 2)``, receives the bits of the counts of all cells of each word, the lowest first; the
-            bit behind the cells of a word is of no meaning.
+    Returns:
+        The counts for the cells of each word; the bit behind the cells of a word has no meaning.
     """
     empty_0, empty_1 = ~covered_0 & FULL_WORD, ~covered_1 & FULL_WORD
     above_0, below_0 = empty_0 << _ROW, empty_0 >> _ROW | empty_1 >> _TO_ROW_7 << _LAST_ROW
     above_1, below_1 = empty_1 << _ROW | empty_0 >> _ROW & _FIRST_ROW, empty_1 >> _ROW
-    _add_neighbors(empty_0, above_0, below_0, counts, 0)
-    _add_neighbors(empty_1, above_1, below_1, counts, 1)
+    return _add_neighbors(empty_0, above_0, below_0), _add_neighbors(empty_1, above_1, below_1)
 
 
 @kernel(inline=True)
-def _add_neighbors(
-    empty: np.uint64, above: np.uint64, below: np.uint64, counts: npt.NDArray[np.uint64], word: int
-) -> None:
+def _add_neighbors(empty: np.uint64, above: np.uint64, below: np.uint64) -> Digits:
     left, right = (empty & _NOT_LAST_COLUMN) << _U1, empty >> _U1 & _NOT_LAST_COLUMN
     odd_rows, both_rows, odd_sides, both_sides = above ^ below, above & below, left ^ right, left & right
-    both_odd = odd_rows & odd_sides
-    counts[0, word] = odd_rows ^ odd_sides
-    counts[1, word] = both_rows ^ both_sides ^ both_odd
-    counts[2, word] = both_rows & both_sides
+    twos = both_rows ^ both_sides ^ (odd_rows & odd_sides)
+    return odd_rows ^ odd_sides, twos, both_rows & both_sides
 
 
 @kernel(inline=True)

@@ -52,8 +52,8 @@ class OnnxAgent(SamplingAgent):
         model: The contents of the file.
         name: What tables and messages call the agent.
         sample: Whether to draw from the policy, instead of playing the model's ``action``.
-        seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
-        threads: That onnxruntime computes with, at least 1.
+        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+        threads: How many threads onnxruntime computes with, at least 1.
 
     Raises:
         ValueError: The model is damaged, of another game, or of a version that this library does not read.

@@ -75,7 +75,7 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
 
     Args:
         info: What is remembered of the network's making.
-        name: Of the checkpoint, for messages.
+        name: The name of the checkpoint, for messages.
 
     Raises:
         ValueError: The payoffs are damaged.

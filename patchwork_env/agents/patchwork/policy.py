@@ -26,7 +26,7 @@ class LearnedAgent(SamplingAgent):
         name: What tables and messages call the agent.
         sample: Whether to draw from the policy, instead of taking the most probable placement of the most
             probable kind of move.
-        seed: Of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
 
     games = (PATCHWORK,)
@@ -97,7 +97,7 @@ def load(
         path: The folder.
         seed: See :class:`LearnedAgent`.
         sample: See :class:`LearnedAgent`.
-        simulations: To plan every move with so many, at least 2; see
+        simulations: How many simulations to plan every move with, at least 2; see
             :class:`~patchwork_env.agents.patchwork.planning.GumbelAgent`.
 
     Raises:

@@ -31,11 +31,11 @@ def summarize(
         nodes: The nodes of all trees.
         edges: Their legal actions.
         candidates: ``(trees, m)``.
-        scale: Of Q-values.
+        scale: The scale of Q-values.
         finished: ``(trees,)``.
         counts: ``(trees,)``, receives the numbers of legal actions.
-        policy: For all legal actions of the roots, receives the improved policy (equation 11).
-        visits: Likewise, receives the visits.
+        policy: Receives the improved policy for all legal actions of the roots (equation 11).
+        visits: Receives the visits of the same actions.
         chosen: ``(trees,)``, receives the actions that Sequential Halving chose.
         values: ``(trees,)``, receives the value of the improved policy, for the player to move.
     """

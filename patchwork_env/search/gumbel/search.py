@@ -138,7 +138,7 @@ class GumbelSearch:
         Args:
             states: Records ``(n,)``, which are left as they were.
             evaluate: Prior policy and values.
-            random: For the noise; not needed with ``gumbel_scale=0``.
+            random: The generator of the noise; not needed with ``gumbel_scale=0``.
 
         Raises:
             ValueError: There is no generator, or an evaluation is not sound.

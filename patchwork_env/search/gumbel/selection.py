@@ -60,10 +60,10 @@ def choose_candidates(
     A tree whose root has a single action has it as its candidate and is not searched.
 
     Args:
-        nodes: Of which only the roots exist.
+        nodes: The nodes of all trees, of which only the roots exist.
         edges: The legal actions of the roots, tree by tree.
         sizes: ``(trees,)``, set to 0 for trees that are not searched.
-        noise: For all edges.
+        noise: The noise of all edges.
         candidates: ``(trees, m)``, receives the actions; places left over have no edge.
     """
     capacity = capacity_of(nodes, len(sizes))
@@ -113,7 +113,7 @@ def select_leaves(
         candidates: ``(trees, m)``, actions of the roots that are considered.
         visits_by_actions: ``(m, simulations)``, see :mod:`~patchwork_env.search.gumbel.halving`.
         simulation: Which one it is, from 0.
-        scale: Of Q-values.
+        scale: The scale of Q-values.
         leaves: Receives the new nodes.
 
     Returns:

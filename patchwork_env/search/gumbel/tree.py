@@ -98,8 +98,8 @@ def add_edges(
         begin: Where they are to begin.
         counts: Numbers of legal actions, ``(n,)``.
         actions: The legal actions, one list behind the other.
-        log_probabilities: The policy, likewise.
-        values: For the players to move, ``(n,)``.
+        log_probabilities: The policy for the same actions.
+        values: The values for the players to move, ``(n,)``.
     """
     total = 0
     is_sound = len(counts) == len(values) and len(actions) == len(log_probabilities)
@@ -142,10 +142,10 @@ def expand(
         leaves: ``(n,)``, the new nodes.
         finished: ``(n,)``, whether their games are over.
         players: ``(n,)``, who is to move.
-        payoffs: Of player 0, one for every finished game.
+        payoffs: The payoffs of player 0, one for every finished game.
         begin: The first edge of the first of the other games; those of the next one follow.
         counts: Numbers of legal actions, one for each of the other games.
-        values: For the players to move, likewise.
+        values: The values for the players to move, one for each of the other games.
     """
     over, running = 0, 0
     for k in range(len(leaves)):

@@ -32,11 +32,12 @@ class BeamAgent(Agent):
     Other players' tables do not matter: it is after points.
 
     Args:
-        weights: Of the value of tables; see :mod:`patchwork_env.agents.nmbr9`.
+        weights: The weights of the value of tables; see :mod:`patchwork_env.agents.nmbr9`.
         name: What tables and messages call the agent.
-        width: Of the search of a plan, 1 to 999,999; see :mod:`~patchwork_env.agents.nmbr9.beam.planner`.
+        width: The width of the search of a plan, 1 to 999,999; see
+            :mod:`~patchwork_env.agents.nmbr9.beam.planner`.
         seconds: Instead, the time of a plan; the moves that follow it take none.
-        seed: Of the noise of searches, ``0 ... 2**64 - 1``; None for 0.
+        seed: The seed of the noise of searches, ``0 ... 2**64 - 1``; None for 0.
 
     Raises:
         ValueError: Not exactly one of ``width`` and ``seconds`` is given, or it is not allowed.
@@ -122,8 +123,8 @@ def load(
     """The agent with the value of a checkpoint folder.
 
     Args:
-        path: Of the folder.
-        seed: Of the noise of searches.
+        path: The checkpoint folder.
+        seed: The seed of the noise of searches.
         width: See :class:`BeamAgent`; ``DEFAULT_WIDTH`` if neither is given.
         seconds: See :class:`BeamAgent`.
 

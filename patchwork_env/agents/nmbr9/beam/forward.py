@@ -55,10 +55,10 @@ def search(
     Args:
         root: A game of one player that goes on, shape ``(1,)``; its order is ``KNOWN``.
         width: Tables kept after every tile.
-        weights: Of the value.
+        weights: The weights of the value.
         free_from: Tiles to come, from the next one on, whose order is given; all others come in any.
         noise: Most points added to the value of a table at random.
-        seed: Of the noise.
+        seed: The seed of the noise.
 
     Returns:
         The final score, and the steps to it.

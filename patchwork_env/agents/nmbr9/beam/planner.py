@@ -58,9 +58,9 @@ def plan(root: States, is_free: bool, is_chosen: bool, budget: Budget, weights: 
         root: The table for one; see :func:`~patchwork_env.agents.nmbr9.beam.stacks.alone`.
         is_free: Whether the order is free.
         is_chosen: Whether the next tile is chosen all the same.
-        budget: Of the search.
-        weights: Of the value of tables.
-        seed: Of the noise.
+        budget: The budget of the search.
+        weights: The weights of the value of tables.
+        seed: The seed of the noise.
     """
     end = None if budget.seconds is None else perf_counter() + budget.seconds
     if is_free and not is_chosen and root[0]["round"] == 0:
@@ -113,10 +113,10 @@ def plan_tower(
 
     Args:
         root: The table for one.
-        width: Of the search.
+        width: The width of the search.
         rating: How towers are compared.
-        weights: Of the value of tables.
-        seed: Of the noise.
+        weights: The weights of the value of tables.
+        seed: The seed of the noise.
         end: When to stop, by :func:`time.perf_counter`; None for when all is done.
     """
     deck = root[0]["deck"][: root[0]["num_cards"]]

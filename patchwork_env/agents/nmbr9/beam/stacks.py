@@ -88,7 +88,7 @@ def action_of(tile: Tile, states: States, first: Tile) -> int:
     """The action that places a tile on a table for one.
 
     Args:
-        tile: To be placed.
+        tile: The tile to place.
         states: The table, shape ``(1,)``.
         first: The first tile on the table, or to be, where ``tile`` counts from.
     """

@@ -122,7 +122,7 @@ def start(
         num_tiles: The most tiles of a tower, at most all.
         width: How many towers are kept for each number of tiles.
         rating: How towers are compared.
-        seed: Of the noise.
+        seed: The seed of the noise.
         upper: The levels with which all towers end; none for any.
     """
     growth, factor, roughness, noise = map(float, rating[:-1])

@@ -42,11 +42,11 @@ class Nmbr9Champion(BatchAgent):
     not matter: it is after points.
 
     Args:
-        weights: Of the value; what happens to them later changes how the agent plays.
+        weights: The weights of the value; what happens to them later changes how the agent plays.
         name: What tables and messages call the agent.
         effort: Placements to evaluate for a move, at least 1; a few hundred more may be.
         seconds: Instead, the time of a move; it may take a few milliseconds more.
-        seed: Of the decks that it imagines, ``0 ... 2**64 - 1``; None for fresh ones.
+        seed: The seed of the decks that it imagines, ``0 ... 2**64 - 1``; None for fresh ones.
         plan: How rollouts are played.
 
     Raises:
@@ -131,8 +131,8 @@ def load(
     """The agent of a value's checkpoint folder.
 
     Args:
-        path: Of the folder.
-        seed: Of the agent's random numbers.
+        path: The checkpoint folder.
+        seed: The seed of the agent's random numbers.
         level: One of :data:`LEVELS`, of which ``"instant"`` is without a search; without any budget it is
             ``DEFAULT_LEVEL``.
         nodes: Instead, how many placements are evaluated for a move.

@@ -30,7 +30,7 @@ class Plan(NamedTuple):
 
     Attributes:
         candidates: Placements that are tried at first.
-        root_width: Of each level so many placements may become candidates; see :func:`.expansion.expand`.
+        root_width: How many placements of each level may become candidates; see :func:`.expansion.expand`.
         width: The same for the placements of rollouts.
         depth: Tiles that a rollout places by the value behind the candidate.
     """
@@ -54,9 +54,9 @@ class Workspace(NamedTuple):
         rollouts: int64 ``(1,)``, of each candidate that is considered.
         effort: int64 ``(1,)``, placements evaluated so far.
         root: The position as a game of one player.
-        game: Of a rollout.
+        game: The game of a rollout.
         order: uint8, the cards to come of the present row of decks, one of which comes first in each.
-        expansion: Of one thread.
+        expansion: The successors of a position.
     """
 
     actions: npt.NDArray[np.int64]

@@ -22,7 +22,7 @@ class Nmbr9ValueAgent(BatchAgent):
     players' tables do not matter: it is after points.
 
     Args:
-        weights: Of the value; what happens to them later changes how the agent plays.
+        weights: The weights of the value; what happens to them later changes how the agent plays.
         name: What tables and messages call the agent.
     """
 

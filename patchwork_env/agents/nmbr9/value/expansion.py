@@ -87,10 +87,10 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
 
     Args:
         states: Records.
-        i: Which of them; its tile is known.
-        width: Of each level about so many placements are evaluated: those with the most contact, and all that
-            have as much.
-        weights: Of the value.
+        i: The index of the record; its tile is known.
+        width: About how many placements of each level are evaluated: those with the most contact, and all
+            that have as much.
+        weights: The weights of the value.
         expansion: Receives actions and values.
 
     Returns:

@@ -56,7 +56,7 @@ def list_rows(memory: Record, number: int, left: int, rows: Rows) -> int:
     Args:
         memory: See :data:`FIELDS`; levels from ``number`` on have no tiles, and fits are those of levels up
             to ``number``.
-        number: Of levels.
+        number: The number of levels.
         left: Tiles that will still be placed.
         rows: Receives the rows.
 

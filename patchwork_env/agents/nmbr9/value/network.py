@@ -115,10 +115,11 @@ def evaluate(states: States, i: int, player: int, weights: Weights, memory: Memo
 
     Args:
         states: Records.
-        i: Which of them.
-        player: Whose table is meant; the next tile counts as unknown even if its card is turned.
-        weights: Of the value.
-        memory: Of one thread.
+        i: The index of the record.
+        player: The player whose table is evaluated; the next tile counts as unknown even if its card is
+            turned.
+        weights: The weights of the value.
+        memory: The memory of one thread.
     """
     left = int(states[i]["num_rounds"]) - num_placed(states, i, player)
     if left == 0:

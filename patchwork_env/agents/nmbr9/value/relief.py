@@ -129,8 +129,8 @@ def list_changes(
 
     Args:
         levels: The painted table with the tile.
-        row: Of the tile's top-left corner.
-        column: Of the same corner.
+        row: The row of the tile's top-left corner.
+        column: The column of the same corner.
         height: Rows of the tile.
         width: Columns of the tile.
         grid: Table rows of all windows without the tile.

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, takes_turns
 from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
-from patchwork_env.agents.patchwork.champion.glance import glance
 from patchwork_env.agents.patchwork.champion.levels import (
     DEFAULT_AIM,
     DEFAULT_LEVEL,
@@ -20,7 +20,7 @@ from patchwork_env.agents.patchwork.champion.levels import (
     MOST_NODES,
     check_budget,
 )
-from patchwork_env.agents.patchwork.champion.lines import Line, lines_of
+from patchwork_env.agents.patchwork.champion.lines import alike_actions, lines_of, lines_of_value
 from patchwork_env.agents.patchwork.champion.simulation import (
     LIKELY_BELOW_ROOT,
     NO_LIMIT,
@@ -62,7 +62,7 @@ class ChampionAgent(BatchAgent):
     A search ends early when more of it would not change the move any more.
 
     Args:
-        weights: Of the value; what happens to them later changes how the agent plays.
+        weights: The weights of the value; what happens to them later changes how the agent plays.
         payoffs: What the agent is after.
         name: What tables and messages call the agent.
         level: Budget of a move, one of ``LEVELS``; without any
@@ -150,7 +150,13 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
-        return glance(game, self._settings.weights, self._settings.payoffs, self.workspace().work.expansion)
+        return lines_of_value(
+            game, self._settings.weights, self._settings.payoffs, self.workspace().work.expansion
+        )
+
+    def alike(self, game: Game) -> dict[int, list[int]]:
+        """See :class:`~patchwork_env.agents.analysis.Analyst`."""
+        return alike_actions(game)
 
     def _choose(self, states: States, i: int) -> int:
         tree, work, solver = self.workspace()
@@ -216,10 +222,10 @@ def load(
     """The agent that searches with the value of a checkpoint folder.
 
     Args:
-        path: Of the folder.
+        path: The checkpoint folder.
         level: See :class:`ChampionAgent`.
-        nodes: Likewise.
-        seconds: Likewise.
+        nodes: See :class:`ChampionAgent`.
+        seconds: See :class:`ChampionAgent`.
         aim: What it plays for, one of :data:`~patchwork_env.agents.patchwork.champion.levels.AIMS`.
 
     Raises:

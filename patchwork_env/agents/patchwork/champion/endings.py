@@ -38,9 +38,9 @@ def solved_action(
 
     Args:
         states: Records.
-        i: Which of them; it is not over.
+        i: The index of the record; it is not over.
         payoffs: What the player is after; a solver knows pure opponents only.
-        budget: Of each of the two questions, in quilts to survey.
+        budget: The budget of each of the two questions, in quilts to survey.
         solver: Room.
 
     Returns:
@@ -86,7 +86,8 @@ def solve_root(
         work: Room.
         settings: What the search thinks with.
         best: The action whose edge comes first.
-        budget: For each edge, in quilts to survey; all together have ``_EDGE_BUDGETS`` times as much.
+        budget: The budget of each edge, in quilts to survey; all together have ``_EDGE_BUDGETS`` times as
+            much.
         solver: Solves the endings.
 
     Returns:

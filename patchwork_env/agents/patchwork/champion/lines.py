@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.patchwork.champion.simulation import SCORE, WIN
+from patchwork_env.agents.patchwork.value.choice import Payoffs, worth
+from patchwork_env.agents.patchwork.value.expansion import Expansion, expand
+from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.patchwork.game import Game
+from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
 from patchwork_env.search.best_first import best_edge, is_solved
 from patchwork_env.search.tree import NOTHING, ROOT, Tree
-
-
-class Line(NamedTuple):
-    """What a search found out about one action.
-
-    Attributes:
-        action: Of the player to move.
-        visits: Simulations that began with it.
-        margin: The final margin that it leads to, in points, expected for the player to move.
-        win: That player's probability to win.
-        exact: Whether both are exact, as far as they depend on actions that the search considered.
-        variation: The line of play that the search holds for best, from the action on.
-    """
-
-    action: int
-    visits: int
-    margin: float
-    win: float
-    exact: bool
-    variation: tuple[int, ...]
 
 
 def lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
@@ -99,3 +84,43 @@ def _play_forced(game: Game) -> list[int]:
         actions.append(int(legal[0]))
         game.play(actions[-1])
     return actions
+
+
+# --- the value alone, and symmetries ------------------------------------------------------------------------
+
+
+def lines_of_value(game: Game, weights: Weights, payoffs: Payoffs, expansion: Expansion) -> list[Line]:
+    """A line of one action, without visits, for every legal action; those of most utility first.
+
+    Args:
+        game: Goes on; it is left as it was.
+        weights: The weights of the value.
+        payoffs: What the players want.
+        expansion: Memory.
+    """
+    count = expand(game.state, 0, weights, expansion)
+    order = sorted(range(count), key=lambda k: -worth(payoffs, expansion, k))
+    parts = (values[order].tolist() for values in (expansion.actions, expansion.margins, expansion.wins))
+    return [_line_of_value(game, *figures) for figures in zip(*parts, strict=True)]
+
+
+def _line_of_value(game: Game, action: int, margin: float, win: float) -> Line:
+    after = game.clone()
+    after.play(action)
+    return Line(action, 0, margin, win, after.is_over, (action,))
+
+
+def alike_actions(game: Game) -> dict[int, list[int]]:
+    """For every legal action those that lead to the same position but for turns and flips, itself included.
+
+    They are each other's images in the symmetries that the quilt of the player to move has.
+    """
+    actions = game.legal_actions().astype(np.int64)
+    images, none = [actions], np.zeros(1, np.int64)
+    for symmetry in range(1, NUM_SYMMETRIES):
+        turned, own = game.state.copy(), np.array([symmetry])
+        turn_quilts(turned, own, none)
+        if turned.tobytes() == game.state.tobytes():
+            images.append(turn_actions(game.state, np.array([len(actions)]), actions, own))
+    orbits = np.stack(images, axis=1).tolist()
+    return {action: sorted(set(orbit)) for action, orbit in zip(actions.tolist(), orbits, strict=True)}

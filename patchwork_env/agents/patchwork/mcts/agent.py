@@ -40,7 +40,7 @@ class MctsAgent(BatchAgent):
     """Searches every move with a budget of simulations or of time; see ``mcts``.
 
     Args:
-        seed: Of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
+        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
         simulations: Per move, at least 1; :data:`DEFAULT_SIMULATIONS` if there is no other budget.
         seconds: Per move, above 0, instead of simulations.
 

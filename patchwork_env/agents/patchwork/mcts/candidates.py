@@ -12,19 +12,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.greedy import footprint_of, joints_left, patch_value
+from patchwork_env.agents.patchwork.heuristics import (
+    FIRST_LOWER_ANCHOR,
+    footprint_of,
+    joints_left,
+    patch_value,
+)
 from patchwork_env.core.bits import U1, lowest_bit
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
-from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, QUILT_SIZE
+from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, legal
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.tables import SECOND_WORD_ROW
 
 MOST_CANDIDATES = 32
 _PRICE_OF_A_JOINT = 1.0
-_FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
 _MOST_PLACEMENTS = 448
 _AHEAD = 1000.0
 """Added to the worth of actions that come before all others."""
@@ -81,7 +84,7 @@ def _add_placements(
         for word in range(2):
             bits = out.anchors[word, k]
             while bits:
-                anchor = lowest_bit(bits) + word * _FIRST_LOWER_ANCHOR
+                anchor = lowest_bit(bits) + word * FIRST_LOWER_ANCHOR
                 bits &= bits - U1
                 joints = joints_left(states, i, footprint, anchor)
                 out.placements[0, found] = FIRST_BUY + k * NUM_CELLS + anchor

@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.patchwork.heuristics import FIRST_LOWER_ANCHOR
+from patchwork_env.agents.patchwork.joints import Digits, count_neighbors
 from patchwork_env.core.bits import lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
@@ -20,21 +22,14 @@ from patchwork_env.patchwork.actions import FIRST_BUY, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_CELLS, PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.engine import random_below
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.tables import FITS, FULL_WORD, SECOND_WORD_ROW, SHIFTS, WORD_ROWS
+from patchwork_env.patchwork.tables import FITS, FULL_WORD, SHIFTS, WORD_ROWS
 
 NOWHERE = -1
 """Instead of an action, where there is no room."""
 
 _U = np.uint64
-_U0, _U1, _ROW = _U(0), _U(1), _U(QUILT_SIZE)
-_FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
+_U0 = _U(0)
 _WORD_BITS = WORD_ROWS * QUILT_SIZE
-_ROW_BITS = _U((1 << QUILT_SIZE) - 1)
-_ROW_ABOVE_SECOND_WORD = _U(QUILT_SIZE * (SECOND_WORD_ROW - 1))  # where it starts in word 0
-_ROW_BELOW_FIRST_WORD = _U(QUILT_SIZE * (WORD_ROWS - SECOND_WORD_ROW))  # where it starts in word 1
-_LAST_ROW = _U(QUILT_SIZE * (WORD_ROWS - 1))  # of a word
-_NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(_WORD_BITS) if (bit + 1) % QUILT_SIZE))
-_NOT_FIRST_COLUMN = _U(sum(1 << bit for bit in range(_WORD_BITS) if bit % QUILT_SIZE))
 _DIGITS = 6
 """Binary digits of a sum: at most 8 cells with 4 neighbors each."""
 
@@ -56,39 +51,6 @@ Sums = npt.NDArray[np.uint64]
 def new_sums() -> Sums:
     """Work space for :func:`snuggest_placement`."""
     return np.zeros((2, _DIGITS + 1, NUM_ORIENTATIONS), np.uint64)
-
-
-@kernel(inline=True)
-def _count_neighbors(
-    empty: np.uint64, above: np.uint64, below: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """The digits of the number of empty neighbors of every cell of a word.
-
-    Args:
-        empty: Empty cells.
-        above: Cells whose upper neighbor is empty.
-        below: Cells whose lower neighbor is empty.
-    """
-    right, left = (empty >> _U1) & _NOT_LAST_COLUMN, (empty << _U1) & _NOT_FIRST_COLUMN
-    vertical, horizontal = above ^ below, right ^ left
-    both_vertical, both_horizontal = above & below, right & left
-    ones = vertical ^ horizontal
-    twos = (both_vertical ^ both_horizontal) | (vertical & horizontal)
-    return ones, twos, both_vertical & both_horizontal
-
-
-@kernel(inline=True)
-def _neighbors(
-    empty_0: np.uint64, empty_1: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
-    """The digits of the number of empty neighbors of every cell, for both words of a quilt."""
-    above_0 = (empty_0 << _ROW) & FULL_WORD
-    above_1 = ((empty_1 << _ROW) & FULL_WORD) | ((empty_0 >> _ROW_ABOVE_SECOND_WORD) & _ROW_BITS)
-    below_0 = (empty_0 >> _ROW) | (((empty_1 >> _ROW_BELOW_FIRST_WORD) & _ROW_BITS) << _LAST_ROW)
-    below_1 = empty_1 >> _ROW
-    a, b, c = _count_neighbors(empty_0, above_0, below_0)
-    d, e, f = _count_neighbors(empty_1, above_1, below_1)
-    return a, b, c, d, e, f
 
 
 @kernel(inline=True)
@@ -124,10 +86,10 @@ def _four_cells(
 
 
 @kernel(inline=True)
-def _add_up(
-    patch: int, word: int, empty: np.uint64, ones: np.uint64, twos: np.uint64, fours: np.uint64, sums: Sums
-) -> None:
+def _add_up(patch: int, word: int, empty: np.uint64, neighbors: Digits, sums: Sums) -> None:
     """Writes legal anchors in one word, and the sums over the cells of the patch."""
+    # The bit behind the cells counts for none: shifts of cells that a patch does not have end there.
+    ones, twos, fours = neighbors[0] & FULL_WORD, neighbors[1] & FULL_WORD, neighbors[2] & FULL_WORD
     covered = empty ^ FULL_WORD
     for o in range(sums.shape[2]):
         x0, x1, x2, x3, x4 = _four_cells(patch, 0, o, ones, twos, fours)
@@ -181,7 +143,7 @@ def _draw(sums: Sums, streams: npt.NDArray[np.uint64], stream: int) -> int:
         for o in range(sums.shape[2]):
             here = popcount(sums[word, _DIGITS, o])
             if n < here:
-                cell = word * _FIRST_LOWER_ANCHOR + nth_bit(sums[word, _DIGITS, o], n)
+                cell = word * FIRST_LOWER_ANCHOR + nth_bit(sums[word, _DIGITS, o], n)
                 return o * NUM_CELLS + cell
             n -= here
     return NOWHERE
@@ -195,19 +157,19 @@ def snuggest_placement(
 
     Args:
         states: Records.
-        i: Which of them; no special patch is pending.
-        slot: Of the patch, which the current player can pay for.
+        i: The index of the record; no special patch is pending.
+        slot: The slot of the patch, which the current player can pay for.
         sums: Work space.
         streams: Random numbers.
-        stream: Which of the streams.
+        stream: The index of the stream.
     """
     player = states[i]["current_player"]
     empty_0 = states[i]["quilt"][player, 0] ^ FULL_WORD
     empty_1 = states[i]["quilt"][player, 1] ^ FULL_WORD
     patch = states[i]["circle"][slot]
-    a, b, c, d, e, f = _neighbors(empty_0, empty_1)
-    _add_up(patch, 0, empty_0, a, b, c, sums)
-    _add_up(patch, 1, empty_1, d, e, f, sums)
+    upper, lower = count_neighbors(states[i]["quilt"][player, 0], states[i]["quilt"][player, 1])
+    _add_up(patch, 0, empty_0, upper, sums)
+    _add_up(patch, 1, empty_1, lower, sums)
     if not _has_anchor(sums):
         return NOWHERE
     _keep_lowest(sums)
@@ -220,12 +182,12 @@ def loneliest_cell(states: States, i: int) -> int:
     player = states[i]["current_player"]
     empty_0 = states[i]["quilt"][player, 0] ^ FULL_WORD
     empty_1 = states[i]["quilt"][player, 1] ^ FULL_WORD
-    a, b, c, d, e, f = _neighbors(empty_0, empty_1)
+    (a, b, c), (d, e, f) = count_neighbors(states[i]["quilt"][player, 0], states[i]["quilt"][player, 1])
     for ones_0, twos_0, ones_1, twos_1 in ((~a, ~b, ~d, ~e), (a, ~b, d, ~e), (~a, b, ~d, e), (a, b, d, e)):
         upper = empty_0 & ones_0 & twos_0 & ~c
         lower = empty_1 & ones_1 & twos_1 & ~f
         if upper:
             return FIRST_SPECIAL + lowest_bit(upper)
         if lower:
-            return FIRST_SPECIAL + _FIRST_LOWER_ANCHOR + lowest_bit(lower)
-    return FIRST_SPECIAL + (lowest_bit(empty_0) if empty_0 else _FIRST_LOWER_ANCHOR + lowest_bit(empty_1))
+            return FIRST_SPECIAL + FIRST_LOWER_ANCHOR + lowest_bit(lower)
+    return FIRST_SPECIAL + (lowest_bit(empty_0) if empty_0 else FIRST_LOWER_ANCHOR + lowest_bit(empty_1))

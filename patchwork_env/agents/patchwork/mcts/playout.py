@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.greedy import patch_value
+from patchwork_env.agents.patchwork.heuristics import patch_value
 from patchwork_env.agents.patchwork.mcts.placing import (
     NOWHERE,
     Sums,

@@ -20,7 +20,7 @@ class ValueAgent(BatchAgent):
     """Plays the action of most utility, without looking further ahead.
 
     Args:
-        weights: Of the value; what happens to them later changes how the agent plays.
+        weights: The weights of the value; what happens to them later changes how the agent plays.
         payoffs: What the agent is after.
         name: What tables and messages call the agent.
     """

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from patchwork_env.agents.compiled.records import copy
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.greedy import can_be_placed
+from patchwork_env.agents.patchwork.heuristics import can_be_placed
 from patchwork_env.agents.patchwork.value import features, patterns
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import (

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.greedy import can_be_placed, footprint_of
+from patchwork_env.agents.patchwork.heuristics import can_be_placed, footprint_of
 from patchwork_env.agents.patchwork.joints import count_neighbors, snugness
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.bits import lowest_bit, popcount
@@ -76,7 +76,7 @@ def list_likely(
 
     Args:
         states: Records.
-        i: Which of them; the game goes on.
+        i: The index of the record; the game goes on.
         width: How many placements to list of each patch; the first ones on equal terms.
         anchors: Its legal set.
         ranking: Memory to work with.
@@ -86,7 +86,10 @@ def list_likely(
         How many they are.
     """
     quilt = states[i]["quilt"][states[i]["current_player"]]
-    count_neighbors(quilt[0], quilt[1], ranking[_NEIGHBORS:, :, 0])
+    upper, lower = count_neighbors(quilt[0], quilt[1])
+    for digit in range(3):
+        ranking[_NEIGHBORS + digit, 0, 0] = upper[digit]
+        ranking[_NEIGHBORS + digit, 1, 0] = lower[digit]
     if can_be_placed(anchors, NUM_OFFERED):
         _add_up_cell(ranking)
         return _list_fewest(anchors, SPECIAL_MAP, NUM_MAPS, width, ranking, actions, 0)
@@ -112,7 +115,7 @@ def keep_snuggest(
 
     Args:
         states: Records.
-        i: Which of them; the game goes on.
+        i: The index of the record; the game goes on.
         width: How many placements to keep of each patch.
         actions: Legal ones, ascending; those that stay move up.
         count: How many they are.

@@ -1,0 +1,69 @@
+"""What greedy play, playouts and the choice of placements have in common: worths of patches, and joints.
+
+Bought now, a patch is worth, in buttons, its income at every income mark ahead, plus the penalty that it
+saves, minus its price, minus the spaces that the token moves: a space is worth the one button that advancing
+earns. The penalty is 2 per cell, but counts only by the share of the track that lies behind the token after
+the move: the earlier in the game, the likelier another patch would have covered the cell as well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from patchwork_env.agents.patchwork.joints import count_joints
+from patchwork_env.core.bits import U1
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.patchwork.components import LAST_SPACE, PATCHES, PENALTY_PER_EMPTY_CELL, QUILT_SIZE
+from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, placed_words
+from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.tables import (
+    FOOTPRINTS,
+    INCOMES,
+    INCOMES_UP_TO,
+    PRICES,
+    SECOND_WORD_ROW,
+    TIMES,
+)
+
+FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
+"""The cell of the lowest bit in the second word of a map."""
+_U = np.uint64
+_SIZES = np.array([patch.size for patch in PATCHES], np.int64)
+
+
+@kernel
+def patch_value(states: States, i: int, patch: int) -> float:
+    """What buying a patch now is worth to the current player, in buttons; advancing is worth 0."""
+    space = np.int64(states[i]["position"][states[i]["current_player"]])
+    target = min(space + np.int64(TIMES[patch]), np.int64(LAST_SPACE))
+    incomes_ahead = np.int64(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space])
+    income = np.int64(INCOMES[patch]) * incomes_ahead
+    penalty_saved = PENALTY_PER_EMPTY_CELL * _SIZES[patch] * target / LAST_SPACE
+    return float(income + penalty_saved - PRICES[patch] - (target - space))
+
+
+@kernel(inline=True)
+def can_be_placed(anchors: LegalSet, slot: int) -> bool:
+    """Whether a legal set has placements of the patch in a slot; ``NUM_OFFERED`` stands for a special one."""
+    placements = _U(0)
+    for k in range(slot * NUM_ORIENTATIONS, min((slot + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
+        placements |= anchors[0, k] | anchors[1, k]
+    return bool(placements)
+
+
+@kernel
+def footprint_of(states: States, i: int, k: int) -> np.uint64:
+    """The cells of the piece that map ``k`` of the legal set places."""
+    if k == SPECIAL_MAP:
+        return U1
+    patch = states[i]["circle"][k // NUM_ORIENTATIONS]
+    return np.uint64(FOOTPRINTS[patch, k % NUM_ORIENTATIONS])
+
+
+@kernel
+def joints_left(states: States, i: int, footprint: np.uint64, anchor: int) -> int:
+    """Pairs of neighboring empty cells on the current player's quilt after covering a footprint."""
+    word_0, word_1 = placed_words(footprint, anchor)
+    quilt = states[i]["quilt"][states[i]["current_player"]]
+    return count_joints(quilt[0] | word_0, quilt[1] | word_1)
