@@ -243,6 +243,10 @@ def test_wrong_overrides(message, override, expected):
         ("seed: 1\nseed: 2", "'seed' appears twice"),
         ("ppo: {epochs: 1, epochs: 2}", "'epochs' appears twice"),
         ("seed: !!python/object/apply:os.getpid []", "is not valid YAML"),
+        ("seed: !!bool foo", "is not valid YAML: a value cannot be read: 'foo'"),
+        ("description: !!timestamp foo", "is not valid YAML: a value cannot be read"),
+        ("seed: 2001-99-99", "is not valid YAML: a value cannot be read: month must be in 1..12"),
+        (f"seed: {'[' * 2000}", "is not valid YAML: a value cannot be read"),
     ],
 )
 def test_files_that_are_no_configuration(message, text, expected):

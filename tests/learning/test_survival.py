@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import importlib
 import json
 import os
 import re
@@ -372,6 +373,12 @@ def test_one_process_at_a_time(finished, interrupted, capsys):
         )
     assert train.main(["--resume", str(interrupted)]) == 0
     assert_same_end(interrupted, finished)
+
+
+def test_locks_need_nothing_that_only_unix_has(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.delitem(sys.modules, "patchwork_env.learning.system.lock")
+    importlib.import_module("patchwork_env.learning.system.lock")
 
 
 def test_a_run_is_in_use_while_it_trains(config, tmp_path, monkeypatch, capsys):

@@ -110,15 +110,27 @@ _YamlLoader.add_implicit_resolver(
 
 
 def parse_yaml(source: str | IO[str]) -> Any:
-    """What YAML says, read as configurations are."""
-    return yaml.load(source, _YamlLoader)  # noqa: S506 - it is a SafeLoader
+    """What YAML says, read as configurations are.
+
+    Raises:
+        YAMLError: It is no YAML, or a value is not of the type that a tag gives it.
+    """
+    try:
+        return yaml.load(source, _YamlLoader)  # noqa: S506 - it is a SafeLoader
+    except (
+        ValueError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+    ) as error:  # !!bool foo, 2001-99-99, [[[[…
+        raise yaml.YAMLError(f"a value cannot be read: {error}") from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8") as file:
             tree = parse_yaml(file)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if tree is None:
         return {}
