@@ -188,7 +188,7 @@ def test_all_mistakes_with_their_sources(message):
         ("ppo:", "ppo is None: it must be a section"),
         ("ppo: []", "ppo is (): it must be a section"),
         ("description: 3", "description is 3: Input should be a valid string"),
-        ("game: chess", "game is 'chess': Input should be 'patchwork'"),
+        ("game: chess", "game is 'chess'; ppo learns patchwork"),
         ("algorithm: dqn", "algorithm is 'dqn'; known are alphazero, maskable_ppo, ppo,"),
         ("algorithm: ppi", "algorithm is 'ppi'; did you mean 'ppo'?"),
         ("special_patches: 2015", "special_patches is 2015: Input should be 'revised' or '2014'"),

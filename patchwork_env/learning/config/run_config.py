@@ -40,8 +40,8 @@ class RunConfig(Section):
 
     description: str = ""
     """What the run is for, in a sentence."""
-    game: Literal["patchwork", "nmbr9"] = "patchwork"
-    """The game that is learned."""
+    game: str = PATCHWORK
+    """The game that is learned, ``patchwork`` or ``nmbr9``."""
     algorithm: str = ""
     """The algorithm that learns."""
     special_patches: SpecialPatches = "revised"

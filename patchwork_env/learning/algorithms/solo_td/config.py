@@ -22,7 +22,7 @@ class SoloTdConfig(ValueRun):
     GAMES: ClassVar[tuple[str, ...]] = (NMBR9,)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.solo_td.trainer:SoloTdTrainer"
 
-    game: Literal["patchwork", "nmbr9"] = "nmbr9"
+    game: str = NMBR9
     """The game that is learned."""
     algorithm: Literal["solo_td"] = "solo_td"
     """The algorithm that learns."""
