@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
 
+from tests.benchmarks.test_benchmarks import run
 from tests.learning.distributed.configs import TD
-from tests.test_benchmarks import run
 
 
 def test_scaling(tmp_path):

@@ -23,7 +23,7 @@ from patchwork_env.learning.distributed.ray_cluster import connected
 from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, End, Halving, read_sweep
 from tests.learning.distributed.test_jobs_on_ray import output_after, program, wait_until
 from tests.learning.same_runs import tensors_of
-from tests.learning.test_sweep import TINY, tiny_sweep
+from tests.learning.sweeps.test_sweep import TINY, tiny_sweep
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,7 +14,7 @@ import pytest
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, pool_file, read_pool
 from patchwork_env.learning.evaluation.ratings import rate_beside
-from tests.test_benchmarks import ROOT, run
+from tests.benchmarks.test_benchmarks import ROOT, run
 
 RANDOM, GREEDY = Member("random", None, 150, 4), Member("greedy", None, 1000, 4)
 NEW = Member("mcts:simulations=2", None, None, 4, 2), Member("mcts:simulations=9", None, None, 4, 2)

@@ -23,7 +23,7 @@ from patchwork_env.learning.algorithms.rllib_ppo.results import league_results
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import League
 from patchwork_env.patchwork.observation import SLICES
-from tests.learning.rllib_ppo.small import small_config
+from tests.learning.algorithms.rllib_ppo.small import small_config
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 

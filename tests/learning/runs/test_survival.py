@@ -33,7 +33,7 @@ from patchwork_env.learning.system import signals as signals_module
 from patchwork_env.learning.system.files import GrowingFile
 from patchwork_env.learning.system.lock import sole_user
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TINY = """
 total_steps: 640
 checkpoint_every: 2

@@ -28,7 +28,7 @@ from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions
 from patchwork_env.learning.algorithms.rllib_ppo.trainer import RllibTrainer
 from patchwork_env.learning.config import Cluster, League, Network, Reward
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, save_checkpoint
-from tests.learning.rllib_ppo.small import small_config
+from tests.learning.algorithms.rllib_ppo.small import small_config
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 

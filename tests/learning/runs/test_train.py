@@ -23,7 +23,7 @@ from patchwork_env.learning.runs import run as run_module
 from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
 from tests.learning.same_runs import tensors_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TINY = """
 description: tiny
 total_steps: 1000

@@ -16,7 +16,7 @@ from patchwork_env.learning.algorithms.rllib_ppo.algorithm import env_config
 from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import Reward
-from tests.learning.rllib_ppo.small import small_config
+from tests.learning.algorithms.rllib_ppo.small import small_config
 
 GAMES = [("patchwork", 2, 0.0), ("nmbr9", 1, 0.5), ("nmbr9", 2, 0.0), ("nmbr9", 3, 0.25), ("nmbr9", 4, 0.0)]
 REWARD = Reward(outcome=1.0, margin=0.5)

@@ -25,7 +25,7 @@ from patchwork_env.learning.algorithms.maskable_ppo.trainer import MaskablePpoTr
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
-from tests.learning.test_train import checkpoints_of, environment, metrics_of, tensors_of
+from tests.learning.runs.test_train import checkpoints_of, environment, metrics_of, tensors_of
 
 TINY = """
 description: tiny
