@@ -184,12 +184,6 @@ def test_a_first_policy_that_does_not_fit_is_refused(spec, reason):
         RllibTrainer(small_config("patchwork", initial_policy=spec))
 
 
-def test_other_devices_are_refused():
-    config = small_config("patchwork").model_copy(update={"device": "cuda"})
-    with pytest.raises(ConfigError, match="device is 'cuda'; rllib_ppo learns on the cpu"):
-        RllibTrainer(config)
-
-
 def test_equal_seeds_give_equal_runs(trainer_of):
     config = snapshots_every_iteration("patchwork")
     one, other = [], []
