@@ -50,9 +50,6 @@ STRANGERS = (
 )
 """Who must not know whom, wherever they stand."""
 
-KNOWN_ARROWS: set[tuple[str, str]] = {}
-"""Imports against these rules that are still there: it may only shrink."""
-
 
 @cache
 def modules() -> dict[str, Path]:
