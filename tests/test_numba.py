@@ -19,6 +19,7 @@ PROMISED = {"numba", "numba.extending", "numba.types", "numba.typed"}
 """Modules that Numba documents for users."""
 INTERNALS = {
     "numba.core.caching": ["IndexDataCacheFile"],
+    "numba.core.errors": ["TypingError"],
     "numba.core.cgutils": ["alloca_once_value", "for_range", "get_or_insert_function"],
     "numba.np.arrayobj": ["make_array"],
     "llvmlite.ir": ["Constant", "FloatType", "FunctionType", "IntType", "Undefined", "VectorType"],
