@@ -26,6 +26,9 @@ class _Names(Sequence[str]):
     def __getitem__(self, i: Any) -> Any:
         return list(_MODULES)[i]
 
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES
+
     def __len__(self) -> int:
         return len(_MODULES)
 
@@ -57,8 +60,9 @@ def rules_of(game: str | States) -> Rules:
             hint = f" (did you mean {close!r}?)" if close else ""
             raise ValueError(f"there is no game {game!r}{hint}; there are {', '.join(GAMES)}")
         return rules.load(_MODULES[game])
-    for name in GAMES:
-        found = rules.load(_MODULES[name])
-        if game.dtype == found.dtype:
+    dtype = game.dtype
+    for module in _MODULES.values():
+        found = rules.load(module)
+        if dtype is found.dtype or dtype == found.dtype:
             return found
     raise ValueError(f"the records of the states, {game.dtype}, are those of no game")

@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from functools import cache
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +37,17 @@ _Template = TypeVar("_Template", bound=Callable[..., Any])
 game = cast(Kernels, None)  # each game's kernels take its place
 
 
-def loop(template: _Template, rules: Rules) -> _Template:
-    """A template of this module, or of another, compiled for one game."""
-    compiled: _Template = specialize(template, rules.namespace)
-    return compiled
+class _Loop(Protocol):
+    def __call__(self, template: _Template, rules: Rules) -> _Template: ...
+
+
+@cache
+def _loop(template: Any, rules: Rules) -> Any:
+    return specialize(template, rules.namespace)
+
+
+loop: _Loop = _loop
+"""``loop(template, rules)``: a template of this module, or of another, compiled for one game."""
 
 
 def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
@@ -149,10 +157,12 @@ def list_over(states: States, games: Games) -> int:
 
 
 @template
-def check_cut_offs(states: States, actions: Actions, cut_off: npt.NDArray[np.bool_]) -> None:
-    """Writes for every game whether its action, any integer, is legal and cuts the game off."""
+def check_cut_offs(
+    states: States, actions: Actions, legal: npt.NDArray[np.bool_], cut_off: npt.NDArray[np.bool_]
+) -> None:
+    """Writes for every game whether its action is ``legal`` and cuts the game off."""
     for i in range(len(states)):
-        cut_off[i] = game.is_legal(states, i, actions[i]) and game.cuts_off(states, i, actions[i])
+        cut_off[i] = legal[i] and game.cuts_off(states, i, actions[i])
 
 
 @template

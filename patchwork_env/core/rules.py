@@ -166,17 +166,15 @@ class Rules:
         """``n`` zeroed records, to be set up by the kernels."""
         return np.zeros(n, self.dtype)
 
-    @property
+    @cached_property
     def can_cut_off(self) -> bool:
         """Whether there are actions that cut a game off."""
         return self.kernels.cuts_off is not never
 
     def is_cut_off(self, game: BaseGame, action: int) -> bool:
         """Whether an action, any integer, is legal in a game and cuts it off."""
-        kernels = self.kernels
-        return self.can_cut_off and bool(
-            kernels.is_legal(game.state, 0, action) and kernels.cuts_off(game.state, 0, action)
-        )
+        kernels, state = self.kernels, game.state
+        return bool(kernels.is_legal(state, 0, action) and kernels.cuts_off(state, 0, action))
 
     @property
     def hides(self) -> bool:

@@ -228,14 +228,15 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             IllegalActionError: The action is not legal; nothing has changed.
         """
         index = check_action(action, self._rules.num_actions)
-        if self._rules.is_cut_off(game, index):
+        if self._rules.can_cut_off and self._rules.is_cut_off(game, index):
             return None
+        if self._kind != SCORE:
+            game.play(index)
+            return self._final_rewards(game) if game.is_over else {}
         player = game.current_player
-        before = game.scores()[player] if self._kind == SCORE else 0
+        before = self._rules.kernels.score(game.state, 0, player)
         game.play(index)
-        if self._kind == SCORE:
-            return {player: float(game.scores()[player] - before)}
-        return self._final_rewards(game) if game.is_over else {}
+        return {player: float(self._rules.kernels.score(game.state, 0, player) - before)}
 
     def _final_rewards(self, game: BaseGame) -> Mapping[int, float]:
         """The players' rewards for the end of a game."""

@@ -59,7 +59,7 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame) -> bool:
     """
     try:
         action = check_action(opponent.act(game), rules.num_actions)
-        if rules.is_cut_off(game, action):
+        if rules.can_cut_off and rules.is_cut_off(game, action):
             return True
         game.play(action)
     except IllegalActionError as error:
@@ -87,7 +87,7 @@ def answers(
             f"opponent {opponent.name!r} answered with an array of shape {given.shape} and type "
             f"{given.dtype} to {len(states)} games; each needs an integer"
         )
-    actions: npt.NDArray[np.int64] = given.astype(np.int64)
+    actions: npt.NDArray[np.int64] = given.astype(np.int64, copy=False)
     illegal = loop(first_illegal, rules)(states, actions)
     if illegal >= 0:
         raise OpponentError(

@@ -278,7 +278,8 @@ def play_games(
         final_scores: ``(n, max_players)``, receives the scores where a game ended or was cut off.
     """
     for i in range(len(states)):
-        rewards[i, :] = 0
+        for one in range(rewards.shape[1]):
+            rewards[i, one] = 0
         terminations[i] = False
         truncations[i] = game.cuts_off(states, i, actions[i])
         if not truncations[i]:

@@ -145,12 +145,14 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
         game, index = self.game, check_action(action, self._rules.num_actions)
-        if not self._raises and not self._rules.kernels.is_legal(game.state, 0, index):
+        kernels, state = self._rules.kernels, game.state
+        is_legal = kernels.is_legal(state, 0, index)
+        if not (is_legal or self._raises):
             self._ended = True
             observation, info = self._observe(game)
             return observation, ILLEGAL_REWARD, True, False, {**info, "illegal_action": index}
-        before = game.scores()[self._seat] if self._kind == SCORE else 0
-        is_cut_off = self._rules.is_cut_off(game, index)
+        before = kernels.score(state, 0, self._seat) if self._kind == SCORE else 0
+        is_cut_off = self._rules.can_cut_off and is_legal and kernels.cuts_off(state, 0, index)
         if not is_cut_off:
             game.play(index)
             is_cut_off = self._let_opponent_play(game, self._seat)
@@ -213,7 +215,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     def _reward(self, game: BaseGame, before: int) -> float:
         """The learner's reward for a step before which it had the score ``before``."""
         if self._kind == SCORE:
-            return float(game.scores()[self._seat] - before)
+            return float(self._rules.kernels.score(game.state, 0, self._seat) - before)
         if not game.is_over:
             return 0.0
         return float(loop(final_reward, self._rules)(game.state, 0, self._seat, self._kind))

@@ -157,7 +157,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         states, learners = self._require_states().copy(), self._learners.copy()
         checked, legal = self._check_actions(states, actions)
         before = self._scores(states, learners) if self._kind == SCORE else None
-        truncations = self._cut_offs(states, checked)
+        truncations = self._cut_offs(states, checked, legal)
         played = np.flatnonzero(legal & ~truncations)
         loop(batches.play_listed, self._rules)(states, played, checked[played])
         with self._dealer.undone_by_errors():
@@ -210,21 +210,24 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             return
         while True:
             games = self._listed(batches.list_waiting, states, learners)
-            games = games[~cut_off[games]]
+            if self._rules.can_cut_off:
+                games = games[~cut_off[games]]
             if not len(games):
                 return
             assert self._opponent is not None
             batch = states[games]
             actions = answers(self._opponent, self._rules, batch, games)
-            refused = self._cut_offs(batch, actions)
-            cut_off[games[refused]] = True
-            loop(batches.play_listed, self._rules)(states, games[~refused], actions[~refused])
+            if self._rules.can_cut_off:
+                refused = self._cut_offs(batch, actions, np.ones(len(games), np.bool_))
+                cut_off[games[refused]] = True
+                games, actions = games[~refused], actions[~refused]
+            loop(batches.play_listed, self._rules)(states, games, actions)
 
-    def _cut_offs(self, states: States, actions: npt.NDArray[np.int64]) -> Flags:
-        """Which actions cut their games off."""
+    def _cut_offs(self, states: States, actions: npt.NDArray[np.int64], legal: Flags) -> Flags:
+        """Which of the legal actions cut their games off."""
         found = np.zeros(len(states), np.bool_)
         if self._rules.can_cut_off:
-            loop(batches.check_cut_offs, self._rules)(states, actions, found)
+            loop(batches.check_cut_offs, self._rules)(states, actions, legal, found)
         return found
 
     def _scores(self, states: States, learners: Games) -> npt.NDArray[np.int16]:
