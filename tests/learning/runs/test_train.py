@@ -149,7 +149,7 @@ def test_metrics(finished):
     for line in iterations:
         assert {"losses/value_loss", "losses/entropy", "losses/kl", "time/steps_per_second"} <= set(line)
     assert any("games/score" in line for line in iterations)
-    assert any("games/win_rate_against_past_self" in line for line in iterations)
+    assert any("league/snapshots" in line for line in iterations)
     for opponent in ("random", "greedy"):
         evaluated = [line["steps"] for line in lines if f"evaluation/win_rate_against_{opponent}" in line]
         assert evaluated == [4 * STEPS_PER_ITERATION, STEPS]
