@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 from pydantic import BaseModel
 
+from patchwork_env.agents import specs
 from patchwork_env.learning.config.names import section_of
 from patchwork_env.learning.config.registry import algorithms
 from patchwork_env.nmbr9 import observation as nmbr9_observation
@@ -54,6 +55,14 @@ DOCTESTED = sorted(
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|docs|examples)/[\w./-]*)`")
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents that an example registers are forgotten when it ends."""
+    known = specs._registered()
+    own = specs._Registry(dict(known.names), dict(known.kinds), dict(known.endings))
+    monkeypatch.setattr(specs, "_registry", own)
 
 
 def prose(page: str) -> str:
