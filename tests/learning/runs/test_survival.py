@@ -266,14 +266,14 @@ def last_line(text):
 
 
 def test_no_space_for_a_checkpoint(config, tmp_path, capsys):
-    """Checkpoints grow by a past self every two iterations until there are three."""
+    """Checkpoints grow by a past self every two iterations, as long as games against the first ones go on."""
     run, finished, settings = tmp_path / "run", tmp_path / "finished", ["--set", "evaluation.opponents=[]"]
     assert train.main(["--config", str(config), "--run-dir", str(finished), *settings]) == 0
     full = finished / "checkpoints" / checkpoints_of(finished)[-1] / "trainer.safetensors"
     with files_of_at_most(full.stat().st_size - 1):
         assert train.main(["--config", str(config), "--run-dir", str(run), *settings]) == 2
     errors = last_line(capsys.readouterr().err)
-    assert_stopped_for_want_of_space(run, errors, steps_name(4))
+    assert_stopped_for_want_of_space(run, errors, steps_name(8))
     assert f"cannot write to {run / 'checkpoints'}: {os.strerror(errno.EFBIG)}" in errors
     assert train.main(["--resume", str(run)]) == 0
     assert_same_end(run, finished)
