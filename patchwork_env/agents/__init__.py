@@ -53,7 +53,7 @@ ANALYST = "champion:seconds=1"
 """Who analyses unless another agent is named."""
 
 register("random", RandomAgent)
-register("greedy", lambda seed: GreedyAgent())
+register("greedy", lambda seed: GreedyAgent(), games=GreedyAgent.games)
 register(
     "uct",
     "patchwork_env.agents.uct:UctAgent",

@@ -1,6 +1,6 @@
 """The agent that takes what looks best now, without looking ahead.
 
-``greedy`` and ``greedy`` say what that is in each game.
+The module ``greedy`` among the agents of a game says what that is there.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.core.rules import States
+from patchwork_env.games import NMBR9, PATCHWORK
 
 
 class GreedyAgent(BatchAgent):
-    """Plays what looks best now, in either game; draws nothing at random."""
+    """Plays what looks best now, in each game that says what that is; draws nothing at random."""
 
     name = "greedy"
+    games = (PATCHWORK, NMBR9)
 
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`."""

@@ -124,4 +124,6 @@ def test_a_third_game_has_agents_that_need_only_its_rules(spec: str) -> None:
     with pytest.raises(ValueError, match="the game is over"):
         agent.act(game)
     assert {"random", "uct"} <= set(agents.names("row"))
-    assert "mcts" not in agents.names("row")
+    assert not {"greedy", "mcts"} & set(agents.names("row"))
+    with pytest.raises(ValueError, match="agent 'greedy' plays patchwork and nmbr9, not row"):
+        agents.as_agent("greedy", game="row")
