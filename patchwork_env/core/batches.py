@@ -214,6 +214,17 @@ def play_listed(states: States, games: Games, actions: Actions) -> None:
         game.apply(states, games[k], actions[k])
 
 
+@template
+def play_for_points(states: States, games: Games, actions: Actions, points: npt.NDArray[np.float64]) -> None:
+    """:func:`play_listed`; writes what each move changes in its player's score to ``points``, ``(n,)``."""
+    for k in range(len(games)):
+        i = games[k]
+        player = states[i]["current_player"]
+        before = game.score(states, i, player)
+        game.apply(states, i, actions[k])
+        points[i] = game.score(states, i, player) - before
+
+
 @template(allocates=True)
 def write_view(
     states: States, i: int, observer: int, mask: npt.NDArray[np.int8], observation: Observation

@@ -25,7 +25,7 @@ LegalSet = npt.NDArray[np.uint64]
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
-@kernel
+@kernel(inline=True)
 def never(states: States, i: int, action: int) -> bool:
     """Says of no action that it cuts a game off."""
     return False

@@ -144,7 +144,9 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
-        game, index = self.game, check_action(action, self._rules.num_actions)
+        index = check_action(action, self._rules.num_actions)
+        # Where an opponent may fail, moves are made on a copy.
+        game = self._require_game() if self._players == 1 else self.game
         kernels, state = self._rules.kernels, game.state
         is_legal = kernels.is_legal(state, 0, index)
         if not (is_legal or self._raises):

@@ -106,6 +106,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._all_games = np.arange(self.num_envs)
         self._states: States | None = None
+        self._spare: States | None = None  # the states before the last call, whose memory is used again
         self._learners = np.zeros(self.num_envs, np.int64)
         self._observations = np.zeros((self.num_envs, rules.layout.size), np.float32)
         self._masks = np.zeros((self.num_envs, rules.num_actions), np.int8)
@@ -154,16 +155,20 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             OpponentError: The opponent's action is not legal. No game has changed.
             ResetNeeded: There was no :meth:`reset` yet.
         """
-        states, learners = self._require_states().copy(), self._learners.copy()
+        states, learners = self._copy_of_states(), self._learners.copy()
         checked, legal = self._check_actions(states, actions)
-        before = self._scores(states, learners) if self._kind == SCORE else None
         truncations = self._cut_offs(states, checked, legal)
         played = np.flatnonzero(legal & ~truncations)
-        loop(batches.play_listed, self._rules)(states, played, checked[played])
+        rewards = np.zeros(self.num_envs)
+        if self._kind == SCORE:
+            loop(batches.play_for_points, self._rules)(states, played, checked[played], rewards)
+        else:
+            loop(batches.play_listed, self._rules)(states, played, checked[played])
         with self._dealer.undone_by_errors():
             self._let_opponent_play(states, learners, truncations)
             over = self._listed(batches.list_over, states)
-            rewards = self._rewards(states, learners, over, before)
+            if self._kind != SCORE:
+                loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
             rewards[~legal] = ILLEGAL_REWARD
             terminations = ~legal
             terminations[over] = True
@@ -230,22 +235,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.check_cut_offs, self._rules)(states, actions, legal, found)
         return found
 
-    def _scores(self, states: States, learners: Games) -> npt.NDArray[np.int16]:
-        """The learners' scores, int16 ``(num_envs,)``."""
-        scores = np.zeros((self.num_envs, 1), np.int16)
-        loop(batches.write_scores, self._rules)(states, self._all_games, learners, scores)
-        return scores[:, 0]
-
-    def _rewards(
-        self, states: States, learners: Games, over: Games, before: npt.NDArray[np.int16] | None
-    ) -> npt.NDArray[np.float64]:
-        """The learners' rewards; ``before`` are their scores before the step, if these matter."""
-        if before is not None:
-            return (self._scores(states, learners) - before).astype(np.float64)
-        rewards = np.zeros(self.num_envs)
-        loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
-        return rewards
-
     def _listed(self, template: Any, states: States, *args: Any) -> Games:
         """The games that a loop lists."""
         games = np.empty(len(states), np.int64)
@@ -253,7 +242,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     def _show(self, states: States, learners: Games, infos: Infos) -> tuple[Any, Infos]:
         """Makes ``states`` the present ones and returns what the learner sees, with ``infos`` completed."""
-        self._states, self._learners = states, learners
+        self._states, self._spare, self._learners = states, self._states, learners
         loop(batches.write_views, self._rules)(
             states, self._all_games, learners, self._masks, self._observations
         )
@@ -266,7 +255,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def _final_infos(self, states: States, learners: Games, ended: Flags) -> Infos:
         """What the single environments of the games that have ``ended`` show of their last states."""
         vectors = np.empty_like(self._observations)
-        masks = np.zeros_like(self._masks)
+        masks = np.zeros(self._masks.shape, np.int8)  # zeros_like would touch all of its memory
         games = np.flatnonzero(ended)
         loop(batches.write_views, self._rules)(states, games, learners, masks, vectors)
         observations = np.full(self.num_envs, None, object)
@@ -301,6 +290,14 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             self._dealer.reseed(game, seed)
         if given and self._opponent is not None:
             self._opponent.reseed(opponent_seed(next(iter(given.values()))))
+
+    def _copy_of_states(self) -> States:
+        """A copy of the states to play on; they stay as they are until all has gone well."""
+        states = self._require_states()
+        if self._spare is None:
+            return states.copy()
+        np.copyto(self._spare.view(np.uint8), states.view(np.uint8))
+        return self._spare
 
     def _require_states(self) -> States:
         if self._states is None:
