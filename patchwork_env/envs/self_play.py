@@ -272,14 +272,15 @@ def play_games(
         beginning: ``(1,)``, how games begin; see ``SetUp``, as for ``chance``.
         chance: What chance decides.
         kind: Of the rewards: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
-        rewards: ``(n, players)``, receives the rewards.
-        terminations: ``(n,)``, receives which games ended.
+        rewards: ``(n, players)``, receives the rewards; holds those of the last step, or zeros.
+        terminations: ``(n,)``, receives which games ended; holds which did in the last step.
         truncations: ``(n,)``, receives which games were cut off; their actions are not played.
         final_scores: ``(n, max_players)``, receives the scores where a game ended or was cut off.
     """
     for i in range(len(states)):
-        for one in range(rewards.shape[1]):
-            rewards[i, one] = 0
+        if terminations[i] or kind == SCORE:  # of the last step: otherwise there are only zeros
+            for one in range(rewards.shape[1]):
+                rewards[i, one] = 0
         terminations[i] = False
         truncations[i] = game.cuts_off(states, i, actions[i])
         if not truncations[i]:

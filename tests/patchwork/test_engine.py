@@ -281,8 +281,8 @@ def play_all(states: States, actions: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """Plays an action in every game; the winners where games ended are 1, -1 or 0, and the final scores."""
     n = len(states)
     beginning, chance, players = RULES.set_up({**RULES.options, "first_player": 1}, {})
-    rewards, scores = np.empty((n, players), np.float32), np.empty((n, players), np.int16)
-    ended, cut_off = np.empty(n, np.bool_), np.empty(n, np.bool_)
+    rewards, scores = np.zeros((n, players), np.float32), np.empty((n, players), np.int16)
+    ended, cut_off = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     results = (rewards, ended, cut_off, scores)
     loop(play_games, RULES)(states, streams(n), actions, beginning, chance, OUTCOME, *results)
     assert not cut_off.any()
