@@ -21,9 +21,9 @@ def run_command(
     """Parses the arguments of a command and runs it.
 
     Args:
-        parser: The parser of its arguments; it gets the name of the program.
-        run: Does what the options say; returns the exit code.
-        arguments: The words behind the command; those of the process by default.
+        parser: The parser of the arguments; it gets the name of the program.
+        run: A function that does what the options say and returns the exit code.
+        arguments: The words behind the command; None for those of the process.
         program: The name under which the command was called: ``training.train`` or ``patchwork-env train``.
 
     Returns:

@@ -5,23 +5,28 @@ patchwork-env evaluate runs/quick/final --against random greedy --json figures.j
 patchwork-env evaluate greedy --against random --game nmbr9
 patchwork-env evaluate runs/a/final runs/b/final runs/c/final --against greedy
 
-Several agents that are measured are runs of one configuration with different seeds: a table at the end puts
-them together.
+If several agents are measured, they count as runs of one configuration with different seeds: a table at the
+end says what they reach together.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import sys
-from pathlib import Path
 
 from tqdm import tqdm
 
 from patchwork_env.agents import Agent
 from patchwork_env.learning.commands.command import run_command
-from patchwork_env.learning.commands.match_options import add_format, add_options, variant_of
+from patchwork_env.learning.commands.match_options import (
+    add_format,
+    add_games,
+    add_json,
+    check_json,
+    variant_of,
+    write_json,
+)
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, kept_connected, workers_of
 from patchwork_env.learning.evaluation.contests import common_game
 from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
@@ -29,7 +34,6 @@ from patchwork_env.learning.evaluation.players import HELP, Entrant
 from patchwork_env.learning.evaluation.results import matches_table, results_as_dict
 from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, over_seeds, seeds_table
 from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
-from patchwork_env.learning.system.files import check_file_path, write_text
 
 
 def main(arguments: list[str] | None = None, program: str = "training.evaluate") -> int:
@@ -38,8 +42,7 @@ def main(arguments: list[str] | None = None, program: str = "training.evaluate")
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.json:
-        check_file_path(options.json, "--json")
+    check_json(options)
     repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
     if repeated:
         raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
@@ -56,10 +59,9 @@ def _run(options: argparse.Namespace) -> int:
     together = over_seeds(results) if len(runs) > 1 else []
     if together and options.format != CSV:
         print("", render([SEEDS_HEADING, seeds_table(together)], options.format), sep="\n")
-    if options.json:
-        contents = results_as_dict(results, (*runs, *opponents))
-        contents |= {"over_seeds": [entry._asdict() for entry in together]} if together else {}
-        write_text(options.json, json.dumps(contents, indent=2) + "\n")
+    contents = results_as_dict(results, (*runs, *opponents))
+    contents |= {"over_seeds": [entry._asdict() for entry in together]} if together else {}
+    write_json(options, contents)
     return 0
 
 
@@ -75,14 +77,10 @@ def _parser() -> argparse.ArgumentParser:
         help="the agent that is measured; several are runs with different seeds",
     )
     parser.add_argument("--against", metavar="AGENT", nargs="+", required=True, help="its opponents")
-    parser.add_argument(
-        "--games", type=int, default=400, help="per opponent, even in patchwork (default: 400)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
-    add_options(parser)
+    add_games(parser, "opponent")
     add_worker_options(parser, 1)
     add_format(parser)
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
+    add_json(parser)
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Writes the policy of a checkpoint as an ONNX file, which plays through onnxruntime, without PyTorch.
+"""Writes the policy of a checkpoint as an ONNX file, which plays by onnxruntime and needs no PyTorch.
 
 patchwork-env export runs/quick/final --out policy.onnx
 patchwork-env export ppo --out ppo.onnx
@@ -14,7 +14,7 @@ from pathlib import Path
 from patchwork_env import agents
 from patchwork_env.agents.patchwork import ONNX_SUFFIX
 from patchwork_env.learning.commands.command import run_command
-from patchwork_env.learning.system.files import write_bytes
+from patchwork_env.learning.system.files import check_file_path, write_bytes
 
 
 def main(arguments: list[str] | None = None, program: str = "training.export") -> int:
@@ -29,13 +29,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def export_policy(spec: str, out: Path) -> int:
-    """Writes an ONNX file, a complete one or none, and replaces one that exists.
+    """Writes an ONNX file, complete or not at all; one that exists is replaced.
 
     :mod:`patchwork_env.agents.patchwork.onnx_agent` describes the model in it.
 
     Args:
-        spec: Path of a checkpoint folder, or the name of a policy that comes with the package.
-        out: The file; its name ends with ``.onnx``.
+        spec: The path of a checkpoint folder, or the name of a policy that comes with the package.
+        out: The path of the file; its name ends with ``.onnx``.
 
     Returns:
         The size of the file in bytes.
@@ -68,19 +68,24 @@ def _check_out(out: Path) -> None:
         raise ValueError(
             f"--out is {str(out)!r}; its name must end with {ONNX_SUFFIX}, which makes it an agent"
         )
-    if not out.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {out.parent} for {out.name}")
-    if out.is_dir():
-        raise IsADirectoryError(f"{out} is a folder; --out takes the path of a file")
+    check_file_path(out, "--out")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description="Writes the policy of a checkpoint as an ONNX file, which plays without PyTorch.",
     )
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="folder of a checkpoint, or a name")
     parser.add_argument(
-        "--out", type=Path, metavar="PATH", default=Path("policy.onnx"), help="(default: %(default)s)"
+        "checkpoint",
+        metavar="CHECKPOINT",
+        help="the folder of a checkpoint, or the name of a policy that comes with the package",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="PATH",
+        default=Path("policy.onnx"),
+        help="the file that is written (default: %(default)s)",
     )
     return parser
 

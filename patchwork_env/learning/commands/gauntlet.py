@@ -9,14 +9,13 @@ In Python: ``play_gauntlet(my_function)`` of :mod:`patchwork_env.learning.evalua
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from tqdm import tqdm
 
 from patchwork_env.learning.commands.command import run_command
-from patchwork_env.learning.commands.match_options import add_format
+from patchwork_env.learning.commands.match_options import add_format, add_json, check_json, write_json
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import (
     LATEST,
@@ -26,7 +25,6 @@ from patchwork_env.learning.evaluation.gauntlet import (
     play_gauntlet,
 )
 from patchwork_env.learning.evaluation.players import HELP
-from patchwork_env.learning.system.files import check_file_path, write_text
 from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
@@ -37,8 +35,7 @@ def main(arguments: list[str] | None = None, program: str = "training.gauntlet")
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.json:
-        check_file_path(options.json, "--json")
+    check_json(options)
     try:
         with signals_interrupt():
             result = _play(options)
@@ -47,8 +44,7 @@ def _run(options: argparse.Namespace) -> int:
         print(f"stopped by {interruption}{kept}", flush=True)
         return 128 + interruption.signal
     print(result.table(options.format))
-    if options.json:
-        write_text(options.json, json.dumps(result.as_dict(), indent=1) + "\n")
+    write_json(options, result.as_dict())
     return 0
 
 
@@ -57,14 +53,20 @@ def _parser() -> argparse.ArgumentParser:
         description="Measures an agent against a fixed pool of reference players, on a fixed scale.",
         epilog=HELP,
     )
-    parser.add_argument("agent", metavar="AGENT", help="who is measured")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the result to this file")
-    parser.add_argument("--version", type=int, default=LATEST, help=f"of {VERSIONS} (default: {LATEST})")
-    parser.add_argument("--games", type=int, metavar="N", help="at most N against each member, for a trial")
+    parser.add_argument("agent", metavar="AGENT", help="the agent that is measured")
+    add_json(parser)
+    parser.add_argument(
+        "--version", type=int, default=LATEST, help=f"one of {VERSIONS} (default: the latest, {LATEST})"
+    )
+    parser.add_argument(
+        "--games", type=int, metavar="N", help="at most N games against each member, for a trial"
+    )
     parser.add_argument(
         "--skip", nargs="+", default=[], metavar="MEMBER", help="leave out members; the result says so"
     )
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="keep the games, to go on after a stop")
+    parser.add_argument(
+        "--folder", type=Path, metavar="DIR", help="keep the games here, to go on after a stop"
+    )
     add_worker_options(parser, usable_cores())
     add_format(parser)
     return parser

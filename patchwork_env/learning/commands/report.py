@@ -1,4 +1,4 @@
-"""Writes a page about a run, whether it has ended or not: one HTML file that needs nothing else.
+"""Writes a page about a run, whether it has ended or not: one HTML file that needs no other.
 
 patchwork-env report runs/ppo
 patchwork-env report runs/ppo runs/ppo-2 --out comparison.html
@@ -14,7 +14,7 @@ from pathlib import Path
 from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.reports.run.page import render_page
 from patchwork_env.learning.reports.run.run_data import RunData, read_run
-from patchwork_env.learning.system.files import write_text
+from patchwork_env.learning.system.files import check_file_path, write_text
 
 _FILE = "report.html"
 
@@ -29,15 +29,14 @@ def _run(options: argparse.Namespace) -> int:
         options.fail("several runs need --out FILE")
     runs = _read(options.runs)
     out = options.out or options.runs[0] / _FILE
-    if out.is_dir():
-        raise IsADirectoryError(f"{out} is a folder; --out takes the path of a file")
+    check_file_path(out, "--out")
     write_text(out, render_page(runs))
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
     return 0
 
 
 def _read(folders: list[Path]) -> list[RunData]:
-    """The runs; those of one name go by their paths."""
+    """Reads the runs; those whose folders have the same name are called by their paths."""
     runs = [read_run(folder) for folder in folders]
     names = [run.name for run in runs]
     return [
@@ -55,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="FILE",
-        help=f"the page; default RUN_DIR/{_FILE}, required for several runs",
+        help=f"the file of the page (default: RUN_DIR/{_FILE}); required for several runs",
     )
     parser.set_defaults(fail=parser.error)
     return parser

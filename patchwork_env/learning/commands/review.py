@@ -1,4 +1,4 @@
-"""Reviews a game: who was ahead when, and which moves cost most; as table, picture, page and JSON.
+"""Reviews a game of Patchwork: who was ahead when, and which moves cost most, as text, page and picture.
 
 patchwork-env review examples/game.txt
 patchwork-env review game.txt --agent champion:strong --out review
@@ -17,10 +17,10 @@ from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.reports.review.judging import Review, review
 from patchwork_env.learning.reports.review.page import render_page
-from patchwork_env.learning.reports.review.picture import png
+from patchwork_env.learning.reports.review.picture import write_picture
 from patchwork_env.learning.reports.review.reading import read_game
 from patchwork_env.learning.reports.review.tables import text
-from patchwork_env.learning.system.files import storing_in, write_bytes, write_text
+from patchwork_env.learning.system.files import storing_in, write_text
 
 _AGENT = "champion:fast"
 PAGE, PICTURE, FIGURES = "review.html", "evaluation.png", "review.json"
@@ -48,7 +48,7 @@ def _write(reviewed: Review, out: Path, title: str) -> None:
     with storing_in(out):
         out.mkdir(parents=True, exist_ok=True)
         write_text(out / PAGE, render_page(reviewed, title))
-        write_bytes(out / PICTURE, png(reviewed))
+        write_picture(reviewed, out / PICTURE)
         write_text(out / FIGURES, json.dumps(reviewed.as_dict(), indent=2) + "\n")
 
 
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="DIR",
-        help="of the results (default: beside the file, NAME-review)",
+        help="the folder of the results (default: NAME-review, beside the file)",
     )
     return parser
 

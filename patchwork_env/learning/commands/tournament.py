@@ -1,4 +1,4 @@
-"""A round robin among agents: all pairings with the same circles or decks, and the ratings they give.
+"""A round robin: every agent meets every other with the same circles or decks, and all get ratings.
 
 patchwork-env tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
 patchwork-env tournament random greedy --game nmbr9 --out runs/nmbr9
@@ -18,10 +18,13 @@ from pathlib import Path
 from tqdm import tqdm
 
 from patchwork_env.learning.commands.command import run_command
-from patchwork_env.learning.commands.match_options import add_format, add_options, variant_of
+from patchwork_env.learning.commands.match_options import add_format, add_games, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.players import HELP
+from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.evaluation.tournament import Tournament
+from patchwork_env.learning.reports import plots
+from patchwork_env.learning.reports.tournament import write_results
 from patchwork_env.learning.runs.ladder import rungs
 from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
@@ -40,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     options.out = options.out or options.ladder / "ladder"
     tournament = _enter(options)
     workers = workers_of(options)
-    _need_matplotlib()
+    plots.check_installed()
     return _play(options, tournament, workers)
 
 
@@ -51,18 +54,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="who takes part; also beside a ladder")
     parser.add_argument("--ladder", type=Path, metavar="RUN_DIR", help="checkpoints of this run take part")
-    parser.add_argument("--count", type=int, default=8, help="how many of them (default: 8)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where all is kept; default RUN_DIR/ladder")
+    parser.add_argument("--count", type=int, default=8, help="how many checkpoints (default: 8)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="the folder of the tournament (default: RUN_DIR/ladder)"
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the tournament in DIR as it is")
+    add_games(parser, "pairing")
     parser.add_argument(
-        "--games", type=int, default=400, help="per pairing, even in patchwork (default: 400)"
+        "--anchor",
+        metavar="AGENT",
+        help="the agent whose rating is fixed (default: random if it takes part, or else the mean of all)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of circles or decks, and agents (default: 0)")
-    add_options(parser)
     parser.add_argument(
-        "--anchor", metavar="AGENT", help="whose rating is fixed; default random, or the mean"
+        "--anchor-rating", type=float, default=0.0, help="the rating at which it is fixed (default: 0)"
     )
-    parser.add_argument("--anchor-rating", type=float, default=0.0, help="at what (default: 0)")
     add_worker_options(parser, usable_cores())
     add_format(parser)
     parser.set_defaults(fail=parser.error)
@@ -79,16 +84,7 @@ def _enter(options: argparse.Namespace) -> Tournament:
     return Tournament.enter(agents, options.games, options.seed, variant, *anchor, ladder, options.game)
 
 
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("plots need matplotlib: pip install 'patchwork-env[train]'") from None
-
-
 def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers) -> int:
-    from patchwork_env.learning.reports.tournament import write_results  # needs matplotlib
-
     total = tournament.num_games
     with signals_interrupt(), tqdm(total=total, unit=" games", disable=None) as bar:
         try:
@@ -103,7 +99,7 @@ def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers)
             return 128 + interruption.signal
     print(standings.table(options.format), flush=True)
     write_results(options.out, tournament, standings)
-    print(f"\nresults and plots: {options.out}", file=sys.stdout if options.format == "text" else sys.stderr)
+    print(f"\nresults and plots: {options.out}", file=sys.stdout if options.format == TEXT else sys.stderr)
     return 0
 
 

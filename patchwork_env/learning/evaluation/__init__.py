@@ -1,6 +1,6 @@
 """How strong agents are: matches, tournaments, the gauntlet, and what they say.
 
-Nothing here needs an extra but :class:`Tournament`, whose ratings take choix of ``patchwork-env[train]``.
+Only :class:`Tournament` needs an extra: its ratings come from choix, which ``patchwork-env[train]`` installs.
 """
 
 from patchwork_env.learning.evaluation.decks import play_decks, shuffled_decks

@@ -1,4 +1,4 @@
-"""Games block by block: what processes share among them, and what a folder keeps of games that were played.
+"""Matches are played block by block: processes share the blocks, and a folder keeps those that were played.
 
 Random numbers start anew in every block, so that its games are the same whichever process plays them.
 """
@@ -20,11 +20,11 @@ from patchwork_env.learning.distributed.jobs import Workers, do_jobs
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
 BLOCK_SIZE = 64
-"""Set-ups, circles or decks, that are played at once."""
+"""The number of set-ups (circles or decks) that are played at once."""
 
 
 class Task(NamedTuple):
-    """A block of games for two of some players, named by their indices."""
+    """A block of games that is to be played by two of several players, which are given by their indices."""
 
     agent: int
     opponent: int
@@ -32,12 +32,12 @@ class Task(NamedTuple):
 
 
 class PlayedBlock(NamedTuple):
-    """What was played.
+    """The games of a block that was played, or of several blocks together.
 
     Attributes:
-        games: Figures of the games.
-        seconds: What each side took to choose its actions.
-        kept: The games that are kept, move by move.
+        games: The figures of all games.
+        seconds: The time that the agent and the opponent took to choose their actions.
+        kept: The games that are kept move by move.
     """
 
     games: MatchGames
@@ -45,7 +45,7 @@ class PlayedBlock(NamedTuple):
     kept: tuple[BaseGame[Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Figures and seconds as plain data, for JSON."""
+        """The figures and the seconds as plain data, for JSON."""
         return {"seconds": self.seconds, "games": self.games.as_dict()}
 
     @classmethod
@@ -53,7 +53,7 @@ class PlayedBlock(NamedTuple):
         """The inverse of :meth:`as_dict`.
 
         Raises:
-            ValueError, TypeError, KeyError: It is something else, or not of this block.
+            ValueError, TypeError, KeyError: The contents have another form, or another number of games.
         """
         games = MatchGames.from_dict(contents["games"], block.game, games_in(block))
         first, second = map(float, contents["seconds"])
@@ -63,7 +63,16 @@ class PlayedBlock(NamedTuple):
 def split(
     game: str, variant: str, games: int, seed: int, keep: int = 0, *, block_size: int = BLOCK_SIZE
 ) -> list[Block]:
-    """The blocks of a match, of ``block_size`` set-ups, of whose games the first ``keep`` are kept."""
+    """Divides a match into blocks.
+
+    Args:
+        game: The name of the game.
+        variant: What is played of it.
+        games: The number of games of the match.
+        seed: The seed of the match.
+        keep: The number of games, the first ones of the match, that are kept move by move.
+        block_size: The number of set-ups in a block; the last block may have fewer.
+    """
     set_ups = games // contest_of(game).games_per_set_up
     return [
         Block(game, variant, seed, k, min(k + block_size, set_ups), keep)
@@ -77,7 +86,7 @@ def games_in(block: Block) -> int:
 
 
 def join(parts: Sequence[PlayedBlock]) -> PlayedBlock:
-    """The games of all parts in order."""
+    """Puts the games of all parts together, in order."""
     games = MatchGames.joined([part.games for part in parts])
     seconds = sum(part.seconds[0] for part in parts), sum(part.seconds[1] for part in parts)
     return PlayedBlock(games, seconds, tuple(game for part in parts for game in part.kept))
@@ -89,8 +98,8 @@ def play_tasks(
     """Plays blocks of games; yields the index and the games of every task as it ends, in any order.
 
     Args:
-        players: The agents that the tasks name.
-        tasks: What is played.
+        players: The agents to which the indices of the tasks refer.
+        tasks: The blocks to be played, and by whom.
         workers: The number of processes that share the work, at least 1, or a cluster.
 
     Raises:
@@ -105,13 +114,13 @@ def _play_task(players: Sequence[Agent], task: Task) -> PlayedBlock:
 
 
 def play_block(sides: tuple[Agent, Agent], block: Block) -> PlayedBlock:
-    """Plays a block of set-ups.
+    """Plays all games of a block.
 
     Both agents are reseeded first, so that the games depend on the agents and the block alone.
 
     Args:
-        sides: The agent that is measured and its opponent.
-        block: What is played.
+        sides: The agent that is measured, and its opponent.
+        block: The block to be played.
 
     Raises:
         IllegalActionError: An agent chose an action that is not legal.
@@ -130,12 +139,12 @@ def _seed_of_agent(block: Block, side: int) -> int:
 
 
 def _takes_games(agent: Agent) -> bool:
-    """Whether an agent is a function of a single game; it is given games with all of their moves."""
+    """Whether an agent chooses for one game at a time; if so, it is given games with all of their moves."""
     return type(agent).act_batch is Agent.act_batch
 
 
 def _play_to_the_end(sides: tuple[Agent, Agent], contest: Contest) -> tuple[float, float]:
-    """Plays all games; returns the seconds that each side took."""
+    """Plays all games to their ends; returns the seconds that each side took to choose its actions."""
     states, seconds = contest.states, [0.0, 0.0]
     running = np.arange(len(states))
     while len(running):
@@ -165,7 +174,12 @@ def _answers(agent: Agent, contest: Contest, games: Integers) -> tuple[npt.NDArr
 
 
 def _checked(given: npt.NDArray[Any], agent: Agent, contest: Contest, games: Integers) -> Integers:
-    """The agent's actions in the listed games, which can be played."""
+    """The agent's actions in the listed games as int64, checked to be legal.
+
+    Raises:
+        ValueError: The agent did not give one integer for each game.
+        IllegalActionError, TableEdgeError: An action cannot be played.
+    """
     if given.shape != games.shape or given.dtype.kind not in "iu":
         raise ValueError(
             f"agent {agent.name!r} gave {given.dtype} of shape {given.shape} as actions; "
@@ -180,6 +194,7 @@ def _checked(given: npt.NDArray[Any], agent: Agent, contest: Contest, games: Int
 
 
 def _raise_refusal(game: BaseGame[Any], action: int, agent: Agent) -> None:
+    """Raises the error of a refused action again, with the names of the agent and the position."""
     before = repr(game)
     try:
         game.play(action)

@@ -1,7 +1,7 @@
-"""NMBR 9 alone, deck by deck: what an agent scores, how its tables look, and the time that it takes.
+"""An agent plays decks of NMBR 9 alone: what it scores, how its tables look, and the time that it takes.
 
-Needs no more than the library itself, so that long searches can be measured on any machine. Decks lie in
-files as lines of digits, the first card first.
+This needs no more than the library itself, so that long searches can be measured on any machine. A file of
+decks has a line of digits for each deck, the first card first.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from patchwork_env.nmbr9.rules import RULES
 
 KIND = "decks"
 Deck = tuple[int, ...]
-"""Digits, the first card first."""
+"""The digits of the cards, the first card first."""
 
 FORMAT, VERSION = "patchwork-env decks", 1
 _STORE_VERSION = 2
 _QUANTILES = (5, 25, 50, 75, 95)
 _BIN = 10
-"""Points in a row of the histogram."""
+"""The range of scores, in points, that a row of the histogram covers."""
 _LONGEST_BAR = 50
 
 
 class DeckGame(NamedTuple):
-    """What became of a deck.
+    """A game that an agent played with a deck.
 
     Attributes:
         deck: The number of the deck.
         score: The points that the agent scored.
         tiles: How many tiles lie on each level, the table itself first.
         seconds: The time that the agent took for all of its moves.
-        longest: The time that it took for the slowest of them.
-        notation: The game, to be replayed by ``Game.from_notation``.
+        longest: The time that the agent took for its slowest move, in seconds.
+        notation: The game in notation, which ``Game.from_notation`` replays.
     """
 
     deck: int
@@ -73,12 +73,12 @@ class _Job(NamedTuple):
 
 @dataclass(frozen=True)
 class DecksResult:
-    """What an agent did with some decks.
+    """The games that an agent played with several decks.
 
     Attributes:
         agent: The name of the agent.
         order: ``"unknown"``, or ``"known"`` if the agent was shown the whole deck.
-        games: The game of each deck.
+        games: The game with each deck.
     """
 
     agent: str
@@ -98,12 +98,22 @@ class DecksResult:
 
     @property
     def seconds_per_move(self) -> float:
-        """The mean over all moves."""
+        """The mean time that the agent took for a move."""
         moves = sum(sum(game.tiles) for game in self.games)
         return sum(game.seconds for game in self.games) / moves
 
+    @property
+    def longest_move(self) -> float:
+        """The time that the agent took for its slowest move, in seconds."""
+        return max(game.longest for game in self.games)
+
+    @property
+    def levels(self) -> float:
+        """The mean number of levels with tiles on them, the table itself included."""
+        return float(np.mean([len(game.tiles) for game in self.games]))
+
     def tiles_per_level(self) -> list[float]:
-        """Mean number of tiles on each level, the table itself first."""
+        """The mean number of tiles on each level, the table itself first."""
         height = max(len(game.tiles) for game in self.games)
         padded = [game.tiles + (0,) * (height - len(game.tiles)) for game in self.games]
         return [float(mean) for mean in np.mean(padded, axis=0)]
@@ -123,10 +133,10 @@ class DecksResult:
             "lowest": int(scores.min()),
             "highest": int(scores.max()),
             "quantiles": {str(q): float(np.percentile(scores, q)) for q in _QUANTILES},
-            "levels": float(np.mean([len(game.tiles) for game in self.games])),
+            "levels": self.levels,
             "tiles_per_level": self.tiles_per_level(),
             "seconds_per_move": self.seconds_per_move,
-            "longest_move": max(game.longest for game in self.games),
+            "longest_move": self.longest_move,
             "scores": {str(game.deck): game.score for game in self.games},
             "made_with": made_with(),
         }
@@ -137,15 +147,13 @@ class DecksResult:
         spread = "" if error is None else f" ± {error:.2f} (standard error)"
         quantiles = ", ".join(f"{q}%: {np.percentile(scores, q):.0f}" for q in _QUANTILES)
         tiles = ", ".join(f"{mean:.2f}" for mean in self.tiles_per_level())
-        levels = np.mean([len(game.tiles) for game in self.games])
         return "\n".join(
             [
                 f"{self.agent}: {len(self.games)} decks, order {self.order}",
                 f"  mean score {scores.mean():.2f}{spread}, {scores.min()} to {scores.max()}",
                 f"  quantiles {quantiles}",
-                f"  {levels:.2f} levels, with {tiles} tiles",
-                f"  {self.seconds_per_move:.3g} s per move, at most "
-                f"{max(game.longest for game in self.games):.3g} s",
+                f"  {self.levels:.2f} levels, with {tiles} tiles",
+                f"  {self.seconds_per_move:.3g} s per move, at most {self.longest_move:.3g} s",
                 *_histogram(scores),
             ]
         )
@@ -171,20 +179,21 @@ def play_decks(
 ) -> DecksResult:
     """Has an agent play decks alone.
 
-    In unknown order the agent is shown games in which the cards to come lie in another, random order: nothing
-    that it could look at betrays the real one. It is reseeded for each deck, with a number that follows from
-    ``seed`` and that of the deck, so that equal seeds give equal results whatever the number of processes,
-    unless the agent looks at the clock.
+    If the order is unknown, the agent is shown games in which the cards to come lie in another, random order:
+    nothing that it could look at betrays the real one. The agent is reseeded for each deck, from ``seed`` and
+    the number of the deck. So equal seeds give equal results whatever the number of
+    processes, unless the agent looks at the clock.
 
     Args:
-        agent: Plays NMBR 9.
-        decks: By number, at least one.
-        order: ``"unknown"`` or ``"known"``.
+        agent: The agent, which must play NMBR 9.
+        decks: The decks by their numbers, at least one.
+        order: ``"unknown"``, or ``"known"`` to show the agent the whole deck.
         seed: The seed of random numbers, ``0 ... 2**64 - 1``.
-        workers: Processes that share the decks, or a cluster; with more than one, the agent must allow
-            pickling.
+        workers: The number of processes that share the decks, or a cluster; with more than one, the agent
+            must allow pickling.
         done: Called with every game as it ends.
-        store: Keeps the games; those that it holds are not played again. See :func:`open_decks`.
+        store: The folder that keeps the games, from :func:`open_decks`; games that it holds are not played
+            again. None to keep nothing.
 
     Raises:
         ValueError: There is no deck, or the agent does not play NMBR 9.
@@ -211,17 +220,17 @@ def play_decks(
 def open_decks(
     folder: Path, entrant: Entrant, order: str, seed: int, file: str
 ) -> AbstractContextManager[GameStore]:
-    """A folder that keeps the games of an agent, for this process alone; it is created if it does not exist.
+    """Opens a folder that keeps the games of an agent, for this process alone.
 
     Args:
-        folder: The folder; its parents are created too.
-        entrant: Who plays.
+        folder: The folder; it and its parents are created if they do not exist.
+        entrant: The agent that plays.
         order: ``"unknown"`` or ``"known"``.
         seed: The seed of the agent's random numbers.
         file: The name of the file that the decks come from.
 
     Raises:
-        ValueError: The folder holds games of other settings, or is none.
+        ValueError: The folder holds games of other settings, or it is a file.
     """
     if folder.is_file():
         raise ValueError(f"{folder} is a file; games are kept in a folder: name another")
@@ -243,7 +252,7 @@ def _kept(store: GameStore) -> list[DeckGame]:
 
 
 _warm: WeakSet[Agent] = WeakSet()
-"""Agents that have played in this process, so that what they need is compiled."""
+"""The agents that have played in this process, so that their compiled functions are ready."""
 
 
 def play_deck(agent: Agent, job: _Job) -> DeckGame:
@@ -273,14 +282,14 @@ def play_deck(agent: Agent, job: _Job) -> DeckGame:
 def shuffled_decks(number: int, seed: int) -> list[Deck]:
     """Random decks of the published game; deck ``k`` depends on ``seed`` and ``k`` alone.
 
-    They are those of game ``k`` in every batch that begins with this seed, matches included.
+    Deck ``k`` is that of game ``k`` in every batch that begins with this seed, and in every match.
     """
     states = begin_games(RULES, seed_streams(seed, check_at_least_one(number, "number")))
     return [tuple(deck) for deck in states["deck"][:, : states[0]["num_cards"]].tolist()]
 
 
 def decks_text(decks: list[Deck]) -> str:
-    """Decks as a file holds them."""
+    """The contents of a file that holds these decks."""
     return "".join("".join(map(str, deck)) + "\n" for deck in decks)
 
 
@@ -288,8 +297,8 @@ def read_decks(path: Path) -> list[Deck]:
     """The decks of a file.
 
     Raises:
-        ValueError: It holds something else, or nothing; names the line.
-        OSError: It cannot be read.
+        ValueError: The file holds no deck, or something else in a line that the message names.
+        OSError: The file cannot be read.
     """
     decks = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

@@ -20,20 +20,13 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
+from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE, split
 from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.intervals import CONFIDENCE
-from patchwork_env.learning.evaluation.matches import (
-    BLOCK_SIZE,
-    Pairing,
-    Player,
-    Progress,
-    check_games,
-    play_pairings,
-    split,
-)
+from patchwork_env.learning.evaluation.matches import Pairing, Player, Progress, check_games, play_pairings
 from patchwork_env.learning.evaluation.players import Entrant, fingerprint, load_player
 from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_against
-from patchwork_env.learning.evaluation.results import MatchResult, match_cells, match_columns
+from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells
 from patchwork_env.learning.evaluation.standings import show_bounds
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
@@ -51,11 +44,11 @@ class Member:
 
     Attributes:
         agent: The spec of the player.
-        weights: SHA-256 of the player's weights; None if there are none.
-        rating: The frozen rating, Elo points; None as long as it has not been measured.
-        games: How many games are played against the player.
-        circles_per_block: How many circles are played at once: few for a player who searches long, which
-            keeps its trees from move to move.
+        weights: The SHA-256 of the player's weights; None if it has none on disk.
+        rating: The frozen rating, in Elo points; None as long as it has not been measured.
+        games: The number of games that an agent plays against the player.
+        circles_per_block: The number of circles that are played at once; few for a player that searches long,
+            since it keeps the trees of all games from move to move.
     """
 
     agent: str
@@ -67,7 +60,7 @@ class Member:
 
 @dataclass(frozen=True)
 class GauntletPool:
-    """The reference players, and how everybody meets them.
+    """The reference players, and the frozen settings under which an agent meets them.
 
     Attributes:
         version: The version of the gauntlet.
@@ -87,10 +80,10 @@ class GauntletPool:
         return tuple(member.agent for member in self.members)
 
     def member(self, agent: str) -> Member:
-        """The member with a spec.
+        """The member with this spec.
 
         Raises:
-            ValueError: There is none.
+            ValueError: There is no such member.
         """
         for member in self.members:
             if member.agent == agent:
@@ -98,10 +91,10 @@ class GauntletPool:
         raise ValueError(f"{agent} is not in gauntlet v{self.version}; its members: {', '.join(self.specs)}")
 
     def ratings(self) -> Floats:
-        """``(members,)``, the ratings of all.
+        """The ratings of all members, ``(members,)``.
 
         Raises:
-            ValueError: Not all members have one.
+            ValueError: Not all members have been rated.
         """
         unrated = [member.agent for member in self.members if member.rating is None]
         if unrated:
@@ -112,10 +105,10 @@ class GauntletPool:
         return np.array([member.rating for member in self.members], np.float64)
 
     def without(self, agents: tuple[str, ...]) -> GauntletPool:
-        """The pool without some of its members.
+        """The pool without the members of these specs.
 
         Raises:
-            ValueError: One of them is no member, or nobody is left.
+            ValueError: There is no such member, or nobody is left.
         """
         left_out = [self.member(agent) for agent in agents]
         members = tuple(member for member in self.members if member not in left_out)
@@ -136,7 +129,7 @@ def read_pool(version: int = LATEST) -> GauntletPool:
 
 
 def pool_file(version: int) -> Path:
-    """Where the pool of a version stands.
+    """The file that holds the pool of a version.
 
     Raises:
         ValueError: There is no such version.
@@ -147,7 +140,7 @@ def pool_file(version: int) -> Path:
 
 
 def _member(entry: dict[str, Any], contents: dict[str, Any]) -> Member:
-    """A member as the file holds it; in version 1 all have the same number of games, which stands once."""
+    """Reads a member; in the file of version 1 the number of games stands once, for all members."""
     games = entry["games"] if "games" in entry else contents["games"]
     circles = entry.get("circles_per_block", BLOCK_SIZE)
     return Member(entry["agent"], entry["weights"], entry["rating"], games, circles)
@@ -161,12 +154,12 @@ class GauntletResult:
     """How an agent did in the gauntlet.
 
     Attributes:
-        pool: Everybody whom the agent met; those who were left out are missing.
+        pool: The members that the agent met, without those that were left out.
         results: The matches, in the order of the pool's members.
-        rating: Elo points on the scale of the pool.
+        rating: The rating on the scale of the pool, in Elo points.
         interval: The 95% interval of the rating; see :mod:`patchwork_env.learning.evaluation.ratings`.
-        weights: SHA-256 of the agent's weights; None if it has none on disk.
-        skipped: Members that were left out.
+        weights: The SHA-256 of the agent's weights; None if it has none on disk.
+        skipped: The specs of the members that were left out.
     """
 
     pool: GauntletPool
@@ -193,7 +186,7 @@ class GauntletResult:
 
     @property
     def seconds_per_move(self) -> float:
-        """What the agent took per action."""
+        """The mean time that the agent took per action."""
         moves = sum(int(result.games.turns[:, AGENT].sum()) for result in self.results)
         return sum(result.seconds[AGENT] for result in self.results if result.seconds) / moves
 
@@ -221,11 +214,12 @@ class GauntletResult:
         }
 
     def table(self, form: str = TEXT) -> str:
-        """The result in one of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
+        """The result as a table; as CSV the matches alone, without the rating that they give.
 
-        CSV holds the matches alone, without the rating that they give.
+        Args:
+            form: One of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
         """
-        columns = [Column("against"), Column("its rating", "{:.0f}".format), *match_columns()]
+        columns = [Column("against"), Column("its rating", "{:.0f}".format), *MATCH_COLUMNS]
         rows = [
             [result.opponent, float(rating), *match_cells(result)]
             for rating, result in zip(self.pool.ratings(), self.results, strict=True)
@@ -236,7 +230,7 @@ class GauntletResult:
         return render([f"{self.agent} in {name}: {rating}", Table(columns, rows), speed], form)
 
     def _reservations(self) -> str:
-        """Why the result is not that of the protocol, in parentheses; nothing if it is."""
+        """In parentheses, how the result differs from one of the whole protocol; empty if it does not."""
         games = sum(len(result.games) for result in self.results)
         reasons = []
         if self._is_short:
@@ -259,19 +253,22 @@ def play_gauntlet(
     """Has an agent play the gauntlet.
 
     Args:
-        agent: What ``load_player`` takes, an agent, or a function from a game to an action.
+        agent: The agent that is measured: a text that ``load_player`` takes, an agent, or a function from a
+            game to an action.
         version: The version of the gauntlet.
-        games: At most so many against each member, for a trial; None for the numbers of the protocol.
-        skip: Members to leave out; the result says that it comes from a part of the pool.
+        games: The highest number of games against each member, for a trial; None for the numbers of the
+            protocol.
+        skip: The specs of members to leave out; the result says that it comes from a part of the pool.
         workers: The number of processes that share the games, or a cluster; with more than one, the agent
             must allow pickling.
-        folder: Where to keep the games, so that a second call goes on where the first was stopped; it must
-            be the same agent. None to keep nothing.
-        progress: Called with numbers of games, at first of those that ``folder`` holds already.
+        folder: The folder that keeps the games, so that a second call with the same agent goes on where the
+            first was stopped; None to keep nothing.
+        progress: Called with the number of games that ended since the last call, at first with the number of
+            those that ``folder`` holds already.
 
     Raises:
-        ValueError: An argument is not of these, the pool is not as it was frozen, not all of its members have
-            been rated, or the folder holds other games.
+        ValueError: An argument has a value that is not allowed, the pool is not as it was frozen, not all of
+            its members have been rated, or the folder holds other games.
         FileNotFoundError: A spec names no checkpoint.
         ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
         IllegalActionError: The agent chose an action that is not legal.
@@ -309,13 +306,13 @@ def _games(protocol: int, most: int | None) -> int:
 
 
 class Meeting(NamedTuple):
-    """A match between two of some entrants, whose games have a folder of their own.
+    """A match between two of several entrants, with its own number of games and its own folder.
 
     Attributes:
-        agent: Index of the entrant whom the result is about.
-        opponent: Index of the other one.
+        agent: The index of the entrant that is measured.
+        opponent: The index of the other entrant.
         games: The number of games, even.
-        circles_per_block: How many circles are played at once.
+        circles_per_block: The number of circles that are played at once.
         folder: The name of the folder that keeps the games.
     """
 
@@ -336,17 +333,18 @@ def play_meetings(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> list[MatchResult]:
-    """Plays what has not been played yet of matches that have the same circles, as far as each goes.
+    """Plays matches of different lengths, which begin with the same circles, as far as not played before.
 
     Args:
-        entrants: Everybody whom the meetings name.
-        meetings: What is played.
+        entrants: The agents to which the indices of the meetings refer.
+        meetings: The matches.
         seed: The seed of the circles, and of the agents' random numbers.
         special_patches: The print of the time track.
         workers: The number of processes that share the games, or a cluster; with more than one, the agents
             must allow pickling.
-        folder: Where the games are kept, in a folder for each meeting; None to keep nothing.
-        progress: Called with numbers of games, at first of those that had been played before.
+        folder: The folder in which each meeting has one that keeps its games; None to keep nothing.
+        progress: Called with the number of games that ended since the last call, at first with the number of
+            those that had been played before.
 
     Returns:
         The result of each meeting.
@@ -358,6 +356,7 @@ def play_meetings(
         IllegalActionError: An agent chose an action that is not legal.
         WorkerError: A process was killed.
     """
+    all_names, players = [side.name for side in entrants], [side.agent for side in entrants]
     with ExitStack() as stack:
         pairings = []
         for meeting in meetings:
@@ -370,16 +369,11 @@ def play_meetings(
                 store = stack.enter_context(open_store(place, KIND, STORE_VERSION, settings.as_dict()))
             blocks = split(PATCHWORK, special_patches, meeting.games, seed, block_size=size)
             pairings.append(Pairing(meeting.agent, meeting.opponent, blocks, store))
-        played = play_pairings([entrant.agent for entrant in entrants], pairings, workers, progress)
-    results = []
-    for meeting, match in zip(meetings, played, strict=True):
-        names = entrants[meeting.agent].name, entrants[meeting.opponent].name
-        results.append(MatchResult(*names, seed, special_patches, match.games, seconds=match.seconds))
-    return results
+        return play_pairings(all_names, players, pairings, workers, progress)
 
 
 def folder_name(spec: str) -> str:
-    """A spec as a name that every file system takes."""
+    """Makes of a spec a name that every file system takes."""
     return re.sub(r"[^\w.=-]", "_", spec)
 
 
@@ -387,8 +381,7 @@ def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float
     """The rating that matches against members of the pool give an agent, and its 95% interval.
 
     Args:
-        results: Matches of one agent against members of the pool, all with the same circles, as far as each
-            goes.
+        results: The matches of one agent against members of the pool, which all begin with the same circles.
         pool: The pool that holds the ratings of these members.
 
     Raises:
@@ -409,11 +402,11 @@ def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float
 
 
 def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
-    """The rating on the gauntlet's scale, with the ends of its 95% interval, as metrics by name.
+    """The rating on the gauntlet's scale and the ends of its 95% interval, as metrics by name.
 
-    It comes from the matches against members of the pool, and is left out if there are none. If the agent won
-    all of their games, or none, the rating has no interval and says mostly how many games there were: then it
-    is left out too.
+    The rating comes from the matches against members of the pool; without such matches there are no metrics.
+    There are none either if the agent won all of these games, or none of them: the interval then lacks an
+    end, and the rating depends mostly on the number of games.
     """
     pool = read_pool()
     rated = {member.agent for member in pool.members if member.rating is not None}

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 CONFIDENCE = 0.95
-"""What all intervals are meant to hold: in so many of all cases the truth lies within."""
+"""The confidence level of all intervals: the share of cases in which the truth lies within."""
 Z = 1.959963984540054
 """The 97.5% quantile of the normal distribution: two-sided intervals of 95%."""
 RESAMPLES = 2000
-"""Draws of the bootstrap over runs."""
+"""The number of draws of the bootstrap over runs."""
 
 Interval = tuple[float, float]
 Floats = npt.NDArray[np.float64]
@@ -28,14 +28,14 @@ def win_rate_interval(pairs: Floats) -> Interval:
     """The 95% confidence interval of a win rate measured by pairs of games, or by games that may be ties.
 
     The two games of a pair share a circle and are not independent, so the unit is the pair, with result 0,
-    1/2 or 1; a single game that may be a tie has the same results. To those that were seen the formula adds
-    ``z**2`` imagined pairs, half of them won twice and half lost twice, and takes ``mean ± z s / sqrt(n)`` of
-    them all. That is the interval of Agresti and Coull (The American Statistician 52, 1998), for results that
-    may also be 1/2. It stays honest where the plain formula breaks down: at rates near 0 and 1, and for few
-    pairs.
+    1/2 or 1; a single game that may be a tie has the same results. To the pairs that were played the formula
+    adds ``z**2`` imagined ones, half of them won twice and half lost twice. Of all of them it takes
+    ``mean ± z s / sqrt(n)``. That is the interval of Agresti and Coull (The American Statistician 52, 1998),
+    for results that may also be 1/2. It stays honest where the plain formula breaks down: at rates near 0 and
+    1, and for few pairs.
 
     Args:
-        pairs: The share of its two games that the agent won, or the result of a game, ``(n,)``.
+        pairs: The share of games that the agent won in each pair, or the result of each game, ``(n,)``.
     """
     number = len(pairs) + Z**2
     mean = (pairs.sum() + Z**2 / 2) / number
@@ -62,11 +62,11 @@ def mean_interval(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> In
 def student_quantile(degrees: int) -> float:
     """The 97.5% quantile of Student's distribution.
 
-    Found by bisection of its distribution function. Kept here so that matches need nothing but NumPy; SciPy
-    is not among the requirements of the package.
+    It is found by bisection of the distribution function, so that matches need nothing but NumPy: SciPy is
+    not among the requirements of the package.
 
     Args:
-        degrees: Degrees of freedom, at least 1.
+        degrees: The degrees of freedom, at least 1.
     """
     if degrees >= _MANY:
         return Z
@@ -81,9 +81,10 @@ def student_quantile(degrees: int) -> float:
 
 
 def _share_within(angle: float, degrees: int) -> float:
-    """How likely it is that Student's ``abs(t)`` is at most ``tan(angle) * sqrt(degrees)``.
+    """The probability that the absolute value of Student's ``t`` is at most ``tan(angle) * sqrt(degrees)``.
 
-    The finite sums 26.7.3 and 26.7.4 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964).
+    It is one of the finite sums 26.7.3 (odd degrees) and 26.7.4 (even degrees) of Abramowitz and Stegun,
+    Handbook of Mathematical Functions (1964).
     """
     square = cos(angle) ** 2
     if degrees % 2:
@@ -98,9 +99,9 @@ def _share_within(angle: float, degrees: int) -> float:
 def interquartile_mean(scores: Floats) -> float:
     """The mean of the middle half of all scores: a quarter of them is left out at each end.
 
-    A few runs that fail or excel move it less than the mean, and it says more than the median (Agarwal et
-    al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021). As there, the
-    number of scores left out at each end is rounded down.
+    A few runs that fail or excel move it less than they move the mean, and it uses more of the scores than
+    the median does (Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice",
+    NeurIPS 2021). As there, the number of scores left out at each end is rounded down.
 
     Args:
         scores: The scores, an array of any shape.
@@ -113,12 +114,12 @@ def interquartile_mean(scores: Floats) -> float:
 def interquartile_interval(scores: Floats, *, seed: int = 0) -> Interval | None:
     """The 95% confidence interval of the interquartile mean of some runs' scores; None for a single run.
 
-    The stratified bootstrap of Agarwal et al. (NeurIPS 2021): in each draw as many runs as there are come
-    from them with replacement, for each task independently; the interval lies between the 2.5% and 97.5%
-    quantiles of what the draws give.
+    It comes from the stratified bootstrap of Agarwal et al. (NeurIPS 2021): each draw takes, for each task
+    independently, as many runs as there are, with replacement. The interval lies between the 2.5% and the
+    97.5% quantile of the interquartile means of all draws.
 
     Args:
-        scores: ``(runs, tasks)``, what each run reached in each task, such as against each opponent.
+        scores: The score of each run in each task, such as against each opponent, ``(runs, tasks)``.
         seed: The seed of the draws.
     """
     runs, tasks = scores.shape

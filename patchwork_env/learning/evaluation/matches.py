@@ -1,4 +1,4 @@
-"""Matches between two agents, with the same circles or decks as all others; see ``contests``."""
+"""Matches between two agents. All agents meet the same circles or decks; see ``contests``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_at_least_one, check_seed
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
-from patchwork_env.learning.evaluation.blocks import (
-    BLOCK_SIZE,
-    PlayedBlock,
-    Task,
-    games_in,
-    join,
-    play_tasks,
-    split,
-)
+from patchwork_env.learning.evaluation.blocks import PlayedBlock, Task, games_in, join, play_tasks, split
 from patchwork_env.learning.evaluation.contests import Block, check_variant, common_game, contest_of
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.store import GameStore
@@ -43,30 +35,32 @@ def play_matches(
 ) -> MatchResult:
     """Plays games and measures ``agent`` against ``opponent``.
 
-    In Patchwork games come in pairs, two with one circle in which the same seat has the first turn. The agent
-    takes seat 0 in one and seat 1 in the other, so it starts one of them. In NMBR 9 both play the same deck.
-    Circle or deck ``k`` depends on ``seed`` and ``k`` alone: all agents meet the same ones. Both agents are
-    reseeded; equal seeds give equal results.
+    In Patchwork games come in pairs: both games of a pair have the same circle, and in both the same seat has
+    the first turn. The agent takes seat 0 in one and seat 1 in the other, so it starts one of them. In NMBR 9
+    both play the same deck, each on a table of its own. Circle or deck ``k`` depends on ``seed`` and ``k``
+    alone, so that all agents meet the same ones. Both agents are reseeded; equal seeds give equal results.
 
-    A function, or an agent without an ``act_batch`` of its own, is given copies of whole games: with their
+    A function, or an agent without an ``act_batch`` of its own, is given copies of whole games, with their
     first position and all moves, so that it can replay them elsewhere.
 
     Args:
-        agent: Who is measured: a spec, an agent or a function.
-        opponent: Whom it is measured against.
+        agent: The agent that is measured: a spec, an agent or a function.
+        opponent: The agent that it is measured against.
         games: The number of games, at least 1; for Patchwork even.
-        seed: ``0 ... 2**64 - 1``; None for a fresh one, which the result names.
-        game: ``"patchwork"`` or ``"nmbr9"``; None for the only one that both play, or else Patchwork.
+        seed: The seed of the circles or decks and of both agents, ``0 ... 2**64 - 1``; None for a fresh one,
+            which the result names.
+        game: The name of the game; None for the only one that both play, or else Patchwork.
         workers: The number of processes that share the work, or a cluster; with more than one, agents and
             functions must allow pickling.
         progress: Called with the number of games that ended since the last call.
-        keep: How many games, the first ones, the result holds move by move.
-        variant: What is played. Of Patchwork ``special_patches``, the print of the time track, ``"revised"``
-            or ``"2014"``; of NMBR 9 ``order``: ``"unknown"``, ``"known"`` or ``"free"``.
+        keep: The number of games, the first ones, that the result holds move by move.
+        variant: The option of the game that says what is played. Patchwork has ``special_patches``, the print
+            of the time track, ``"revised"`` or ``"2014"``; NMBR 9 has ``order``, ``"unknown"``,
+            ``"known"`` or ``"free"``.
 
     Raises:
-        ValueError: An argument is not of these, an agent does not play the game, or it did not give one
-            integer for each game.
+        ValueError: An argument has a value that is not allowed, an agent does not play the game, or an agent
+            did not give one integer for each game.
         FileNotFoundError: A spec names no checkpoint.
         IllegalActionError: An agent chose an action that is not legal.
         TableEdgeError: An agent's tiles would spread further than the numbering of actions reaches.
@@ -76,20 +70,19 @@ def play_matches(
     what = check_variant(game, variant)
     games, workers, seed = check_games(games, game), check_workers(workers), check_seed(seed)
     pairing = Pairing(0, 1, split(game, what, games, seed, _check_keep(keep, games)))
-    [played] = play_pairings(players, [pairing], workers, progress)
-    names = name_of(agent), name_of(opponent)
-    return MatchResult(*names, seed, what, played.games, played.kept, played.seconds)
+    [result] = play_pairings((name_of(agent), name_of(opponent)), players, [pairing], workers, progress)
+    return result
 
 
 class Pairing(NamedTuple):
-    """A match between two of some players.
+    """A match that is to be played between two of several players.
 
     Attributes:
-        agent: Index of the player whom the result is about.
-        opponent: Index of the other one.
-        blocks: What is played.
-        store: Keeps the games; None to keep nothing.
-        place: The numbers of both in the store.
+        agent: The index of the player that is measured.
+        opponent: The index of the other player.
+        blocks: The games, block by block.
+        store: The folder that keeps the games; None to keep nothing.
+        place: The numbers by which the store calls both players.
     """
 
     agent: int
@@ -104,26 +97,28 @@ class Pairing(NamedTuple):
 
 
 def play_pairings(
+    names: Sequence[str],
     players: Sequence[Agent],
     pairings: Sequence[Pairing],
     workers: Workers = 1,
     progress: Progress | None = None,
-) -> list[PlayedBlock]:
-    """Plays what has not been played yet of several matches, whose games processes share.
+) -> list[MatchResult]:
+    """Plays several matches, as far as their stores do not hold the games already.
 
     Args:
-        players: The agents that the pairings name.
-        pairings: What is played.
-        workers: The number of processes that share the games, or a cluster; with more than one, the agents
-            must allow pickling.
-        progress: Called with numbers of games; where games are kept, at first with the number of those that
-            had been played before.
+        names: What the results call the players.
+        players: The agents to which the indices of the pairings refer.
+        pairings: The matches, each of at least one block.
+        workers: The number of processes that share the games of all matches, or a cluster; with more than
+            one, the agents must allow pickling.
+        progress: Called with the number of games that ended since the last call; where games are stored, at
+            first with the number of those that had been played before.
 
     Returns:
-        The games of each pairing.
+        The result of each match.
 
     Raises:
-        ValueError: A file of a store is damaged, or an agent did not give one integer for each game.
+        ValueError: A file in a store is damaged, or an agent did not give one integer for each game.
         StorageError: A store cannot be written.
         IllegalActionError: An agent chose an action that is not legal.
         WorkerError: A process was killed.
@@ -144,16 +139,22 @@ def play_pairings(
             pairing.store.write(pairing.part(block), played.as_dict())
         parts[left[index]] = played
         report(len(played.games))
-    whole = iter(parts[number] for number in range(len(everything)))
-    return [join([next(whole) for _ in pairing.blocks]) for pairing in pairings]
+    in_order = iter(parts[number] for number in range(len(everything)))
+    return [_result(names, pairing, [next(in_order) for _ in pairing.blocks]) for pairing in pairings]
 
 
 def _read(store: GameStore, pairing: Pairing, block: Block) -> PlayedBlock:
     return store.read(pairing.part(block), lambda contents: PlayedBlock.from_dict(contents, block))
 
 
+def _result(names: Sequence[str], pairing: Pairing, parts: Sequence[PlayedBlock]) -> MatchResult:
+    match, block = join(parts), pairing.blocks[0]
+    sides = names[pairing.agent], names[pairing.opponent]
+    return MatchResult(*sides, block.seed, block.variant, match.games, match.kept, match.seconds)
+
+
 def check_games(games: Any, game: str = PATCHWORK) -> int:
-    """A number of games, at least 1; even where every set-up is played from both seats."""
+    """Checks a number of games: at least 1, and even where every set-up is played from both seats."""
     number = as_integer(games, "games")
     contest = contest_of(game)
     if contest.is_solitary:
@@ -172,12 +173,11 @@ def _check_keep(keep: Any, games: int) -> int:
 
 
 def name_of(player: Player) -> str:
-    """The spec, or the name of the agent."""
+    """What results call a player: its spec, or the name of the agent."""
     return player if isinstance(player, str) else agents.as_agent(player).name
 
 
 __all__ = [
-    "BLOCK_SIZE",
     "MatchResult",
     "Pairing",
     "Player",
@@ -186,5 +186,4 @@ __all__ = [
     "name_of",
     "play_matches",
     "play_pairings",
-    "split",
 ]

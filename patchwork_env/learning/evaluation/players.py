@@ -1,4 +1,4 @@
-"""Who takes part in an evaluation: specs, and functions of other projects by ``module:name``."""
+"""The agents that take part in an evaluation: by their specs, or by ``module:name`` from other projects."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _CHUNK = 2**20
 
 
 class Entrant(NamedTuple):
-    """Who takes part.
+    """An agent that takes part in an evaluation.
 
     Attributes:
         name: The spec of the agent, or the name of the function.
-        weights: SHA-256 of the agent's weights; None if it has none on disk.
+        weights: The SHA-256 of the agent's weights; None if it has none on disk.
         agent: The agent itself.
     """
 
@@ -39,18 +39,18 @@ class Entrant(NamedTuple):
 
     @classmethod
     def load(cls, text: str) -> Entrant:
-        """Whom :func:`load_player` gives."""
+        """Loads an agent as :func:`load_player` does."""
         agent = load_player(text)
         return cls(text, fingerprint(text), agent)
 
 
 def load_player(text: str) -> Agent:
-    """The agent that a command was given, which is called as the command calls it.
+    """Loads an agent that a command was given; the text becomes its name.
 
     Args:
-        text: A spec, see :mod:`patchwork_env.agents`; or ``module:name``. The module is imported; the name is
-            that of an agent, of a class of agents, which is called without arguments, or of a function from a
-            game to an action.
+        text: A spec, see :mod:`patchwork_env.agents`, or ``module:name``. In the second case the module is
+            imported, and the name must be that of an agent, of a class of agents, which is called without
+            arguments, or of a function from a game to an action.
 
     Raises:
         ValueError: There is no such agent, or the name is that of something else.
@@ -64,7 +64,7 @@ def load_player(text: str) -> Agent:
 
 
 def _import_of(text: str) -> re.Match[str] | None:
-    """The parts of ``module:name``; None for a spec, of which ``champion:fast`` is one."""
+    """The parts of ``module:name``; None if the text is a spec, such as ``champion:fast``."""
     match = _IMPORTED.fullmatch(text)
     return None if match is None or match["module"] in agents.names() else match
 
@@ -102,7 +102,7 @@ def _sha256(path: Path) -> str:
 
 
 def labels(texts: Sequence[str]) -> list[str]:
-    """Short names for tables and plots: of each text the fewest last parts of the path that tell it apart."""
+    """Short names for tables and plots: as many last parts of each path as are needed to tell it apart."""
     parts = [text.rstrip("/").split("/") for text in texts]
     short = []
     for mine in parts:

@@ -1,21 +1,22 @@
-"""Ratings: how strong each of some players is, on the scale of Elo, and how sure that is.
+"""Ratings: how strong players are, on the scale of Elo, and how sure that is.
 
 The model of Bradley and Terry (1952): player ``i`` beats player ``j`` with probability
 ``1 / (1 + 10 ** ((rating[j] - rating[i]) / 400))``. The library choix finds the likeliest ratings.
 
-**Prior.** If somebody wins all games the likelihood has no maximum. So each of two players that met gets
+**Prior.** If a player wins all games the likelihood has no maximum. So each of two players that met gets
 :data:`PRIOR` virtual wins over the other: with two players that is the correction of Haldane and Anscombe
 (1956) for the logarithm of odds, which takes away most of its bias.
 
 **Intervals.** Games that share a circle are not independent, whoever plays them, so the circle is the unit:
 the intervals come from the Bayesian bootstrap (Rubin 1981) over circles. Each draw weights all games of a
-circle by one random number of the exponential distribution, and the virtual wins by such of the gamma
-distribution with their number as its mean; the interval lies between the 2.5% and 97.5% quantiles of the
-ratings. Other than drawing circles with replacement, that stays honest where one side hardly ever loses.
+circle by one random number from the exponential distribution, and replaces the virtual wins by random numbers
+from a gamma distribution with the same mean; the interval lies between the 2.5% and the 97.5% quantile of the
+ratings. Unlike a bootstrap that draws circles with replacement, this one stays honest where one side hardly
+ever loses.
 
-**Limits.** Players fall into groups if those of one won all games against those of another. How far apart
-such groups are the games do not say; only the prior keeps the distance finite. Intervals that end at such a
-distance have no end on that side.
+**Limits.** If every player of one group won all games against every player of another, the games do not say
+how far apart the groups are; only the prior keeps the distance finite. An interval has no end on a side where
+only such a distance would set it.
 """
 
 from __future__ import annotations
@@ -32,32 +33,32 @@ import numpy.typing as npt
 ELO = 400 / log(10)
 """Points per unit of the logarithm of odds."""
 PRIOR = 0.5
-"""Virtual wins of each of two players over the other."""
+"""The number of virtual wins of each of two players over the other."""
 DRAWS = 1000
-"""Draws of the bootstrap."""
+"""The number of draws of the bootstrap."""
 
 _GAMES_PER_CIRCLE = 2
 _QUANTILES = 0.025, 0.975
 _TINY = 1e-9
-"""Least virtual wins in a draw; keeps the equations solvable."""
+"""The lowest number of virtual wins in a draw, which keeps the equations solvable."""
 _FAR = 10_000.0
 _HALVINGS = 40
-"""Steps of a bisection that looks for a rating as far as ``_FAR`` points beyond those that are known."""
+"""The steps of a bisection that looks for a rating up to ``_FAR`` points beyond those that are known."""
 _PAIR_NORM = sqrt(2)
-"""Norm of the difference of two ratings as a function of all of them."""
+"""The norm of the difference of two ratings as a linear function of all ratings."""
 _MOST_STEPS = 1000
 _CLOSE = 1e-3
-"""A step, in logarithms of odds, that is the last one: what it leaves to do is of the size of its square."""
+"""A step shorter than this, in logarithms of odds, is the last: the error left is about its square."""
 _PRECISION = 1e-7
-"""How exact the logarithms of odds are."""
+"""The tolerance of choix for the logarithms of odds."""
 
 Floats = npt.NDArray[np.float64]
 Bounds = tuple[float | None, float | None]
-"""Ends of an interval; None where it has no end."""
+"""The lower and the upper end of an interval; None where it has no end."""
 
 
 class Anchor(NamedTuple):
-    """What fixes the scale: the player whose rating is given, or the mean of all if ``player`` is None."""
+    """What fixes the scale: the rating of one player or, if ``player`` is None, the mean of all ratings."""
 
     player: int | None = None
     rating: float = 0.0
@@ -68,11 +69,11 @@ class Ratings:
     """Ratings of players that played with one another.
 
     Attributes:
-        values: ``(n,)``, Elo points.
-        intervals: The 95% interval of each; both ends of the anchor's are its rating.
-        ahead: ``(n, n)``, the share of the bootstrap's draws in which the row is above the column: how sure
-            it is that the row is the stronger player.
-        expected: ``(n, n)``, the share of games that the ratings let the row win against the column.
+        values: The ratings in Elo points, ``(n,)``.
+        intervals: The 95% interval of each rating; both ends of the anchor's interval are its rating.
+        ahead: How sure it is that the player of the row is stronger than that of the column, ``(n, n)``: the
+            share of the bootstrap's draws in which its rating is higher.
+        expected: The share of games that the row wins against the column, by the ratings, ``(n, n)``.
     """
 
     values: Floats
@@ -88,7 +89,7 @@ def rate(wins: Floats, anchor: Anchor = MEAN_AT_ZERO, *, seed: int = 0) -> Ratin
     """Rates players from the games that they played with one another, and says how sure that is.
 
     Args:
-        wins: ``(circles, n, n)``, the games with each circle that the row won against the column.
+        wins: The number of games with each circle that the row won against the column, ``(circles, n, n)``.
         anchor: What fixes the scale.
         seed: The seed of the bootstrap.
 
@@ -111,12 +112,12 @@ def rate(wins: Floats, anchor: Anchor = MEAN_AT_ZERO, *, seed: int = 0) -> Ratin
 
 
 def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0) -> tuple[float, Bounds]:
-    """The rating of one player who met others of known ratings, and its 95% interval.
+    """The rating of one player who met opponents of known ratings, and its 95% interval.
 
     Args:
-        ratings: ``(m,)``, of the others; taken as exact.
-        wins: ``(circles, m)``, the games with each circle that the player won against each of them.
-        losses: ``(circles, m)``, those that it lost.
+        ratings: The ratings of the opponents, which are taken as exact, ``(m,)``.
+        wins: The number of games with each circle that the player won against each of them, ``(circles, m)``.
+        losses: The number of those games that it lost, ``(circles, m)``.
         seed: The seed of the bootstrap.
     """
     random = np.random.default_rng(seed)
@@ -132,8 +133,8 @@ def rate_beside(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, 
     """The ratings of players who met one another and others of known ratings, and their 95% intervals.
 
     Args:
-        known: ``(n,)``, the ratings that are known, which are taken as exact; NaN where one is sought.
-        wins: ``(circles, n, n)``, the games with each circle that the row won against the column.
+        known: The known ratings, which are taken as exact, ``(n,)``; NaN for players whose rating is sought.
+        wins: The number of games with each circle that the row won against the column, ``(circles, n, n)``.
         seed: The seed of the bootstrap.
 
     Raises:
@@ -164,13 +165,13 @@ def check_installed() -> None:
 
 
 def expected_wins(differences: npt.ArrayLike) -> Floats:
-    """The share of games won by players whose ratings are so much above those of their opponents."""
+    """The expected share of games that a player wins, from its rating minus that of its opponent."""
     result: Floats = 1 / (1 + np.exp(-np.asarray(differences, np.float64) / ELO))
     return result
 
 
 def _checked(wins: Floats) -> Floats:
-    """The games of all circles together, ``(n, n)``."""
+    """The wins of all circles together, ``(n, n)``, checked to connect all players."""
     total: Floats = wins.sum(0)
     if len(total) < 2:
         raise ValueError(f"ratings need two players or more, not {len(total)}")
@@ -180,7 +181,7 @@ def _checked(wins: Floats) -> Floats:
 
 
 def _solve(wins: Floats, start: Floats | None = None) -> Floats:
-    """The likeliest ratings, around 0; all who met have beaten each other, if ever so little."""
+    """The likeliest ratings, with mean 0; players that met must both have wins, if only virtual ones."""
     import choix  # of the extra ``train``
 
     first = None if start is None else start / ELO
@@ -193,7 +194,8 @@ def _solve(wins: Floats, start: Floats | None = None) -> Floats:
 def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
     """The likeliest ratings, ``(k,)``, for wins and losses ``(k, m)`` against known ratings.
 
-    There the player wins as many games as its rating lets it expect, which grows with the rating.
+    At the likeliest rating the expected number of wins is the number of wins. It grows with the rating, so
+    bisection finds it.
     """
     low = np.full(len(wins), ratings.min() - _FAR)
     high = np.full(len(wins), ratings.max() + _FAR)
@@ -206,7 +208,7 @@ def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
 
 
 def _solve_beside(known: Floats, wins: Floats) -> Floats:
-    """The likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some are known.
+    """The likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some of the ratings are known.
 
     Newton's method with the steps of Sun and Tran-Dinh (Mathematical Programming 178, 2019) for generalized
     self-concordant functions, of which sums of logistic losses are one: they lead to the maximum from any
@@ -235,7 +237,7 @@ def _anchored(ratings: Floats, anchor: Anchor) -> Floats:
 
 
 def _samples(wins: Floats, met: npt.NDArray[np.bool_], seed: int) -> Floats:
-    """The games as the bootstrap weights them, ``(DRAWS, n, n)``."""
+    """The wins as each draw of the bootstrap weights them, ``(DRAWS, n, n)``."""
     random = np.random.default_rng(seed)
     weights = random.standard_exponential((DRAWS, len(wins)))
     played = (weights @ wins.reshape(len(wins), -1)).reshape(DRAWS, *met.shape)
@@ -243,7 +245,7 @@ def _samples(wins: Floats, met: npt.NDArray[np.bool_], seed: int) -> Floats:
 
 
 def virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:
-    """The prior as the bootstrap weights it: as a part of a circle, of which both games go to one side."""
+    """Random numbers of virtual wins, ``PRIOR`` on average; they vary like a part of a circle's weight."""
     part = PRIOR / _GAMES_PER_CIRCLE
     return np.maximum(_GAMES_PER_CIRCLE * random.standard_gamma(part, tuple(shape)), _TINY)
 
@@ -254,8 +256,8 @@ def virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:
 def _open_ends(wins: Floats, anchor: int | None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """For each player whether the interval has no lower end, and whether it has no upper end.
 
-    A distance between two players is bounded from below if the lower one of them, or someone whom a chain of
-    wins leads to it, won a game in its place. Relative to the mean, all distances must be bounded.
+    A chain of wins from a player to the anchor gives its rating a lower end, and one from the anchor to the
+    player an upper end. If the mean is fixed, there must be such chains to, or from, all other players.
     """
     beats = _reach(wins > 0)
     if anchor is not None:

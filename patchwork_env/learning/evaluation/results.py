@@ -1,4 +1,4 @@
-"""What a match between two agents says: figures of every game, their means and how sure these are."""
+"""The result of a match between two agents: figures of every game, their means, and how sure these are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from patchwork_env.learning.system.machine import made_with
 FORMAT = "patchwork-env evaluation"
 VERSION = 1
 _TIE = 0.5
-"""What a tie counts of a win."""
+"""The share of a win that a tie counts for."""
 _NAME_WIDTH = 22
 """The length of the longest name of a figure."""
 
@@ -29,13 +29,14 @@ class MatchResult:
     """The result of a match.
 
     Attributes:
-        agent: Name of the agent that is measured.
-        opponent: Name of the agent that it is measured against.
+        agent: The name of the agent that is measured.
+        opponent: The name of the agent that it is measured against.
         seed: The seed of the set-ups and of both agents' random numbers.
         variant: What was played of the game; see :attr:`Contest.variant`.
-        games: Figures of every game.
-        kept: Games move by move, the first ones of the match, as many as were asked for.
-        seconds: What each side took to choose its actions; None if that was not measured.
+        games: The figures of every game.
+        kept: The first games of the match move by move, as many as were asked for.
+        seconds: The time that the agent and the opponent took to choose their actions; None if that was not
+            measured.
     """
 
     agent: str
@@ -57,16 +58,16 @@ class MatchResult:
         return len(self.games) // self.contest.games_per_set_up
 
     def by_set_up(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Means over the games of each set-up, of values ``(n,)``."""
+        """The means of values ``(n,)`` over the games of each set-up, ``(set-ups,)``."""
         return values.reshape(-1, self.contest.games_per_set_up).mean(1)
 
     def wins_by_set_up(self) -> npt.NDArray[np.float64]:
-        """``(set-ups,)``, how many games with each circle or deck the agent won."""
+        """How many games with each circle or deck the agent won, ``(set-ups,)``."""
         return self.contest.games_per_set_up * self.by_set_up(self.games.agent_wins)
 
     @property
     def win_rate(self) -> float:
-        """Share of games that the agent won; a tie is half a win."""
+        """The share of games that the agent won; a tie is half a win."""
         return float(self.games.agent_wins.mean())
 
     @property
@@ -76,12 +77,12 @@ class MatchResult:
 
     @property
     def ties(self) -> float:
-        """Share of games that nobody won."""
+        """The share of games that nobody won."""
         return float((self.games.agent_wins == _TIE).mean())
 
     @property
     def score_difference(self) -> float:
-        """Mean score of the agent minus mean score of the opponent."""
+        """The mean score of the agent minus that of the opponent."""
         return float(self._differences().mean())
 
     @property
@@ -94,15 +95,15 @@ class MatchResult:
         return mean_interval(self.by_set_up(self.games.scores[:, side]))
 
     def win_rate_if(self, agent_starts: bool) -> float:
-        """Win rate over the games that the agent starts, or over those that the opponent starts."""
+        """The win rate over the games that the agent starts, or over those that the opponent starts."""
         return float(self.games.agent_wins[self.games.agent_starts == agent_starts].mean())
 
     def means(self, side: int) -> dict[str, float]:
-        """Mean figures of ``AGENT`` or ``OPPONENT`` by name; some are shares of the games."""
+        """The mean of each figure of ``AGENT`` or ``OPPONENT``, by name; some are shares of the games."""
         return {name: float(figure[:, side].mean()) for name, figure in self.games.figures.items()}
 
     def seconds_per_move(self, side: int) -> float | None:
-        """What ``AGENT`` or ``OPPONENT`` took per action; None if unknown."""
+        """The mean time that ``AGENT`` or ``OPPONENT`` took per action; None if that was not measured."""
         return None if self.seconds is None else self.seconds[side] / int(self.games.turns[:, side].sum())
 
     def set_ups(self) -> str:
@@ -177,25 +178,13 @@ class MatchResult:
 
 
 def matches_table(results: Sequence[MatchResult]) -> Table:
-    """A row for each match: who won how much, by how many points, and how sure that is."""
-    columns = [Column("agent"), Column("against"), *match_columns()]
+    """A row for each match: the win rate, the score difference, and how sure both are."""
+    columns = [Column("agent"), Column("against"), *MATCH_COLUMNS]
     return Table(columns, [[result.agent, result.opponent, *match_cells(result)] for result in results])
 
 
-def match_columns() -> list[Column]:
-    """Columns for the figures of a match."""
-    difference = "score difference"
-    return [
-        Column("games"),
-        Column("wins", "{:.1%}".format),
-        Column("95% interval", show_shares, ("wins, lower end", "wins, upper end")),
-        Column(difference, "{:+.1f}".format),
-        Column("95% interval", show_points, (f"{difference}, lower end", f"{difference}, upper end")),
-    ]
-
-
 def match_cells(result: MatchResult) -> list[Any]:
-    """The figures of a match that :func:`match_columns` are for."""
+    """The cells of a match for :data:`MATCH_COLUMNS`."""
     wins, difference = result.win_rate, result.score_difference
     return [len(result.games), wins, result.interval, difference, result.score_difference_interval]
 
@@ -204,8 +193,8 @@ def results_as_dict(results: Sequence[MatchResult], entrants: Sequence[Entrant])
     """Matches as plain data, for JSON; docs/evaluation.md describes them.
 
     Args:
-        results: At least one.
-        entrants: Everybody who took part.
+        results: The matches, at least one.
+        entrants: The agents that took part.
     """
     return {
         "format": FORMAT,
@@ -217,14 +206,26 @@ def results_as_dict(results: Sequence[MatchResult], entrants: Sequence[Entrant])
     }
 
 
-def show_shares(interval: Interval) -> str:
-    """An interval of shares as text."""
-    return f"{interval[0]:.1%} to {interval[1]:.1%}"
+def interval_columns(title: str, form: str) -> list[Column]:
+    """Two columns of a table: one for a figure, and one for its 95% interval.
+
+    Args:
+        title: The heading of the figure.
+        form: How the figure and the ends of its interval are written, as a format of one value.
+    """
+    ends = f"{title}, lower end", f"{title}, upper end"
+    return [
+        Column(title, form.format),
+        Column("95% interval", lambda interval: " to ".join(map(form.format, interval)), ends),
+    ]
 
 
-def show_points(interval: Interval) -> str:
-    """An interval of differences of scores as text."""
-    return f"{interval[0]:+.1f} to {interval[1]:+.1f}"
+WIN_COLUMNS = interval_columns("wins", "{:.1%}")
+"""Columns for a win rate and its interval."""
+DIFFERENCE_COLUMNS = interval_columns("score difference", "{:+.1f}")
+"""Columns for a score difference and its interval."""
+MATCH_COLUMNS = [Column("games"), *WIN_COLUMNS, *DIFFERENCE_COLUMNS]
+"""Columns for the figures of a match."""
 
 
 def _as_list(interval: Interval | None) -> list[float] | None:

@@ -1,4 +1,4 @@
-"""Games of a match that are kept, as plain data and as pictures."""
+"""The games that a match kept, as plain data and as pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Game = TypeVar("_Game", bound=BaseGame[Any])
 
 _WIDTH = 960
 _SMALL = 3
-"""Positions before the last one, in a row below it."""
+"""The number of earlier positions, which are drawn in a row below the last one."""
 
 
 def sample_games(result: MatchResult) -> list[dict[str, Any]]:
@@ -33,19 +33,19 @@ def sample_games(result: MatchResult) -> list[dict[str, Any]]:
 
 
 def winner_of(game: BaseGame[Any]) -> int | None:
-    """Who has won a game that is over; None if nobody alone has."""
+    """The seat of the player who won a game that is over; None for a tie."""
     winners = game.winners()
     return winners[0] if len(winners) == 1 else None
 
 
 def players_of(result: MatchResult, i: int) -> tuple[str, str]:
-    """The names of the players of game ``i`` by seat."""
+    """The names of the players of game ``i``, by seat."""
     agent, opponent = result.agent, result.opponent
     return (agent, opponent) if result.games.seats[i] == 0 else (opponent, agent)
 
 
 def position_after(game: _Game, turns: int) -> _Game:
-    """The game as it was after some of the turns of its history, from none to all."""
+    """The game as it was after the first turns of its history: after none, some or all of them."""
     position = game.root()
     for action in game.history[:turns]:
         position.play(action)
@@ -59,11 +59,11 @@ def milestones(game: _Game, count: int) -> list[_Game]:
 
 
 def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
-    """The last position, 960 pixels wide, above three earlier ones of 320 pixels each.
+    """Draws the last position, 960 pixels wide, above three earlier ones, each 320 pixels wide.
 
     Args:
-        game: A game that was played.
-        names: The names of the players by seat.
+        game: The game; its pictures show positions of its history.
+        names: The names of the players, by seat.
 
     Raises:
         MissingExtraError: Pillow is not installed.

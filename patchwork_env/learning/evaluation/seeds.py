@@ -1,8 +1,8 @@
-"""What several runs of one configuration say together, which differ in their seeds alone.
+"""What several runs of one configuration reach together; they differ in nothing but their seeds.
 
-A single run says how strong its policy is, not how strong policies become that are trained so. Here each run
-counts as one value: the interquartile mean over the runs, and its interval from the stratified bootstrap; see
-:mod:`~patchwork_env.learning.evaluation.intervals` for both.
+A single run says how strong its policy is, not how strong the policies become that a configuration trains.
+Here each run counts as one value: the figures are interquartile means over the runs, with intervals from the
+stratified bootstrap; see :mod:`~patchwork_env.learning.evaluation.intervals` for both.
 """
 
 from __future__ import annotations
@@ -18,27 +18,26 @@ from patchwork_env.learning.evaluation.intervals import (
     interquartile_interval,
     interquartile_mean,
 )
-from patchwork_env.learning.evaluation.results import MatchResult, show_points, show_shares
+from patchwork_env.learning.evaluation.results import DIFFERENCE_COLUMNS, WIN_COLUMNS, MatchResult
 from patchwork_env.learning.evaluation.tables import Column, Table
 
 ALL_OPPONENTS = "all of them"
 SEEDS_HEADING = "Over the runs: interquartile means, with 95% intervals of the stratified bootstrap"
 
-
-Figures = tuple[str, float, float]
-"""What counts of a match: the opponent, the win rate and the mean score difference."""
+Outcome = tuple[str, float, float]
+"""What a run reached in a match: the opponent, the win rate and the mean score difference."""
 
 
 class OverSeeds(NamedTuple):
-    """What some runs reached against an opponent, or against all of them.
+    """What several runs reached against an opponent, or against all opponents.
 
     Attributes:
         opponent: The name of the opponent, or :data:`ALL_OPPONENTS`.
         runs: The number of runs.
-        win_rate: The interquartile mean of their win rates.
+        win_rate: The interquartile mean of the runs' win rates.
         win_rate_interval: The 95% interval of this mean; None for a single run.
-        lowest, highest: The extremes of their win rates.
-        score_difference: The interquartile mean of their mean score differences.
+        lowest, highest: The extremes of the runs' win rates.
+        score_difference: The interquartile mean of the runs' mean score differences.
         score_difference_interval: The 95% interval of this mean; None for a single run.
     """
 
@@ -56,30 +55,30 @@ def over_seeds(results: Sequence[MatchResult]) -> list[OverSeeds]:
     """An entry for every opponent and, if there are several, one for all of them.
 
     Args:
-        results: The matches of all runs, which are told apart by their agents.
+        results: The matches of all runs; the agent of a match is the policy of its run.
 
     Raises:
         ValueError: There is no match, or the runs have met different opponents.
     """
-    runs: dict[str, list[Figures]] = {}
+    runs: dict[str, list[Outcome]] = {}
     for result in results:
-        figures = result.opponent, result.win_rate, result.score_difference
-        runs.setdefault(result.agent, []).append(figures)
+        outcome = result.opponent, result.win_rate, result.score_difference
+        runs.setdefault(result.agent, []).append(outcome)
     return put_together(list(runs.values()))
 
 
-def put_together(runs: Sequence[Sequence[Figures]]) -> list[OverSeeds]:
-    """What :func:`over_seeds` says, of the figures of each run.
+def put_together(runs: Sequence[Sequence[Outcome]]) -> list[OverSeeds]:
+    """What :func:`over_seeds` gives, from the outcomes of each run.
 
     Raises:
         ValueError: There is no run or no match, or the runs have met different opponents.
     """
-    met = [[opponent for opponent, _, _ in figures] for figures in runs]
+    met = [[opponent for opponent, _, _ in outcomes] for outcomes in runs]
     if not met or not met[0] or any(opponents != met[0] for opponents in met):
         listed = "; ".join(", ".join(opponents) or "nobody" for opponents in met) or "no runs"
         raise ValueError(f"runs are put together that met the same opponents; these met: {listed}")
     rates, differences = (
-        np.array([[match[column] for match in figures] for figures in runs], np.float64) for column in (1, 2)
+        np.array([[outcome[k] for outcome in outcomes] for outcomes in runs], np.float64) for k in (1, 2)
     )
     parts = {name: [k] for k, name in enumerate(met[0])}
     if len(parts) > 1:
@@ -102,14 +101,6 @@ def _entry(opponent: str, rates: Floats, differences: Floats) -> OverSeeds:
 
 def seeds_table(entries: Sequence[OverSeeds]) -> Table:
     """A row for every entry."""
-    columns = [
-        Column("against"),
-        Column("runs"),
-        Column("wins", "{:.1%}".format),
-        Column("95% interval", show_shares, ("wins, lower end", "wins, upper end")),
-        Column("lowest", "{:.1%}".format),
-        Column("highest", "{:.1%}".format),
-        Column("score difference", "{:+.1f}".format),
-        Column("95% interval", show_points, ("score difference, lower end", "score difference, upper end")),
-    ]
+    extremes = [Column(title, "{:.1%}".format) for title in ("lowest", "highest")]
+    columns = [Column("against"), Column("runs"), *WIN_COLUMNS, *extremes, *DIFFERENCE_COLUMNS]
     return Table(columns, entries)

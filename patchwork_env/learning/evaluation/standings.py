@@ -1,4 +1,4 @@
-"""What a round robin says: ratings, who beats whom, how everybody plays; as tables, JSON and CSV."""
+"""The outcome of a round robin: ratings, win rates and mean figures, as tables, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, csv_text, render
 
 Pair = tuple[int, int]
-"""Indices of two agents, the lower one first."""
+"""The indices of two agents, the lower one first."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Standings:
 
     Attributes:
         names: The names of the agents, each once.
-        results: The result of every pairing; it is about the agent with the lower index. All have the same
-            circles or decks.
+        results: The result of every pairing, in which the agent with the lower index is the one measured. All
+            pairings have the same circles or decks.
         anchor: What fixes the scale of the ratings.
     """
 
@@ -47,7 +47,7 @@ class Standings:
 
     @property
     def shown_figures(self) -> dict[str, str]:
-        """The figures that tables of many agents show, and their titles."""
+        """The titles of the figures that tables of many agents show, by the names of the figures."""
         figures = self.contest.figures.items()
         return {name: figure.title for name, figure in figures if figure.title is not None}
 
@@ -62,28 +62,28 @@ class Standings:
 
     @cached_property
     def win_rates(self) -> npt.NDArray[np.float64]:
-        """``(n, n)``, the share of games that the row won against the column; NaN on the diagonal."""
+        """The share of games that the row won against the column, ``(n, n)``; NaN on the diagonal."""
         rates = np.full((len(self.names),) * 2, np.nan)
         for (i, j), result in self.results.items():
             rates[i, j], rates[j, i] = result.win_rate, 1 - result.win_rate
         return rates
 
     def values(self, agent: int, figure: str) -> npt.NDArray[Any]:
-        """A figure of an agent, a key of the contest's ``figures``, in all of its games."""
+        """The values of a figure of an agent in all of its games; the figure is a key of the contest's."""
         return np.concatenate(
             [result.games.figures[figure][:, side] for result, side in self._matches_of(agent)]
         )
 
     def means(self, agent: int) -> dict[str, float]:
-        """Mean figures of an agent over all of its games, by name."""
+        """The mean of each figure of an agent over all of its games, by name."""
         return {name: float(self.values(agent, name).mean()) for name in self.contest.figures}
 
     def win_rate(self, agent: int) -> float:
-        """Share of all of its games that an agent won; a tie is half a win."""
+        """The share of all of its games that an agent won; a tie is half a win."""
         return float(np.nanmean(self.win_rates[agent]))
 
     def seconds_per_move(self, agent: int) -> float | None:
-        """What an agent took per action, over all of its games; None if that was not measured."""
+        """The mean time that an agent took per action in all of its games; None if that was not measured."""
         seconds, moves = 0.0, 0
         for result, side in self._matches_of(agent):
             if result.seconds is None:
@@ -98,7 +98,7 @@ class Standings:
                 yield result, AGENT if agent == i else OPPONENT
 
     def _wins_by_set_up(self) -> npt.NDArray[np.float64]:
-        """``(set-ups, n, n)``, the games with each circle or deck that the row won against the column."""
+        """How many games with each circle or deck the row won against the column, ``(set-ups, n, n)``."""
         times = self.contest.games_per_set_up
         wins = np.zeros((self._any_result.num_set_ups, len(self.names), len(self.names)))
         for (i, j), result in self.results.items():
@@ -155,13 +155,7 @@ class Standings:
 
     def matrix(self) -> Table:
         """The share of games that the row won against the column, in percent."""
-        columns = [
-            Column("% of games won against"),
-            *(
-                Column(self.names[j], lambda rate: "-" if np.isnan(rate) else f"{rate:.1f}")
-                for j in self.order
-            ),
-        ]
+        columns = [Column("% of games won against"), *(Column(self.names[j], _percent) for j in self.order)]
         rows = [[self.names[i], *(100 * self.win_rates[i, j] for j in self.order)] for i in self.order]
         return Table(columns, rows)
 
@@ -213,7 +207,7 @@ class Standings:
         }
 
     def csv(self) -> str:
-        """All games as CSV: the pairing, the circle or deck, and the figures of both sides."""
+        """A row of CSV for each game: the pairing, the circle or deck, and the figures of both sides."""
         contest = self.contest
         columns = [f"{name}_of_{side}" for name in contest.figures for side in ("agent", "opponent")]
         rows: list[list[Any]] = [
@@ -231,13 +225,14 @@ class Standings:
 
 
 def _as_numbers(values: npt.NDArray[Any]) -> list[Any]:
-    """Truth values as 0 and 1, numbers as they are."""
+    """A list of the values, with truth values as 0 and 1."""
     listed: list[Any] = (values.astype(np.int64) if values.dtype == np.bool_ else values).tolist()
     return listed
 
 
-def _percent(rate: float) -> str:
-    return "-" if np.isnan(rate) else f"{rate:.1f}"
+def _percent(value: float) -> str:
+    """A cell of the win matrix; its diagonal is NaN."""
+    return "-" if np.isnan(value) else f"{value:.1f}"
 
 
 def show_bounds(interval: Bounds) -> str:

@@ -1,4 +1,4 @@
-"""Folders that keep games as they are played, so that whoever was stopped goes on where it was.
+"""Folders that keep games as they are played, so that what was stopped can go on where it was.
 
     FOLDER/NAME.json       the settings, which decide all games
     FOLDER/blocks/*.json   the games that have been played so far, part by part
@@ -37,7 +37,7 @@ class GameStore:
         return sorted(path.stem for path in self._parts.glob("[!.]*.json"))
 
     def write(self, name: str, contents: Mapping[str, Any]) -> None:
-        """Keeps a part, any JSON."""
+        """Keeps a part under a name; its contents are anything that JSON can hold."""
         with storing_in(self._parts):
             write_text(self._path(name), json.dumps(contents, separators=(",", ":")) + "\n")
 
@@ -46,7 +46,8 @@ class GameStore:
 
         Args:
             name: The name that it was written under.
-            parse: Makes the games of the JSON; whatever it raises about its contents says that it is damaged.
+            parse: A function that makes the games from the contents; if it raises an error, the file counts
+                as damaged.
 
         Raises:
             ValueError: The file is damaged; the message names it.
@@ -69,9 +70,9 @@ def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any
 
     Args:
         folder: The folder; its parents are created too.
-        kind: What the games are, such as ``"tournament"``; the settings lie in a file of this name.
+        kind: What the games belong to, such as ``"tournament"``; the file of the settings has this name.
         version: The version of the files.
-        settings: What decides the games, as JSON has it.
+        settings: The settings that decide all games, as plain data.
 
     Raises:
         OtherSettingsError: The folder holds games of other settings; the message names them.
@@ -98,8 +99,8 @@ def read_settings(folder: Path, kind: str, version: int) -> dict[str, Any]:
     """The settings of the games in a folder.
 
     Raises:
-        FileNotFoundError: There are none.
-        ValueError: They are damaged, or of another version.
+        FileNotFoundError: The folder holds no settings of this kind.
+        ValueError: The settings are damaged, or of another version.
     """
     path = folder / f"{kind}.json"
     if not path.is_file():

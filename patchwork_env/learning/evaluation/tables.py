@@ -21,8 +21,10 @@ class Column(NamedTuple):
 
     Attributes:
         title: The heading of the column.
-        show: Makes text of a value; None is an empty cell. CSV gets the value itself.
-        ends: Headings of two columns of CSV, for values that are intervals; an end may be None.
+        show: A function that makes text of a value. It is not called for None, which is an empty cell, nor
+            for CSV, which gets the value itself.
+        ends: The headings of the two columns that CSV has instead if the values are intervals, whose ends may
+            be None; None for other values.
     """
 
     title: str
@@ -31,7 +33,7 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of values under columns; the first column is flush left and the others flush right."""
+    """A table with a heading row; the first column is flush left and the others flush right."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -65,9 +67,9 @@ class Table(NamedTuple):
 
 
 def render(parts: Sequence[str | Table], form: str = TEXT) -> str:
-    """Paragraphs and tables in one of :data:`FORMATS`, without a line break at the end.
+    """Writes paragraphs and tables in one of :data:`FORMATS`, without a line break at the end.
 
-    CSV has room for one table: it is the first one, without any paragraphs. Paragraphs are comments in LaTeX.
+    CSV has room for one table: the first one, without any paragraphs. In LaTeX paragraphs become comments.
     """
     if form == CSV:
         return next(part for part in parts if isinstance(part, Table)).csv().rstrip("\n")
@@ -83,7 +85,7 @@ def csv_text(rows: Sequence[Sequence[Any]]) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
-    """Rows as lines, with the columns listed in ``left`` flush left and the others flush right."""
+    """Rows as lines of text, with the columns listed in ``left`` flush left and the others flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

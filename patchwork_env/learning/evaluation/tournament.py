@@ -1,7 +1,8 @@
-"""A round robin among agents: all pairings with the same circles or decks, and the ratings they give."""
+"""A round robin: every agent meets every other with the same circles or decks, and all get ratings."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,27 +12,20 @@ from patchwork_env import __version__
 from patchwork_env.core.checks import check_seed
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
+from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE, split
 from patchwork_env.learning.evaluation.contests import check_variant, common_game, contest_of
-from patchwork_env.learning.evaluation.matches import (
-    BLOCK_SIZE,
-    Pairing,
-    Progress,
-    check_games,
-    play_pairings,
-    split,
-)
+from patchwork_env.learning.evaluation.matches import Pairing, Progress, check_games, play_pairings
 from patchwork_env.learning.evaluation.players import Entrant, labels
 from patchwork_env.learning.evaluation.ratings import Anchor, check_installed
-from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.standings import Standings
 from patchwork_env.learning.evaluation.store import open_store, read_settings
 from patchwork_env.learning.system.machine import made_with
 
 DEFAULT_ANCHOR = "random"
 KIND = "tournament"
-"""What the settings and the games in a folder are called."""
+"""The name of the file with the settings, in a folder that keeps games."""
 STORE_VERSION = 2
-"""Version of the files that keep games."""
+"""The version of the files that keep games."""
 _FORMAT, _VERSION = "patchwork-env tournament results", 1
 
 
@@ -40,8 +34,8 @@ class Rung(NamedTuple):
 
     Attributes:
         spec: The path of the checkpoint.
-        steps: Steps of training before it.
-        minutes: The time that they took; None if the run's metrics do not tell.
+        steps: The number of steps of training before it.
+        minutes: The time that these steps took; None if the run's metrics do not tell.
     """
 
     spec: str
@@ -55,11 +49,11 @@ class Settings:
 
     Attributes:
         agents: The agents as the command names them.
-        weights: SHA-256 of the weights of each, None for those without.
+        weights: The SHA-256 of each agent's weights; None for an agent that has none on disk.
         games: The number of games of every pairing.
         seed: The seed of the circles or decks, and of the agents' random numbers.
         variant: What is played of the game.
-        rungs: The first agents, if they are the rungs of a ladder.
+        rungs: The rungs of a ladder, which are the first agents; empty if there is no ladder.
         game: The name of the game.
         block_size: How many circles or decks are played at once.
         package: The version of the package.
@@ -76,7 +70,7 @@ class Settings:
     package: str = __version__
 
     def as_dict(self) -> dict[str, Any]:
-        """Settings as plain data; the variant goes by the name that it has in the game."""
+        """The settings as plain data; the variant goes by the name of the game's option for it."""
         values = {"game": self.game} | asdict(self)
         name = contest_of(self.game).variant or "variant"
         return {name if key == "variant" else key: values[key] for key in values}
@@ -86,8 +80,8 @@ class Settings:
         """The settings of the tournament in a folder.
 
         Raises:
-            FileNotFoundError: There is none.
-            ValueError: They are damaged, or of another version.
+            FileNotFoundError: The folder holds no tournament.
+            ValueError: The settings are damaged, or of another version.
         """
         contents = read_settings(folder, KIND, STORE_VERSION)
         try:
@@ -101,12 +95,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class Tournament:
-    """A tournament that can be played; :meth:`enter` makes it.
+    """A tournament that can be played; :meth:`enter` and :meth:`resume` make it.
 
     Attributes:
         settings: What decides the games.
-        entrants: Everybody who takes part.
-        anchor: The agent whose rating is fixed.
+        entrants: The agents that take part.
+        anchor: What fixes the scale of the ratings.
     """
 
     settings: Settings
@@ -125,22 +119,23 @@ class Tournament:
         rungs: Sequence[Rung] = (),
         game: str | None = None,
     ) -> Self:
-        """Loads everybody and checks everything, before anything is written or played.
+        """Loads all agents and checks everything, before anything is written or played.
 
         Args:
-            agents: Two or more different ones; see
-                :func:`~patchwork_env.learning.evaluation.players.load_player`.
+            agents: Two or more different agents, each as
+                :func:`~patchwork_env.learning.evaluation.players.load_player` takes it.
             games: The number of games of every pairing, at least 1; for Patchwork even.
             seed: The seed of the circles or decks, and of the agents' random numbers.
-            variant: What is played; see :func:`~patchwork_env.learning.evaluation.contests.check_variant`.
+            variant: The option of the game that says what is played; see
+                :func:`~patchwork_env.learning.evaluation.contests.check_variant`.
             anchor: The agent whose rating is fixed; by default ``"random"`` if it takes part, or else the
                 mean of all ratings is fixed.
-            anchor_rating: The value at which it is fixed.
-            rungs: The first agents, if they are the rungs of a ladder.
+            anchor_rating: The fixed rating, or the fixed mean, in Elo points.
+            rungs: The rungs of a ladder, which are the first agents; empty if there is no ladder.
             game: The name of the game; None for the only one that all play, or else Patchwork.
 
         Raises:
-            ValueError: An argument is not of these.
+            ValueError: An argument has a value that is not allowed.
             FileNotFoundError: There is no such checkpoint.
             ImportError: There is no such module.
         """
@@ -164,10 +159,15 @@ class Tournament:
 
     @classmethod
     def resume(cls, folder: Path, anchor: str | None = None, anchor_rating: float = 0.0) -> Self:
-        """The tournament in a folder, as :meth:`enter` made it.
+        """The tournament whose games a folder keeps, so that it can go on.
+
+        Args:
+            folder: The folder.
+            anchor: The agent whose rating is fixed; see :meth:`enter`.
+            anchor_rating: The fixed rating, or the fixed mean, in Elo points.
 
         Raises:
-            FileNotFoundError: There is none, or a checkpoint is there no more.
+            FileNotFoundError: The folder holds no tournament, or a checkpoint no longer exists.
             ValueError: The settings are damaged, or the anchor does not take part.
         """
         there = Settings.read(folder)
@@ -181,13 +181,14 @@ class Tournament:
         return self.settings.games * len(self._pairs())
 
     def play(self, folder: Path, workers: Workers = 1, progress: Progress | None = None) -> Standings:
-        """Plays what has not been played yet, and counts up.
+        """Plays what has not been played yet; returns the standings.
 
         Args:
-            folder: Where the games are kept, block by block.
+            folder: The folder that keeps the games, block by block; it is created if it does not exist.
             workers: The number of processes that share the games, or a cluster; with more than one, the
                 agents must allow pickling.
-            progress: Called with numbers of games, at first of those that had been played before.
+            progress: Called with the number of games that ended since the last call, at first with the number
+                of those that had been played before.
 
         Raises:
             OtherSettingsError: The folder holds a tournament of other settings.
@@ -201,21 +202,15 @@ class Tournament:
         check_workers(workers)
         check_installed()
         settings, pairs = self.settings, self._pairs()
+        names, players = labels(settings.agents), [entrant.agent for entrant in self.entrants]
         blocks = split(settings.game, settings.variant, settings.games, settings.seed)
         with open_store(folder, KIND, STORE_VERSION, settings.as_dict()) as store:
-            pairings = [Pairing(i, j, blocks, store, (i, j)) for i, j in pairs]
-            played = play_pairings([entrant.agent for entrant in self.entrants], pairings, workers, progress)
-        names = labels(settings.agents)
-        about = settings.seed, settings.variant
-        results = {
-            (i, j): MatchResult(names[i], names[j], *about, match.games, seconds=match.seconds)
-            for (i, j), match in zip(pairs, played, strict=True)
-        }
-        return Standings(tuple(names), results, self.anchor)
+            pairings = [Pairing(*pair, blocks, store, pair) for pair in pairs]
+            results = play_pairings(names, players, pairings, workers, progress)
+        return Standings(tuple(names), dict(zip(pairs, results, strict=True)), self.anchor)
 
     def _pairs(self) -> list[tuple[int, int]]:
-        n = len(self.entrants)
-        return [(i, j) for i in range(n) for j in range(i + 1, n)]
+        return list(itertools.combinations(range(len(self.entrants)), 2))
 
     def results_as_dict(self, standings: Standings) -> dict[str, Any]:
         """The contents of results.json; docs/evaluation.md describes them."""

@@ -1,1 +1,1 @@
-"""Pages and pictures of runs and games."""
+"""Pages and pictures of runs, tournaments and games."""

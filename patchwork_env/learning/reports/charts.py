@@ -1,4 +1,4 @@
-"""Line charts as geometry, for a template to draw as SVG."""
+"""The charts of pages: lines as geometry, which a template draws as SVG."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from patchwork_env.learning.reports.palette import SERIES
 
 WIDTH, HEIGHT = 460, 240
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 10, 36
-"""Margins around the plot."""
+"""The margins around the plot."""
 
 MOST_POINTS = 160
-"""Longer curves are thinned; see :func:`thinned`."""
+"""The highest number of points of a curve; longer ones are thinned, see :func:`thinned`."""
 _MOST_DOTS = 60
 _TICKS = 5
 
@@ -33,7 +33,7 @@ class Series(NamedTuple):
 
     Attributes:
         label: The name of the curve.
-        samples: The points by ascending ``x``, at least one.
+        samples: The points in ascending order of ``x``, at least one.
         color: The index of the color.
     """
 
@@ -43,7 +43,7 @@ class Series(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """A mark of an axis: where it lies and what it says."""
+    """A mark on an axis: its coordinate in the picture, and its text."""
 
     at: float
     text: str
@@ -69,7 +69,7 @@ class Line(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart, drawn: all coordinates are those of a picture of ``WIDTH`` by ``HEIGHT``."""
+    """A chart as geometry; all coordinates are those of a picture of ``WIDTH`` by ``HEIGHT``."""
 
     title: str
     x_title: str
@@ -90,11 +90,11 @@ def draw(
     """Draws curves into one chart.
 
     Args:
-        title: What the values are.
-        x_title: What is along the axis.
-        series: At least one.
-        is_share: Whether to write values as percentages.
-        y_range: What the axis shows; without, what the values need.
+        title: The heading of the chart, which says what the values are.
+        x_title: The unit of the horizontal axis.
+        series: The curves, at least one.
+        is_share: Whether to write the values as percentages.
+        y_range: The lowest and the highest value of the vertical axis; None for those of the curves.
     """
     curves = [one._replace(samples=thinned(one.samples)) for one in series]
     samples = [sample for one in curves for sample in one.samples]
@@ -115,12 +115,12 @@ def draw(
 
 
 def as_words(name: str) -> str:
-    """The name of a metric as it is read, without its group."""
+    """The name of a metric in words, without the name of its group."""
     return name.rpartition("/")[2].replace("_", " ")
 
 
 def thinned(samples: Sequence[Sample], most: int = MOST_POINTS) -> Sequence[Sample]:
-    """At most so many samples: each the mean of neighbors, with their extremes as its bounds."""
+    """At most ``most`` samples: each is the mean of several neighbors, with their extremes as its bounds."""
     if len(samples) <= most:
         return samples
     thin = []
@@ -144,7 +144,7 @@ def ticks(low: float, high: float, count: int = _TICKS) -> list[float]:
 
 
 def number(value: float) -> str:
-    """A number for an axis or a label: few digits, thousands and millions as letters."""
+    """A number as the text of an axis or a label: few digits, and a letter for thousands or millions."""
     for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if abs(value) >= least:
             return f"{value / unit:.4g}{letter}"
@@ -177,7 +177,7 @@ def _line(
 
 
 def _band(samples: Sequence[Sample], to_x: Callable[[float], float], to_y: Callable[[float], float]) -> str:
-    """The area between the bounds, along the upper ones and back along the lower ones."""
+    """The outline of the area between the bounds: along the upper ones, and back along the lower ones."""
     bounded = [(to_x(sample.x), sample.bounds) for sample in samples if sample.bounds is not None]
     if len(bounded) < 2:
         return ""

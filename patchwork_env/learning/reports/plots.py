@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from patchwork_env.learning.system.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DPI = 120
+_DPI = 120
+_PNG = "png"
+
+
+def check_installed() -> None:
+    """Raises ModuleNotFoundError if matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("plots need matplotlib: pip install 'patchwork-env[train]'") from None
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty picture, sizes in inches, which shows on no screen."""
+    """An empty picture, which shows on no screen; its width and height are in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes a picture; PNG or SVG by the ending of its name."""
-    figure.savefig(path, dpi=DPI)
+    """Writes a picture, complete or not at all; the ending of the name says whether it is PNG or SVG."""
+    target = io.BytesIO()
+    figure.savefig(target, dpi=_DPI, format=path.suffix[1:] or _PNG)
+    write_bytes(path, target.getvalue())

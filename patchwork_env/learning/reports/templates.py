@@ -1,4 +1,4 @@
-"""Pages from templates, which share one layout, colors, charts and filters."""
+"""Makes pages from templates, which share one layout, its colors and its charts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def render(template: str, **values: Any) -> str:
     """A page as HTML.
 
     Args:
-        template: The path of its file within this folder.
-        values: What the template shows.
+        template: The path of the template within this folder.
+        values: The values that the template shows, by the names that it uses.
     """
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),

@@ -1,4 +1,4 @@
-"""The files of a tournament that has ended: results, games, and pictures of ratings and distributions."""
+"""The files of a tournament that has ended: results, games and pictures."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 _WIDTH = 7.2
 _ROW = 0.36
-"""Inches of the pictures: their usual width, and the height of a row for one agent."""
+"""The usual width of a picture, and the height of a row for one agent, in inches."""
 _MARGIN = 1.1
 _LEGEND_COLUMNS = 4
 _DARK_CELL = 0.3
 """How far from 50% the cells of the win matrix are so dark that their text must be white."""
 
 _OPEN_LENGTH = 60.0
-"""Points from a rating to the arrow that stands for an interval without an end."""
+"""The distance, in Elo points, from a rating to the arrow that stands for a missing end of its interval."""
 
 
 def write_results(folder: Path, tournament: Tournament, standings: Standings) -> None:
@@ -46,7 +46,7 @@ def write_results(folder: Path, tournament: Tournament, standings: Standings) ->
 
 
 def ratings(standings: Standings, path: Path) -> None:
-    """Ratings with their intervals, the highest at the top; an arrow where an interval has no end."""
+    """Draws the ratings with their intervals, the highest at the top; an arrow stands for a missing end."""
     order = standings.order[::-1]
     figure = new_figure(_WIDTH, _MARGIN + _ROW * len(order))
     axes = figure.add_subplot()
@@ -61,7 +61,7 @@ def ratings(standings: Standings, path: Path) -> None:
 
 
 def win_matrix(standings: Standings, path: Path) -> None:
-    """The share of games that the row won against the column, both ordered by rating."""
+    """Draws the share of games that the row won against the column, both ordered by rating."""
     order, n = standings.order, len(standings.names)
     rates = standings.win_rates[np.ix_(order, order)]
     size = max(3.6, 0.62 * n)
@@ -82,7 +82,7 @@ def win_matrix(standings: Standings, path: Path) -> None:
 
 
 def distributions(standings: Standings, path: Path) -> None:
-    """How often every agent ended with which score, and so on, over all of its games."""
+    """Draws the distribution of the score, and of other figures, over all games of every agent."""
     order, shown = standings.order, standings.shown_figures
     figure = new_figure(_WIDTH + 1.8, _MARGIN + 1.3 * _ROW * len(order))
     panels = np.atleast_1d(figure.subplots(1, len(shown), sharey=True))
@@ -97,7 +97,7 @@ def distributions(standings: Standings, path: Path) -> None:
 
 
 def _ridge(axes: Axes, values: npt.NDArray[np.int64], row: int) -> None:
-    """The histogram of whole numbers, as high as a row, and a line at their mean."""
+    """Draws a histogram of whole numbers, as high as a row, and a line at their mean."""
     low, high = int(values.min()), int(values.max())
     counts = np.bincount(values - low, minlength=high - low + 1)
     heights = np.concatenate([[0], 0.85 * counts / counts.max(), [0]])
@@ -107,10 +107,10 @@ def _ridge(axes: Axes, values: npt.NDArray[np.int64], row: int) -> None:
 
 
 def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
-    """Ratings of the checkpoints of a run over steps, and over minutes if they are known.
+    """Draws the ratings of the checkpoints of a run over steps, and over minutes if they are known.
 
     Args:
-        standings: The standings of a tournament whose first agents are the rungs; the others become
+        standings: The standings of a tournament whose first agents are the rungs; the other agents become
             horizontal lines.
         rungs: The checkpoints.
         path: The path of the picture.
@@ -145,7 +145,7 @@ def _error_bars(
     *,
     horizontal: bool,
 ) -> None:
-    """Dots with intervals; where an interval has no end, an arrow points that way."""
+    """Draws dots with intervals; where an interval has no end, an arrow points that way."""
     style: dict[str, Any] = {"color": SERIES[0], "markersize": 5, "elinewidth": 1.5, "capsize": 3}
     lengths = np.array(
         [_lengths(value, interval) for value, interval in zip(values, intervals, strict=True)]
@@ -164,7 +164,10 @@ def _error_bars(
 
 
 def _lengths(value: float, interval: Bounds) -> tuple[float, float]:
-    """From the rating to both ends of its interval; a rating may lie just outside, for it is no quantile."""
+    """The distances from a rating to both ends of its interval.
+
+    They are at least 0: the rating may lie just outside, since it is none of the quantiles.
+    """
     low, high = interval
     below = _OPEN_LENGTH if low is None else max(value - low, 0.0)
     return below, _OPEN_LENGTH if high is None else max(high - value, 0.0)

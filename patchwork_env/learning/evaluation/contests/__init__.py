@@ -1,4 +1,4 @@
-"""How agents meet in a game, and what results tell of it: alike in all games, but for what is special."""
+"""How agents meet in a game, and what results tell of it: a class for all games, and what one adds to it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 _MODULES = {PATCHWORK: f"{__name__}.patchwork", NMBR9: f"{__name__}.nmbr9"}
-"""Where what is special to a game lies, the class ``CONTEST``."""
+"""The modules with what is special to a game, each in a class ``CONTEST``."""
 
 
 @cache
@@ -53,7 +53,11 @@ def contest_of(game: str) -> type[Contest]:
 
 
 def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
-    """The game that agents meet in: the one asked for, or else the only one that all play, or Patchwork.
+    """The game that agents meet in.
+
+    Args:
+        agents: The agents.
+        asked: The name of the game; None for the only one that all of them play, or else Patchwork.
 
     Raises:
         ValueError: There is no such game, or not all of the agents play it.
@@ -71,12 +75,12 @@ def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
 
 
 def check_variant(game: str, options: Mapping[str, Any]) -> str:
-    """What is played of a game.
+    """What is played of a game: the value of the option that the game has for it, or its default.
 
     Args:
         game: The name of the game.
-        options: None, or the one that the game has, as ``{"special_patches": "2014"}`` for Patchwork or
-            ``{"order": "known"}`` for NMBR 9; None as its value stands for the default.
+        options: Options by name: none, or the one that the game has, such as ``{"special_patches": "2014"}``
+            for Patchwork or ``{"order": "known"}`` for NMBR 9. The value None stands for the default.
 
     Raises:
         ValueError: There is no such game, option or value.

@@ -1,4 +1,4 @@
-"""Games of two agents side by side: what matches of all games have in common."""
+"""Plays games of two agents side by side: what the matches of all games have in common."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SIDES = 2
 
 
 class Block(NamedTuple):
-    """The set-ups ``begin ... end - 1`` of a match, of whose games the first ``keep`` are kept.
+    """The set-ups ``begin ... end - 1`` of a match.
 
     Attributes:
         game: The name of the game.
         variant: What is played of it; one of the contest's ``variants``.
         seed: The seed of the match.
-        begin: The first set-up.
-        end: The set-up behind the last one.
-        keep: How many games of the whole match are kept, move by move.
+        begin: The number of the first set-up.
+        end: The number after that of the last set-up.
+        keep: How many games of the whole match, the first ones, are kept move by move.
     """
 
     game: str
@@ -45,15 +45,16 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchGames:
-    """Figures of every game of a match; the games of a set-up are neighbors.
+    """The figures of every game of a match; the games of a set-up are neighbors.
 
     Attributes:
         game: The name of the game.
-        seats: int64 ``(n,)``, the agent's seat, 0 or 1.
-        agent_starts: bool ``(n,)``, whether the agent has the first turn.
-        agent_wins: ``(n,)``, bool, or float64 with 0.5 for a tie.
-        turns: int64 ``(n, 2)``, actions played by the agent and by the opponent.
-        figures: By name, arrays ``(n, 2)`` of the agent and of the opponent; see :attr:`Contest.figures`.
+        seats: The agent's seat, 0 or 1, int64 ``(n,)``.
+        agent_starts: Whether the agent has the first turn, bool ``(n,)``.
+        agent_wins: What the agent won, ``(n,)``: bool, or float64 with 0.5 for a tie.
+        turns: The number of actions of the agent and of the opponent, int64 ``(n, 2)``.
+        figures: The figures of the agent and of the opponent by name, arrays ``(n, 2)``; see
+            :attr:`Contest.figures`.
     """
 
     game: str
@@ -68,12 +69,12 @@ class MatchGames:
 
     @property
     def scores(self) -> Integers:
-        """int64 ``(n, 2)``, of the agent and of the opponent."""
+        """The scores of the agent and of the opponent, int64 ``(n, 2)``."""
         return self.figures["score"]
 
     @classmethod
     def joined(cls, parts: Sequence[MatchGames]) -> MatchGames:
-        """The games of all parts in order."""
+        """Puts the games of all parts together, in order."""
         arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
         names = parts[0].figures
         figures = {name: np.concatenate([part.figures[name] for part in parts]) for name in names}
@@ -89,7 +90,7 @@ class MatchGames:
         """The inverse of :meth:`as_dict`.
 
         Raises:
-            ValueError, TypeError, KeyError: It is something else, or of another number of games.
+            ValueError, TypeError, KeyError: The contents have another form, or another number of games.
         """
         arrays = {name: np.array(contents[name]) for name in _ARRAYS}
         figures = {name: np.array(figure) for name, figure in contents["figures"].items()}
@@ -103,13 +104,14 @@ _ARRAYS = [field.name for field in fields(MatchGames) if field.name not in ("gam
 
 
 class Figure(NamedTuple):
-    """A figure of both sides that results tell.
+    """A figure that results have of both sides, such as the score.
 
     Attributes:
-        of: Gives the values in all games of a contest that is over, ``(n, 2)``, of the agent and of the
-            opponent.
-        title: What tables of many agents and pictures of its distribution call it; None if they leave it out.
-        is_share: Whether its mean is a share of the games.
+        of: A function from a contest whose games are over to the values of the agent and of the opponent in
+            all games, ``(n, 2)``.
+        title: The name of the figure in tables of many agents and in pictures of distributions; None to leave
+            it out there.
+        is_share: Whether the mean of the figure is a share of the games.
     """
 
     of: Callable[[Any], npt.NDArray[Any]]
@@ -120,27 +122,27 @@ class Figure(NamedTuple):
 class Contest:
     """The games of a block, from their set-ups to their figures.
 
-    This is how agents meet in any game of two players; a class derived from it tells what is special to one.
+    It serves any game of two players; a class derived from it adds what is special to one game.
 
     Attributes:
         game: The name of the game.
-        set_up: What both sides have in common, in a word.
-        variant: The option of the game that tells what is played, by its name; empty if there is none.
+        set_up: What both sides have in common, in a word: ``"circle"`` or ``"deck"``.
+        variant: The name of the game's option that says what is played; empty if there is none.
         variants: The values of this option, the usual one first.
         is_solitary: Whether the sides do not interact. If so, every set-up is played once, there are ties,
-            and a side's mean score is its own. If not, every set-up is played twice, with seats and the first
-            turn swapped.
-        games_per_set_up: How often every set-up is played.
-        figures: What results tell of each side, by name.
-        states: Records ``(n,)``; those of one set-up are neighbors.
-        seats: ``(n,)``, the seat of the agent that is measured.
-        agent_starts: bool ``(n,)``.
-        turns: ``(n, 2)``, actions of each side so far.
-        kept: The first games once more, move by move.
+            and the mean score of a side does not depend on the other. If not, every set-up is played twice,
+            with seats and the first turn swapped.
+        games_per_set_up: The number of games with each set-up.
+        figures: The figures that results have of both sides, by name.
+        states: The records of all games, ``(n,)``; those of one set-up are neighbors.
+        seats: The seat of the agent that is measured, int64 ``(n,)``.
+        agent_starts: Whether this agent has the first turn, bool ``(n,)``.
+        turns: The number of actions of each side so far, int64 ``(n, 2)``.
+        kept: The games that are kept move by move, the first ones of the match.
 
     Args:
-        block: What is played.
-        tracks_all: Whether all games are kept while they last, for agents that are given their moves.
+        block: The set-ups that are played.
+        tracks_all: Whether to follow all games move by move, for agents that are given their moves.
     """
 
     game: ClassVar[str]
@@ -169,7 +171,7 @@ class Contest:
         self.kept = self._tracked[:number]
 
     def _deal(self, block: Block) -> States:
-        """The first record of every set-up, each from its random stream."""
+        """The first record of every set-up; each is dealt from its own random stream."""
         options = dict(self.rules.options)
         if self.variant:
             options[self.variant] = block.variant
@@ -181,21 +183,21 @@ class Contest:
         return states
 
     def shown(self, games: Integers) -> States:
-        """What an agent is shown of the listed games: records of its own."""
+        """The records that an agent is shown of the listed games; they are copies."""
         return self.states[games]
 
     def game_for_agent(self, i: int, shown: States, k: int) -> BaseGame[Any]:
-        """A game as an agent is given it that takes games: from its first position on, with all moves.
+        """A copy of a game, with its first position and all moves, for an agent that chooses game by game.
 
         Args:
-            i: The game, if all of them are tracked.
-            shown: Records from :meth:`shown`.
-            k: Which of these is of game ``i``.
+            i: The number of the game; all games must be followed move by move.
+            shown: The records from :meth:`shown`.
+            k: The index of game ``i`` in these records.
         """
         return self._tracked[i].clone()
 
     def first_refused(self, states: States, actions: Integers) -> int:
-        """Index of the first game whose action, any integer, cannot be played, or -1."""
+        """The index of the first record whose action, any integer, cannot be played; -1 if all can be."""
         return int(loop(first_refused, self.rules)(states, actions))
 
     def play(self, games: Integers, actions: Integers, side: int) -> None:
@@ -207,37 +209,37 @@ class Contest:
                 self._tracked[i].play(action)
 
     def _apply(self, games: Integers, actions: Integers, side: int) -> None:
-        """Plays the actions on the records, and counts what is to be counted."""
+        """Plays the actions on the records, and counts what the figures need."""
         loop(play_listed, self.rules)(self.states, games, actions)
 
     def over(self, games: Integers) -> npt.NDArray[np.bool_]:
-        """Which of the listed games are over."""
+        """Whether each of the listed games is over, bool ``(games,)``."""
         over = np.empty(len(games), np.bool_)
         loop(write_over, self.rules)(self.states, games, over)
         return over
 
     def result(self) -> MatchGames:
-        """Figures of the games, all of which are over."""
+        """The figures of all games, which must be over."""
         figures = {name: figure.of(self) for name, figure in self.figures.items()}
         return MatchGames(self.game, self.seats, self.agent_starts, self._agent_wins(), self.turns, figures)
 
     def _agent_wins(self) -> npt.NDArray[Any]:
-        """``(n,)``, what the agent won of each game: 1, or 0.5 where the sides share the victory."""
+        """What the agent won of each game, ``(n,)``: 1, 0, or 0.5 where the sides share the victory."""
         outcomes = np.empty(len(self.states))
         loop(_write_outcomes, self.rules)(self.states, self.seats, outcomes)
         return (1 + np.sign(outcomes)) / 2
 
     @property
     def players(self) -> Integers:
-        """The numbers of the agent and of its opponent in every game, ``(n, 2)``."""
+        """The seats of the agent and of the opponent in every game, ``(n, 2)``."""
         return np.stack([self.seats, 1 - self.seats], axis=1)
 
     def by_side(self, field: str) -> npt.NDArray[Any]:
-        """A field of the records that has an entry for each player, ``(n, 2)``, of agent and opponent."""
+        """A field that has an entry for each player, of the agent and of the opponent, ``(n, 2)``."""
         return np.take_along_axis(self.states[field], self.players, axis=1).astype(np.int64)
 
     def of_players(self, figure: Callable[..., int]) -> Integers:
-        """A figure of the agent and of the opponent in every game, ``(n, 2)``, from a kernel of the game."""
+        """The figures of the agent and of the opponent, ``(n, 2)``, from a kernel of the game."""
         rows = [[figure(self.states, i, player) for player in row] for i, row in enumerate(self.players)]
         return np.array(rows, np.int64)
 
@@ -247,6 +249,6 @@ game = cast(Kernels, None)  # each game's kernels take its place
 
 @template
 def _write_outcomes(states: States, seats: Integers, outcomes: npt.NDArray[np.float64]) -> None:
-    """Writes the reward of player ``seats[i]`` for the end of game ``i``."""
+    """Writes the outcome of game ``i`` for the player in ``seats[i]``; it is positive for a victory."""
     for i in range(len(states)):
         outcomes[i] = game.outcome(states, i, seats[i])

@@ -25,9 +25,9 @@ _HIGH = 4
 
 
 class Nmbr9Contest(Contest):
-    """Games of two players, whose seats change from deck to deck, though it makes no difference.
+    """Games of two players, who change seats from deck to deck.
 
-    Where the order of the cards is unknown, agents are shown those to come in another, random one: nothing
+    If the order of the cards is unknown, agents are shown the cards to come in another, random order: nothing
     that they could look at betrays the real one.
     """
 
@@ -69,7 +69,7 @@ class Nmbr9Contest(Contest):
 
     @cached_property
     def levels(self) -> npt.NDArray[np.int8]:
-        """``(n, 2, tiles)``, on which level each tile of both sides lies when all games are over."""
+        """The level of each tile of the agent and of the opponent, ``(n, 2, tiles)``, at the end."""
         tiles = self.states["level"][:, :SIDES, : self.states[0]["num_rounds"]]
         return np.take_along_axis(tiles, self.players[:, :, None], axis=1)
 
@@ -79,7 +79,7 @@ CONTEST = Nmbr9Contest
 
 @kernel
 def _hide(states: States, streams: Streams) -> None:
-    """Brings the cards that nobody can know into another order; stream ``i`` is that of game ``i``."""
+    """Shuffles the cards to come where their order is unknown; game ``i`` has stream ``i``."""
     for i in range(len(states)):
         if states[i]["order"] == UNKNOWN:
             shuffle(states, i, streams, states[i]["round"] + 1)

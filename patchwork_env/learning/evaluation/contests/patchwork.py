@@ -23,7 +23,7 @@ _NUM_COUNTED = 5
 
 
 class PatchworkContest(Contest):
-    """Pairs of games: in both the same seat has the first turn, and the agent takes one seat in each."""
+    """Pairs of games in which the same seat has the first turn; the agent takes each seat once."""
 
     game = PATCHWORK
     set_up = "circle"
@@ -62,7 +62,7 @@ class PatchworkContest(Contest):
         _play_all(self.states, games, actions, self._counts[side])
 
     def counted(self, column: int) -> Integers:
-        """What was counted of both sides, ``(n, 2)``."""
+        """A column of the counts, of the agent and of the opponent, ``(n, 2)``."""
         return self._counts[..., column].T
 
     def _agent_wins(self) -> npt.NDArray[np.bool_]:

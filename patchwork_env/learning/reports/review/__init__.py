@@ -1,1 +1,1 @@
-"""What an agent thinks of a game that was played: who was ahead when, and which moves cost most."""
+"""Reviews of games that were played: who was ahead when, and which moves cost most, judged by an agent."""

@@ -1,9 +1,9 @@
 """Judges every move of a game.
 
-The evaluation of a position is what its best move leads to. What a move costs is told by two searches with
-the same budget, of the position that the best move leads to and of that after the move played: a search of
-the position before would judge its best move by far more simulations than any other. If they like the played
-move better, it costs nothing.
+The evaluation of a position is what its best move leads to. The cost of a move comes from two searches with
+the same budget, one of the position after the best move and one of that after the move played: a search of
+the position before both would spend far more simulations on its best move than on any other. If the position
+after the played move is found to be the better one, the move costs nothing.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import Any
 from patchwork_env.agents import Agent, analyse
 from patchwork_env.agents.analysis import Analysis
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.patchwork import Game
 
 FORMAT = "patchwork-env review"
 VERSION = 1
 POINTS = 80
-"""What a win instead of a loss weighs, in points of margin, if the cost of a move is told in one number."""
+"""In the cost of a move, so many points of margin weigh as much as a win instead of a loss."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,9 @@ class Evaluation:
     """What a position is worth.
 
     Attributes:
-        margin: Expected final margin of player 0, in points.
-        win: Probability that player 0 wins, 0-1.
-        exact: Whether the game is over, or its ending solved.
+        margin: The expected final margin of player 0, in points.
+        win: The probability that player 0 wins, 0-1.
+        exact: Whether the figures are exact, since the game is over or its ending is solved.
     """
 
     margin: float
@@ -41,18 +40,18 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a move of a game was worth.
+    """The judgement of a move.
 
     Attributes:
         number: The number of the move, from 1.
         player: The player who made the move.
         move: The move in notation.
-        best: The move that the agent would have played; ``move`` itself where that is alike.
-        margin_loss: How much expected margin the move lost against the best one, in points.
-        win_loss: How much probability to win it lost.
-        cost: Both together: ``win_loss``, plus 1 for each :data:`POINTS` of ``margin_loss``; at least 0.
-        best_line: What the agent expects from the best move on.
-        played_line: What it expects from the move that was played on.
+        best: The move that the agent would have played; ``move`` itself if both lead to alike positions.
+        margin_loss: The expected margin that the move lost against the best one, in points.
+        win_loss: The probability to win that the move lost against the best one.
+        cost: Both losses in one number, at least 0: ``win_loss + margin_loss / POINTS``.
+        best_line: The line of play that the agent expects, from the best move on.
+        played_line: The line of play that the agent expects, from the move that was played on.
     """
 
     number: int
@@ -68,10 +67,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Review:
-    """A game with what an agent thinks of it.
+    """A game that was judged.
 
     Attributes:
-        agent: The name of the agent.
+        agent: The name of the agent that judged it.
         game: The game, finished or not.
         evaluations: The evaluation of every position, from the first to the last one.
         verdicts: The verdict on every move.
@@ -83,12 +82,12 @@ class Review:
     verdicts: tuple[Verdict, ...]
 
     def mistakes(self, player: int, most: int) -> list[Verdict]:
-        """The moves of a player that cost anything, the costliest first."""
+        """The moves of a player that cost anything, at most ``most`` of them, the costliest first."""
         moves = [verdict for verdict in self.verdicts if verdict.player == player and verdict.cost > 0]
         return sorted(moves, key=lambda verdict: -verdict.cost)[:most]
 
     def as_dict(self) -> dict[str, Any]:
-        """The contents of the JSON file."""
+        """The review as plain data, for JSON; docs/evaluation.md describes it."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -116,7 +115,7 @@ class _Opinion:
         return self.analysis.best.line if self.analysis else ()
 
     def values(self, player: int) -> tuple[float, float]:
-        """Expected margin, and probability to win, of a player."""
+        """The expected margin of a player, and its probability to win."""
         margin, win = self.evaluation.margin, self.evaluation.win
         return (margin, win) if player == 0 else (-margin, 1 - win)
 
@@ -125,17 +124,17 @@ def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = 
     """Judges all moves of a game.
 
     Args:
-        game: Has at least one move in its history.
-        agent: Any search with a learned value; its budget is that of each search, of which every move takes
-            one or two.
-        progress: Called with the number of moves judged since the last call.
+        game: The game, with at least one move in its history.
+        agent: A search with a learned value. Every move takes one or two searches, each with the budget of
+            the agent.
+        progress: Called with the number of moves that were judged since the last call.
 
     Raises:
         ValueError: The game has no moves, or the agent cannot analyse.
     """
     if not game.history:
         raise ValueError("the game has no moves; there is nothing to review")
-    opinion = _opinion(position_after(game, 0), agent)
+    opinion = _opinion(game.root(), agent)
     evaluations, verdicts = [opinion.evaluation], []
     for action in game.history:
         after = opinion.game.clone()

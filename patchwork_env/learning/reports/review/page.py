@@ -22,7 +22,7 @@ from patchwork_env.patchwork.render import svg
 
 _TEMPLATE = "review/page.html.jinja"
 _LONGEST = 30
-"""Words of a line of play that the page shows."""
+"""The number of moves of a line of play that the page shows."""
 _PLAYERS = "player 0", "player 1"
 
 
@@ -37,7 +37,7 @@ class Mistake(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A player with the costliest mistakes."""
+    """A player and its costliest mistakes."""
 
     player: int
     summary: str
@@ -45,7 +45,7 @@ class Side(NamedTuple):
 
 
 def render_page(review: Review, title: str) -> str:
-    """The whole page, which needs nothing else."""
+    """The whole page as HTML, which needs no other files."""
     return render(
         _TEMPLATE,
         title=title,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import io
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from patchwork_env.learning.evaluation.players import labels
-from patchwork_env.learning.reports import plots
 from patchwork_env.learning.reports.palette import SERIES
+from patchwork_env.learning.reports.plots import new_figure, save
 from patchwork_env.learning.reports.review.judging import Review, Verdict
 from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, headline
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _SIZE = 9.0, 6.0
 _INK = "#2e2823"
 _ROOM = 0.12
-"""Above and below the margins, for labels, as a share of their range."""
+"""The room for labels above and below the curve of margins, as a share of its range."""
 _MOST_LABELS = 3
-"""Mistakes of each player whose moves are named."""
+"""The number of mistakes of each player whose moves are named."""
 
 
-def png(review: Review) -> bytes:
-    """The picture as PNG, 1080 by 720 pixels."""
-    figure = plots.new_figure(*_SIZE)
+def write_picture(review: Review, path: Path) -> None:
+    """Writes the picture, as PNG 1080 by 720 pixels."""
+    figure = new_figure(*_SIZE)
     margin, win = figure.subplots(2, 1, sharex=True)
     margins = [evaluation.margin for evaluation in review.evaluations]
     wins = [100 * evaluation.win for evaluation in review.evaluations]
@@ -47,13 +47,11 @@ def png(review: Review) -> bytes:
     lines, names = margin.get_legend_handles_labels()
     if lines:
         figure.legend(lines, names, loc="outside lower center", ncols=2)
-    target = io.BytesIO()
-    figure.savefig(target, dpi=plots.DPI, format="png")
-    return target.getvalue()
+    save(figure, path)
 
 
 def _panel(axes: Axes, values: list[float], even: float) -> None:
-    """A curve over all positions, with the side that is ahead filled in its color."""
+    """Draws a curve over all positions; the area is filled in the color of the player who is ahead."""
     places, heights = np.arange(len(values)), np.array(values)
     for player, ahead in enumerate((heights >= even, heights <= even)):
         axes.fill_between(
@@ -66,7 +64,7 @@ def _panel(axes: Axes, values: list[float], even: float) -> None:
 
 
 def _mark(axes: Axes, mistakes: list[Verdict], values: list[float], player: int) -> None:
-    """A step of the curve in the player's color for each mistake."""
+    """Draws for each mistake the step of the curve in the player's color."""
     label = f"costliest moves of player {player}"
     for verdict in mistakes:
         steps = [verdict.number - 1, verdict.number]

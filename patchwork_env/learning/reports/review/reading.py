@@ -1,4 +1,4 @@
-"""Games from files, with errors that say where a file is wrong."""
+"""Reads games from files, with errors that say where a file is wrong."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from patchwork_env.patchwork import Game
 
 
 def read_game(path: Path) -> Game:
-    """The game of a file in notation, see :mod:`patchwork_env.patchwork.notation`.
+    """Reads a game in notation, see :mod:`patchwork_env.patchwork.notation`.
 
     Raises:
-        ValueError: The file holds something else; names the file and the line.
-        OSError: It cannot be read.
+        ValueError: The file holds something else; the message names the file and the line.
+        OSError: The file cannot be read.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -42,7 +42,7 @@ def _play(game: Game, words: list[str]) -> None:
 
 @contextmanager
 def _naming(path: Path, line: int) -> Iterator[None]:
-    """Within the block, a ValueError gets the place in a file before its message."""
+    """Within the block, the message of a ValueError gets the file and the line in front of it."""
     try:
         yield
     except ValueError as error:

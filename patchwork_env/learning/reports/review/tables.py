@@ -8,7 +8,7 @@ from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.reports.review.judging import Review, Verdict
 
 MOST_MISTAKES = 5
-"""How many mistakes of a player tables, page and picture show."""
+"""The number of mistakes of each player that the tables, the page and the picture show."""
 _MOST_WORDS = 8
 
 _Row = tuple[str, ...]
@@ -33,14 +33,14 @@ def headline(review: Review) -> str:
 
 
 def summary(review: Review, player: int) -> str:
-    """What a player lost over the game."""
+    """What a player lost over the game, in a phrase."""
     moves = review.mistakes(player, len(review.verdicts))
     lost = sum(verdict.margin_loss for verdict in moves)
     return f"player {player}: {len(moves)} moves that cost anything, {lost:.1f} points of margin in all"
 
 
 def line_text(words: Sequence[str], most: int = _MOST_WORDS) -> str:
-    """The beginning of a line of play."""
+    """The first moves of a line of play as text."""
     return " ".join(words[:most]) + (" ..." if len(words) > most else "")
 
 
@@ -50,7 +50,7 @@ def loss_texts(verdict: Verdict) -> tuple[str, str]:
 
 
 def _signed(value: float, digits: int) -> str:
-    """With a sign, and without one for what rounds to 0."""
+    """A number with its sign, or without one if it rounds to 0."""
     rounded = round(value, digits)
     return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
 

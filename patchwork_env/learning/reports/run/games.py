@@ -1,4 +1,4 @@
-"""Sample games for the page: the last position, some earlier ones, and all moves."""
+"""The sample games of the page: the last position, some earlier ones, and all moves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.sample_games import milestones, position_after
+from patchwork_env.learning.evaluation.sample_games import milestones
 
 _EARLIER = 3
 
@@ -26,10 +26,10 @@ class ShownGame(NamedTuple):
     Attributes:
         opponent: The opponent of the match that the game is from.
         players: The names of the players by seat.
-        scores: Their scores by seat.
+        scores: The scores of the players by seat.
         winner: The seat of the winner; None for a tie.
-        final: The last position as SVG; None to show the moves alone.
-        earlier: Earlier positions as SVG, with the number of turns before each.
+        final: The last position as SVG; None to show nothing but the moves.
+        earlier: Earlier positions as SVG, each with the number of turns before it.
         turns: All moves.
         notation: The game as text.
     """
@@ -45,10 +45,10 @@ class ShownGame(NamedTuple):
 
 
 def shown_game(sample: dict[str, Any], kind: str, *, has_pictures: bool, has_earlier: bool) -> ShownGame:
-    """A sample game of an evaluation's file.
+    """Prepares a sample game of an evaluation.
 
     Args:
-        sample: One of its ``sample_games``.
+        sample: An entry of ``sample_games`` in the file of the evaluation.
         kind: The name of the game.
         has_pictures: Whether to draw the last position.
         has_earlier: Whether to draw earlier positions too.
@@ -72,7 +72,7 @@ def shown_game(sample: dict[str, Any], kind: str, *, has_pictures: bool, has_ear
 
 
 def _turns(game: BaseGame) -> list[Turn]:
-    position, turns = position_after(game, 0), []
+    position, turns = game.root(), []
     for action in game.history:
         turns.append(Turn(position.current_player, position.move_text(action)))
         position.play(action)

@@ -1,4 +1,4 @@
-"""The page as HTML."""
+"""The page about one run, or about several side by side, as HTML."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.seeds import OverSeeds, put_together
 from patchwork_env.learning.reports.run.games import ShownGame, shown_game
 from patchwork_env.learning.reports.run.run_data import RunData
-from patchwork_env.learning.reports.run.sections import Figures, sections, shares_of, words_of
+from patchwork_env.learning.reports.run.sections import Match, sections, shares_of, words_of
 from patchwork_env.learning.reports.templates import render
 
 _TEMPLATE = "run/page.html.jinja"
 _MOST_PICTURES = 4
-"""Last positions that are drawn, over all runs; each takes about 120 kB."""
+"""The number of last positions that are drawn, over all runs; each takes about 120 kB."""
 
 
 class LastMatch(NamedTuple):
@@ -23,7 +23,7 @@ class LastMatch(NamedTuple):
 
     run: str
     steps: int
-    figures: Figures
+    figures: Match
 
 
 class SampleGames(NamedTuple):
@@ -38,7 +38,7 @@ def render_page(runs: Sequence[RunData]) -> str:
     """The whole page.
 
     Args:
-        runs: At least one; several are laid over each other.
+        runs: The runs, at least one; several share their charts.
 
     Raises:
         ValueError: A sample game is damaged, or the runs are of different games.
@@ -66,9 +66,9 @@ def render_page(runs: Sequence[RunData]) -> str:
 
 
 def over_seeds(runs: Sequence[RunData]) -> list[tuple[str, list[OverSeeds]]]:
-    """What runs say together that differ in nothing but their seeds, with the names of these runs.
+    """Groups of runs that differ in nothing but their seeds: their names, and what they reached together.
 
-    Runs without an evaluation, or with other opponents in the last one, have nothing to add.
+    A run without an evaluation belongs to no group, nor do runs whose last evaluations have other opponents.
     """
     alike: dict[str, list[RunData]] = {}
     for run in runs:
@@ -89,7 +89,7 @@ def _last_figures(run: RunData) -> list[tuple[str, float, float]]:
 
 
 def _last_matches(runs: Sequence[RunData]) -> list[LastMatch]:
-    """The last matches of all runs against the first opponent, then against the next one, and so on."""
+    """The last match of every run against the first opponent, then against the next one, and so on."""
     opponents = dict.fromkeys(opponent for run in runs for opponent in run.opponents)
     lasts = [(run, run.matches(opponent)[-1:]) for opponent in opponents for run in runs]
     return [

@@ -1,4 +1,4 @@
-"""What a run has written so far, read back from its folder."""
+"""Reads what a run has written into its folder so far."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from patchwork_env.learning.runs.folder import (
 
 
 class Point(NamedTuple):
-    """A value at some point of a run, with lower and upper bounds if it has any."""
+    """A value at some point of a run, with a lower and an upper bound if it has them."""
 
     steps: int
     minutes: float
@@ -36,10 +36,11 @@ class RunData:
     Attributes:
         name: The name of the folder.
         config_text: The configuration as it was written.
-        config: The same as data; of any version of the package.
+        config: The configuration as data; any version of the package may have written it.
         metrics: The lines of the learning curves.
-        evaluations: The evaluations by their steps; see :mod:`patchwork_env.learning.runs.folder`.
-        has_final: Whether the policy of an end of the run was written.
+        evaluations: The evaluations in the order of their steps; see
+            :mod:`patchwork_env.learning.runs.folder`.
+        has_final: Whether the folder holds a final policy; a run that was extended has that of its first end.
     """
 
     name: str
@@ -56,28 +57,28 @@ class RunData:
 
     @property
     def steps(self) -> int:
-        """Turns played so far."""
+        """The number of turns played so far."""
         return max((line["steps"] for line in (*self.metrics, *self.evaluations)), default=0)
 
     @property
     def total_steps(self) -> int | None:
-        """What the configuration asks for; None if it does not say."""
+        """The number of turns that the configuration asks for; None if it does not say."""
         total = self.config.get("total_steps")
         return total if isinstance(total, int) else None
 
     @property
     def has_ended(self) -> bool:
-        """Whether the run has its steps, and not just those of an earlier end."""
+        """Whether the run has all the steps that its configuration asks for."""
         return self.has_final and self.total_steps is not None and self.steps >= self.total_steps
 
     @property
     def minutes(self) -> float:
-        """Time spent on playing and learning, without evaluations."""
+        """The minutes spent on playing and learning, without evaluations."""
         return max((line["minutes"] for line in (*self.metrics, *self.evaluations)), default=0.0)
 
     @property
     def machines(self) -> list[str]:
-        """Where evaluations took place."""
+        """The machines on which evaluations took place."""
         return list(dict.fromkeys(evaluation["machine"] for evaluation in self.evaluations))
 
     @property
@@ -92,12 +93,12 @@ class RunData:
         return [name for name in names if name not in ("steps", "minutes")]
 
     def curve(self, name: str) -> list[Point]:
-        """A metric over the run; values that are no finite numbers are left out."""
+        """The values of a metric over the run; those that are no finite numbers are left out."""
         lines = [line for line in self.metrics if math.isfinite(line.get(name, math.nan))]
         return [Point(line["steps"], line["minutes"], line[name]) for line in lines]
 
     def matches(self, opponent: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """The evaluations with a match against an opponent, each with this match."""
+        """The evaluations with a match against an opponent, each together with this match."""
         return [
             (evaluation, match)
             for evaluation in self.evaluations
@@ -110,7 +111,7 @@ def read_run(folder: Path) -> RunData:
     """Reads the folder of a run.
 
     Raises:
-        FileNotFoundError: It is no run.
+        FileNotFoundError: The folder is not that of a run.
         ValueError: A file is damaged; the message names it.
     """
     path = folder / CONFIG_FILE
@@ -131,10 +132,10 @@ def read_run(folder: Path) -> RunData:
 
 
 def _read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of the curves, but for one that is still being written; none if there is no file."""
+    """The lines of the learning curves, without one that is still being written; none if there is no file."""
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # behind the last line break is half a line
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # the last piece is an incomplete line
     metrics = []
     for number, line in enumerate(lines, 1):
         try:

@@ -15,7 +15,7 @@ from patchwork_env.learning.reports.run.run_data import Point, RunData
 
 _SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
 _EVALUATIONS = ("evaluation", "evaluation_games")
-"""Groups of metrics that the files of the evaluations hold too."""
+"""The groups of metrics that are left out here, since the files of the evaluations hold them too."""
 _LEAGUE = re.compile(r"league/|games/.*past_self")
 _GROUPS = {
     "games": ("Self-play", "Games that ended in an iteration. {self_play}"),
@@ -23,20 +23,23 @@ _GROUPS = {
     "losses": ("Losses", "What the learner reports of each iteration."),
     "time": ("Speed", "Playing and learning; evaluations are not counted."),
 }
-"""Titles and explanations of groups of metrics; others go by their own name. They hold :class:`Words`."""
+"""The titles and the explanations of groups of metrics; a group that is not listed has its name as its title.
 
-Figures = dict[str, Any]
-"""A match as a file of an evaluation holds it."""
+An explanation may name a field of :class:`Words`, whose text takes its place.
+"""
+
+Match = dict[str, Any]
+"""A match as the file of an evaluation holds it."""
 
 
 class Words(NamedTuple):
-    """Texts of the page.
+    """What the page says of a game.
 
     Attributes:
         matches: How the agents met.
         self_play: What the figures of self-play are.
-        figures: What those of evaluations are.
-        moves: What the words of the notation mean, each with an example.
+        figures: What the figures of evaluations are.
+        moves: Examples of moves in notation, each with its meaning.
     """
 
     matches: str
@@ -74,12 +77,12 @@ _WORDS: Mapping[str, Words] = {
 
 
 def words_of(game: str) -> Words:
-    """What the page says of a game; little of one that it does not know."""
+    """What the page says of a game; of a game that is not listed it says little."""
     return _WORDS.get(game, Words(matches="every set-up from both seats"))
 
 
 def shares_of(game: str) -> list[str]:
-    """The figures of a game's evaluations whose means are shares of the games."""
+    """The names of the figures whose means are shares of the games."""
     return [name for name, figure in contest_of(game).figures.items() if figure.is_share]
 
 
@@ -92,10 +95,11 @@ class Section(NamedTuple):
 
 
 def sections(runs: Sequence[RunData]) -> list[Section]:
-    """All sections that there is anything to show in.
+    """All sections that have anything to show.
 
     Args:
-        runs: One, with a curve for every opponent in each chart; or several, with a curve for every run.
+        runs: The runs. Charts of one run have a curve for every opponent, those of several a curve for every
+            run.
     """
     said = words_of(runs[0].game)
     found = [_win_rates(runs, said), _evaluation_games(runs, said)]
@@ -130,7 +134,7 @@ def _win_rates(runs: Sequence[RunData], said: Words) -> Section:
 
 
 def _evaluation_games(runs: Sequence[RunData], said: Words) -> Section:
-    """What the games of the evaluations looked like."""
+    """The section with the figures of the evaluations' games."""
     drawn = []
     for name, curves in _against_opponents(runs, _score_difference):
         drawn.append(charts.draw(f"score difference{name}", "steps", _series(curves, "steps")))
@@ -148,13 +152,15 @@ def _evaluation_games(runs: Sequence[RunData], said: Words) -> Section:
 
 
 _Value = tuple[float, tuple[float, float] | None]
+"""A value, and its bounds if it has them."""
 _Curve = tuple[str, list[Point]]
+"""The label of a curve, and its points."""
 
 
 def _against_opponents(
-    runs: Sequence[RunData], value: Callable[[Figures], _Value | None]
+    runs: Sequence[RunData], value: Callable[[Match], _Value | None]
 ) -> list[tuple[str, list[_Curve]]]:
-    """Charts of a figure of matches: what their titles say of the opponent, and their curves."""
+    """The charts of a value of matches: for each what its title says of the opponent, and its curves."""
     opponents = list(dict.fromkeys(opponent for run in runs for opponent in run.opponents))
     if len(runs) == 1:
         curves = [(opponent, _points(runs[0], opponent, value)) for opponent in opponents]
@@ -166,7 +172,7 @@ def _against_opponents(
     ]
 
 
-def _points(run: RunData, opponent: str, value: Callable[[Figures], _Value | None]) -> list[Point]:
+def _points(run: RunData, opponent: str, value: Callable[[Match], _Value | None]) -> list[Point]:
     return [
         Point(evaluation["steps"], evaluation["minutes"], *found)
         for evaluation, match in run.matches(opponent)
@@ -174,23 +180,23 @@ def _points(run: RunData, opponent: str, value: Callable[[Figures], _Value | Non
     ]
 
 
-def _win_rate(match: Figures) -> _Value:
+def _win_rate(match: Match) -> _Value:
     return match["win_rate"], tuple(match["win_rate_interval"])
 
 
-def _score_difference(match: Figures) -> _Value:
+def _score_difference(match: Match) -> _Value:
     interval = match["score_difference_interval"]
     return match["score_difference"], None if interval is None else tuple(interval)
 
 
-def _mean(figure: str, match: Figures) -> _Value | None:
+def _mean(figure: str, match: Match) -> _Value | None:
     mean = match["sides"]["agent"].get(figure)  # earlier versions knew fewer figures
     interval = match.get("score_intervals", {}).get("agent") if figure == "score" else None
     return None if mean is None else (mean, None if interval is None else tuple(interval))
 
 
 def _series(curves: Sequence[_Curve], axis: str) -> list[Series]:
-    """The curves that have points, each in the color of its place."""
+    """The curves that have points; the color of a curve is its place among all, so that charts agree."""
     return [
         Series(label, [Sample(getattr(point, axis), point.value, point.bounds) for point in points], color)
         for color, (label, points) in enumerate(curves)
