@@ -2,8 +2,8 @@
 
 ``env()``, ``raw_env()`` and ``parallel_env()`` are its PettingZoo environments: with the standard wrappers,
 without them, and with all players acting at once; all take the options of :class:`Nmbr9AECEnv`.
-:class:`Nmbr9Env` and :class:`Nmbr9VectorEnv` are those of Gymnasium, also known as ``Nmbr9-v0``;
-:class:`SelfPlayVectorEnv` plays many games at once.
+:class:`Nmbr9Env` and :class:`Nmbr9VectorEnv` are its Gymnasium environments, which Gymnasium makes by the
+name ``Nmbr9-v0``. :class:`SelfPlayVectorEnv` plays many games at once.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Nmbr9AECEnv(GameAECEnv):
     ...     over = terminated or truncated
     ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-    **Agents**: ``player_0`` ... ``player_3``, who move by turns. All have the same cards, and nobody sees
-    what the others do with a card before all have done it.
+    **Agents**: ``player_0`` ... ``player_3``, who move one after the other. All get the same cards, and
+    nobody sees where the others put a tile before all have put theirs.
 
     **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. In free order every round has
     two turns of every player: first all choose a tile, then all place it.
@@ -52,8 +52,8 @@ class Nmbr9AECEnv(GameAECEnv):
 
     **Rewards**: with ``"score"`` the points that a placement is worth, at once and for its player alone. With
     ``"outcome"`` nothing until the game ends; then 1 for a sole winner and ``-1 / (n - 1)`` for each of the
-    others, and winners with equal scores share, so that all rewards add up to 0. With ``"margin"``, at the
-    end, the difference between the own score and the best of the others / 100.
+    others; winners with equal scores share their gain, so that all rewards add up to 0. With ``"margin"``, at
+    the end, the own score less the best of the others, divided by 100.
 
     **Truncation**: a move that meets the edge of the table (see :mod:`~patchwork_env.nmbr9.actions`) is not
     played and ends the game for all without further rewards.
@@ -65,14 +65,14 @@ class Nmbr9AECEnv(GameAECEnv):
     Copies (``copy.deepcopy``) and pickles go on exactly like the original.
 
     Args:
-        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
         options: ``players``: 1-4 (default 2); ``observation``: ``"flat"`` (default), one float32 vector, or
             ``"dict"``, named float32 tensors of the same content; ``rewards``: by default ``"score"`` with
             one player and ``"outcome"`` with several; and those of :class:`~patchwork_env.nmbr9.game.Game`:
             ``order``, ``max_digit``, ``copies``, ``deck_size``, and ``deck`` for all games.
 
     Raises:
-        ValueError: An option is not of these, or there is no outcome as there is one player.
+        ValueError: An option is unknown or its value not allowed, such as ``"outcome"`` with one player.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -98,11 +98,11 @@ class Nmbr9ParallelEnv(GameParallelEnv):
     agent's mask holds its legal actions in every step, until the game is over.
 
     Args:
-        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
         options: The other options of :class:`Nmbr9AECEnv`.
 
     Raises:
-        ValueError: An option is not of these.
+        ValueError: An option is unknown or its value not allowed.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -123,28 +123,29 @@ class Nmbr9Env(GameEnv):
     ...     action = env.action_space.sample(info["action_mask"])
     ...     observation, reward, terminated, truncated, info = env.step(action)
 
-    **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. An action that is not legal
-    ends the episode with a reward of -1.
+    **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. An illegal action ends the
+    episode with a reward of -1.
 
     **Observations**: one float32 vector or named tensors, see :mod:`~patchwork_env.nmbr9.observation`.
 
-    **Rewards**: alone, the points that a placement is worth, digit times level, so that the return is the
-    score (``"score"``). Against others nothing until the game ends, and then what :class:`Nmbr9AECEnv` says
-    (``"outcome"``, ``"margin"``), unless ``"score"`` is asked for.
+    **Rewards**: with one player the points of every placement, digit times level, so that the return is the
+    score (``"score"``). Against others 0 until the game ends, and then the reward of :class:`Nmbr9AECEnv`
+    (``"outcome"`` or ``"margin"``), unless ``"score"`` is asked for.
 
     **Truncation**: an action that meets the edge of the table (see :mod:`~patchwork_env.nmbr9.actions`) is
     not played and cuts the episode off.
 
     **Info**: ``action_mask``: int8 ``(16394,)``, 1 for the legal actions, also given by :meth:`action_masks`;
     ``seat``: the learner's player number; at the end of a game ``scores``: int16 ``(players,)``, the own and
-    then those of the others by turns; after an action that is not legal ``illegal_action``: that action.
+    then those of the others in the order of play; after an illegal action ``illegal_action``: that action.
 
     **Options of** :meth:`reset`: ``deck``, the digits in the order in which they come.
 
     Copies (``copy.deepcopy``) and pickles go on exactly like the original.
 
     Args:
-        opponent: Plays for all other players: a spec, an agent or a function; see ``Patchwork-v0``.
+        opponent: The opponent, which plays for all other players: a spec, an agent or a function, as for
+            :class:`~patchwork_env.patchwork_v0.PatchworkEnv`.
         options: ``players``: 1-4 (default 1); ``seat``: a player number, ``"alternate"`` (default) or
             ``"random"``; ``illegal_action``: ``"terminate"`` (default) the episode, or ``"raise"`` an error
             and change nothing; ``rewards``; ``observation``: ``"flat"`` (default) or ``"dict"``; ``order``,
@@ -152,7 +153,7 @@ class Nmbr9Env(GameEnv):
             ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default).
 
     Raises:
-        ValueError: An option is not of these.
+        ValueError: An option is unknown or its value not allowed.
     """
 
     def __init__(self, opponent: Any = "random", **options: Any) -> None:
@@ -176,13 +177,13 @@ class Nmbr9VectorEnv(GameVectorEnv):
     :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows the one before.
 
     Args:
-        num_envs: Number of games, at least 1.
-        opponent: See :class:`Nmbr9Env`.
-        options: Those of :class:`Nmbr9Env`, and ``copy``: whether observations and ``action_mask`` are fresh
-            arrays (True, the default), or are overwritten by the next call.
+        num_envs: The number of games, at least 1.
+        opponent: The opponent; see :class:`Nmbr9Env`.
+        options: The options of :class:`Nmbr9Env`, and ``copy``: whether observations and
+            ``action_mask`` are fresh arrays (True, the default), or are overwritten by the next call.
 
     Raises:
-        ValueError: An option is not of these.
+        ValueError: An option is unknown or its value not allowed.
     """
 
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
@@ -206,14 +207,14 @@ class SelfPlayVectorEnv(SelfPlayBatch):
     ``final_scores``.
 
     Args:
-        num_envs: Number of games, at least 1.
+        num_envs: The number of games, at least 1.
         options: ``seed``, ``rewards``, ``masks``, ``observations``, ``threads``: see
             :class:`~patchwork_env.envs.self_play.SelfPlayBatch`; ``players``: 1-4 (default 1); ``order``,
             ``max_digit``, ``copies``, ``deck_size``: see :class:`~patchwork_env.nmbr9.game.Game`; ``deck``:
             that of every game, instead of random ones.
 
     Raises:
-        ValueError: An option is not of these.
+        ValueError: An option is unknown or its value not allowed.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:

@@ -1,9 +1,9 @@
 """The environments of Patchwork.
 
 ``env()`` and ``raw_env()`` are its PettingZoo environments, with the standard wrappers and without them; both
-take the options of :class:`PatchworkAECEnv`. :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` are those
-of Gymnasium, also known as ``Patchwork-v0``; :class:`SelfPlayVectorEnv` plays many games of self-play at
-once.
+take the options of :class:`PatchworkAECEnv`. :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` are its
+Gymnasium environments, which Gymnasium makes by the name ``Patchwork-v0``. :class:`SelfPlayVectorEnv` plays
+many games of self-play at once.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class PatchworkAECEnv(GameAECEnv):
     ...     over = terminated or truncated
     ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-    **Agents**: ``player_0`` and ``player_1``. Who is behind on the time track moves, so ``agent_selection``
-    may stay the same for several moves.
+    **Agents**: ``player_0`` and ``player_1``. The player who is behind on the time track moves, so
+    ``agent_selection`` may stay the same for several moves.
 
     **Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`.
 
@@ -42,7 +42,7 @@ class PatchworkAECEnv(GameAECEnv):
     :mod:`~patchwork_env.patchwork.observation` for the rest.
 
     **Rewards**: 0 until the game ends. Then 1 for the winner and -1 for the loser (``"outcome"``) or, for
-    each, the difference between the own score and the other's / 100 (``"margin"``). With ``"score"``, the
+    each, the own score less the other's, divided by 100 (``"margin"``). With ``"score"``, the
     change of the own score by every move, at once.
 
     **State**: :meth:`state` is what ``player_0`` sees, as one vector, whoever is to move. It holds
@@ -54,14 +54,14 @@ class PatchworkAECEnv(GameAECEnv):
     Copies (``copy.deepcopy``) and pickles go on exactly like the original.
 
     Args:
-        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
         options: ``observation``: ``"flat"`` (default), one float32 vector, or ``"dict"``, named float32
             tensors of the same content; ``rewards``: ``"outcome"`` (default), ``"margin"`` or ``"score"``;
             ``special_patches``, the print of the time track: ``"revised"`` (default) or ``"2014"``;
             ``first_player``, who starts: 0 (default), 1 or ``"random"``.
 
     Raises:
-        ValueError: An option is not of these.
+        ValueError: An option is unknown or its value not allowed.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -83,19 +83,19 @@ class PatchworkEnv(GameEnv):
     ...     action = env.action_space.sample(info["action_mask"])
     ...     observation, reward, terminated, truncated, info = env.step(action)
 
-    **Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`. An action that is not legal
-    ends the episode with a reward of -1.
+    **Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`. An illegal action ends the
+    episode with a reward of -1.
 
     **Observations** from the learner's view: one float32 vector or named tensors, see
     :mod:`~patchwork_env.patchwork.observation`.
 
-    **Rewards**: 0 until the game ends. Then 1 for a win and -1 for a loss (``"outcome"``), or the difference
-    between the own score and the opponent's / 100 (``"margin"``). With ``"score"``, the change of the own
-    score by every move, at once. Episodes are never truncated.
+    **Rewards**: 0 until the game ends. Then 1 for a win and -1 for a loss (``"outcome"``), or the own score
+    less the opponent's, divided by 100 (``"margin"``). With ``"score"``, the change of the own score by every
+    move, at once. Episodes are never truncated.
 
     **Info**: ``action_mask``: int8 ``(2026,)``, 1 for the legal actions, also given by :meth:`action_masks`;
     ``seat``: the learner's player number; at the end of a game ``scores``: int16 ``(2,)``, the own and the
-    opponent's; after an action that is not legal ``illegal_action``: that action.
+    opponent's; after an illegal action ``illegal_action``: that action.
 
     **Options of** :meth:`reset`: ``circle``, all 33 patch indices clockwise from the neutral token with the
     1x2 patch (0) last; ``first_player``: 0, 1 or ``"random"``.
@@ -104,19 +104,19 @@ class PatchworkEnv(GameEnv):
     pickled.
 
     Args:
-        opponent: ``"random"``, ``"greedy"`` or another spec, the path of a checkpoint, an agent, or a
-            function that takes a ``Game`` and returns a legal action.
+        opponent: The opponent: ``"random"``, ``"greedy"`` or another spec, the path of a checkpoint, an
+            agent, or a function that takes a ``Game`` and returns a legal action.
         options: ``seat``, the learner's player number: 0, 1, ``"alternate"`` (default; by turns, starting
             with 1 after an odd seed and with 0 after an even one) or ``"random"``; ``illegal_action``, what
-            an action does that is not legal: ``"terminate"`` (default) the episode, or ``"raise"`` an error
-            and change nothing; ``rewards``: ``"outcome"`` (default), ``"margin"`` or ``"score"``;
+            an illegal action does: ``"terminate"`` (default) the episode, or ``"raise"`` an error and change
+            nothing; ``rewards``: ``"outcome"`` (default), ``"margin"`` or ``"score"``;
             ``observation``: ``"flat"`` (default) or ``"dict"``; ``special_patches``: ``"revised"`` (default)
             or ``"2014"``; ``first_player``: 0 (default), 1 or ``"random"``; ``render_mode``: ``"human"``,
             ``"ansi"``, ``"rgb_array"`` or None (default).
 
     Raises:
-        ValueError: An option is not of these.
-        FileNotFoundError: The opponent's path is no checkpoint.
+        ValueError: An option is unknown or its value not allowed.
+        FileNotFoundError: There is no checkpoint at the path of the opponent.
     """
 
     def __init__(self, opponent: Any = "random", **options: Any) -> None:
@@ -139,14 +139,14 @@ class PatchworkVectorEnv(GameVectorEnv):
     :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows the one before.
 
     Args:
-        num_envs: Number of games, at least 1.
-        opponent: See :class:`PatchworkEnv`.
-        options: Those of :class:`PatchworkEnv`, and ``copy``: whether observations and ``action_mask`` are
-            fresh arrays (True, the default), or are overwritten by the next call.
+        num_envs: The number of games, at least 1.
+        opponent: The opponent; see :class:`PatchworkEnv`.
+        options: The options of :class:`PatchworkEnv`, and ``copy``: whether observations and
+            ``action_mask`` are fresh arrays (True, the default), or are overwritten by the next call.
 
     Raises:
-        ValueError: An option is not of these.
-        FileNotFoundError: The opponent's path is no checkpoint.
+        ValueError: An option is unknown or its value not allowed.
+        FileNotFoundError: There is no checkpoint at the path of the opponent.
     """
 
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
@@ -169,13 +169,13 @@ class SelfPlayVectorEnv(SelfPlayBatch):
     ``masks``, ``counts``, ``random_actions``, ``rewards``, ``terminations`` and ``final_scores``.
 
     Args:
-        num_envs: Number of games, at least 1.
+        num_envs: The number of games, at least 1.
         options: ``seed``, ``rewards``, ``masks``, ``observations``, ``threads``: see
             :class:`~patchwork_env.envs.self_play.SelfPlayBatch`; ``special_patches``: ``"revised"`` (default)
-            or ``"2014"``; ``first_player`` of every game: 0, 1 or ``"random"`` (default).
+            or ``"2014"``; ``first_player``, who starts every game: 0, 1 or ``"random"`` (default).
 
     Raises:
-        ValueError: An option is not of these.
+        ValueError: An option is unknown or its value not allowed.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:

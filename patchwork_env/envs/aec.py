@@ -1,4 +1,4 @@
-"""PettingZoo environments in which agents move by turns (AEC), for every game."""
+"""The PettingZoo environment of any game in which agents move one after the other (AEC)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     the game for all, without further rewards.
 
     Args:
-        rules: Of the game.
-        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
-        observation: ``"flat"``: one float32 vector; ``"dict"``: named float32 tensors of the same content.
-        rewards: ``"outcome"``, ``"margin"`` or ``"score"``; see ``docs/environments.md``. None for the first
-            with several players, for the last with one.
+        rules: The rules of the game.
+        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        observation: The layout of observations: ``"flat"`` for one float32 vector, ``"dict"`` for named
+            float32 tensors of the same content.
+        rewards: The kind of rewards, see ``docs/environments.md``: ``"outcome"``, ``"margin"`` or
+            ``"score"``; None for the outcome with several players, for the score with one.
         options: Options of the game.
 
     Raises:
@@ -100,17 +101,17 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Begins a game.
 
         Args:
-            seed: ``0 ... 2**64 - 1``: starts the random games anew, with that of ``Game(seed)``; None goes on
-                with them.
-            options: For this game; the class says which there are.
+            seed: The seed from which the random numbers start anew, ``0 ... 2**64 - 1``: this game is then
+                that of ``Game(seed)``. None goes on with the present random numbers.
+            options: Options for this game; the docstring of the class lists them.
 
         Raises:
-            ValueError: The seed or an option is not of these; the game that is on stays as it is.
+            ValueError: The seed or an option is not allowed; the game that is on stays as it is.
         """
         self._begin(self._deal(seed, options))
 
     def step(self, action: int | None) -> None:
-        """Plays an action of ``agent_selection``; None takes away an agent whose game is over.
+        """Plays an action of ``agent_selection``; None removes an agent whose game is over.
 
         Raises:
             IllegalActionError: The action is not legal; nothing has changed.
@@ -150,7 +151,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         return self.observation_of(self._require_game(), player)
 
     def observation_of(self, game: BaseGame, player: int) -> MaskedObservation:
-        """What a player of any game sees, in fresh arrays."""
+        """What a player sees of a game, which need not be the one that is on; in fresh arrays."""
         vector, mask = self._view(game, player)
         return {
             "observation": self._rules.layout.as_dict(vector) if self._named else vector,
@@ -165,12 +166,12 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     def game(self) -> BaseGame:
         """A copy of the game that is on.
 
-        Setting it makes the environment go on with a copy of the given game, which may be at its end. All
-        agents are there then, and nothing of the earlier game counts any more.
+        Setting it makes the environment go on with a copy of the given game, which may be over already. All
+        agents take part again, and rewards of the earlier game are forgotten.
 
         Raises:
-            TypeError: It was set to something else than a game of these rules.
-            ValueError: The game has another number of players.
+            TypeError: The new value is not a game of these rules.
+            ValueError: The new game has another number of players.
             RuntimeError: There was no :meth:`reset` yet.
         """
         return self._require_game().clone()
@@ -219,10 +220,11 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._accumulate_rewards()
 
     def play(self, game: BaseGame, action: Any) -> Mapping[int, float] | None:
-        """Plays an action in any game.
+        """Plays an action in a game, which need not be the one that is on.
 
         Returns:
-            The rewards of players, or None if the action cuts the game off and was not played.
+            The rewards by player number, 0 for players who are left out; or None if the action cuts the game
+            off and was not played.
 
         Raises:
             IllegalActionError: The action is not legal; nothing has changed.

@@ -1,4 +1,4 @@
-"""How the games of an environment begin, and who sits where."""
+"""How the games of an environment begin, and which player the learner is."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ class Dealer:
     """Begins games, each from a random stream of its own, and says which player is the learner.
 
     Args:
-        rules: Of the game.
-        num_games: Number of games that are played side by side, with fresh random numbers.
-        options: All options of the game.
-        seat: The learner's player number; ``"alternate"``: all numbers by turns, starting with the seed's
-            remainder on division by the number of players; ``"random"``: by chance.
+        rules: The rules of the game.
+        num_games: The number of games that are played side by side. Their random streams are fresh until
+            :meth:`reseed`.
+        options: The values of all options of the game, by name.
+        seat: The learner's player number in every game; or ``"alternate"``, the next number in every game,
+            starting with the seed's remainder on division by the number of players; or ``"random"``.
 
     Attributes:
-        players: How many take part in a game.
+        players: The number of players of a game.
 
     Raises:
         ValueError: An option has a value that is not allowed.
@@ -44,21 +45,22 @@ class Dealer:
         self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)
 
     def set_up(self, options: Mapping[str, Any] | None, ignored: tuple[str, ...] = ()) -> SetUp:
-        """How games begin with the ``options`` of a ``reset``; a value of None is like no option.
+        """How games begin with the ``options`` of a ``reset``.
 
         Args:
-            options: Those of the rules' ``reset_options``.
-            ignored: Further keys that are allowed and have no effect.
+            options: Options by name, of those that the rules' ``reset_options`` name; None counts as not
+                given.
+            ignored: Names of further options that are allowed and have no effect.
 
         Raises:
-            ValueError: An option is unknown or its value not allowed.
+            ValueError: An option is unknown, or its value is not allowed.
         """
         checked = check_keys(options, self._rules.reset_options, ignored)
         given = {key: checked[key] for key in self._rules.reset_options if checked.get(key) is not None}
         return self._rules.set_up(self._options, given) if given else self._usual
 
     def reseed(self, game: int, seed: int) -> None:
-        """Starts the random numbers of one game anew; the next game is then that of ``Game(seed)``."""
+        """Starts the random numbers of one game anew: the next game dealt is that of ``Game(seed)``."""
         self._streams[game : game + 1] = seed_streams(seed)
         self._seat_streams[game : game + 1] = ~seed_streams(seed)
         self._next[game] = seed % self.players
@@ -69,7 +71,7 @@ class Dealer:
         loop(deal_listed, self._rules)(states, games, self._streams, beginning, chance)
 
     def assign_seats(self, seats: Games, games: Games) -> None:
-        """Writes the learner's player number of the next game at each of the listed indices of ``seats``."""
+        """Writes the learner's player number in the next game into ``seats``, for all listed games."""
         if self._rule == "alternate":
             seats[games] = self._next[games]
             self._next[games] = (self._next[games] + 1) % self.players
@@ -80,7 +82,7 @@ class Dealer:
 
     @contextmanager
     def undone_by_errors(self) -> Iterator[None]:
-        """Gives back all random numbers that were used if what is done meanwhile fails."""
+        """Brings the random streams back to where they were if the block raises an error."""
         arrays = (self._streams, self._seat_streams, self._next)
         before = [array.copy() for array in arrays]
         try:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from patchwork_env.drawing.window import Window
 
 FRAMES_PER_SECOND = 4
-"""Pace of the mode ``"human"``."""
+"""The pace of the mode ``"human"``."""
 
 
 class Display:
@@ -22,11 +22,11 @@ class Display:
     Copies and pickles have no window of their own until they show something.
 
     Args:
-        mode: One of the rules' ``render_modes``, or None.
-        rules: Of the game.
+        mode: The render mode, one of the rules' ``render_modes``, or None.
+        rules: The rules of the game.
 
     Raises:
-        ValueError: The mode is none of these.
+        ValueError: The game has no such mode.
     """
 
     def __init__(self, mode: str | None, rules: Rules) -> None:
@@ -35,7 +35,11 @@ class Display:
         self._window: Window | None = None
 
     def show(self, game: BaseGame, names: tuple[str, ...]) -> Frame | str | None:
-        """A drawing as text (``"ansi"``), as pixels (``"rgb_array"``), or None after showing it in a window.
+        """A drawing as text (``"ansi"``) or as pixels (``"rgb_array"``); None after showing it in a window.
+
+        Args:
+            game: The game to draw.
+            names: What the drawing calls the players, in the order of their numbers.
 
         Raises:
             MissingExtraError: Pillow, or pygame-ce for a window, is not installed.

@@ -17,12 +17,12 @@ _LAST_SEED = 2**64 - 1
 
 
 class Opponent(Protocol):
-    """What an opponent needs: every :class:`patchwork_env.agents.Agent` is one."""
+    """What an opponent has to offer; every :class:`patchwork_env.agents.Agent` does."""
 
     name: str
 
     def act(self, game: Any) -> SupportsIndex:
-        """A legal action for the current player of a game, which is left as it was."""
+        """A legal action for the current player of a game; the game itself is not changed."""
 
     def act_batch(self, states: States) -> npt.NDArray[np.int64]:
         """Legal actions for many games, int64 ``(n,)``."""
@@ -32,16 +32,16 @@ class Opponent(Protocol):
 
 
 def opponent_seed(seed: int) -> int:
-    """The seed of the opponent's random numbers, other than that of the games."""
+    """The seed of the opponent's random numbers, which differs from the seed of the games."""
     return _LAST_SEED - seed
 
 
 def require_opponent(opponent: Any, players: int) -> Opponent | None:
-    """The opponent of a learner, which games of several players need.
+    """The opponent of a learner, or None where the learner plays alone.
 
     Raises:
-        ValueError: There is none.
-        TypeError: It is something else, such as a spec, which ``gymnasium.make`` understands.
+        ValueError: There is no opponent, and the game has several players.
+        TypeError: The opponent is no agent; a spec, for example, is understood by ``gymnasium.make`` alone.
     """
     if opponent is None:
         if players > 1:
@@ -52,10 +52,10 @@ def require_opponent(opponent: Any, players: int) -> Opponent | None:
 
 
 def play_answer(opponent: Opponent, rules: Rules, game: BaseGame) -> bool:
-    """Plays what the opponent answers to a game, unless that cuts the game off; returns whether it does.
+    """Plays the opponent's action in a game, unless it cuts the game off; returns whether it does.
 
     Raises:
-        OpponentError: The answer is no legal action; the game is as it was.
+        OpponentError: The action is not legal; the game has not changed.
     """
     try:
         action = check_action(opponent.act(game), rules.num_actions)
@@ -70,16 +70,16 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame) -> bool:
 def answers(
     opponent: Opponent, rules: Rules, states: States, games: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """What the opponent answers to some games of a batch, int64 ``(k,)``, all legal.
+    """The opponent's actions in some games of a batch, int64 ``(k,)``, all legal.
 
     Args:
-        opponent: Who is asked.
-        rules: Of the game.
-        states: ``(k,)`` records, copies that the opponent may look at.
-        games: ``(k,)``, their indices in the batch, for messages.
+        opponent: The agent that is asked.
+        rules: The rules of the game.
+        states: The ``(k,)`` state records of these games; the opponent gets a copy.
+        games: The ``(k,)`` indices of the games in the batch, for messages.
 
     Raises:
-        OpponentError: The answer is not one legal action for each game.
+        OpponentError: The opponent did not answer with one legal action for each game.
     """
     given = np.asarray(opponent.act_batch(states.copy()))
     if given.shape != (len(states),) or not np.issubdtype(given.dtype, np.integer):

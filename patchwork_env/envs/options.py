@@ -1,4 +1,4 @@
-"""Checks of what users pass to environments: each names the offending value and what is allowed."""
+"""Checks of what users pass to environments; every error names the offending value and what is allowed."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from patchwork_env.core.names import hint, shorten
 from patchwork_env.errors import UnknownOptionError
 
 ILLEGAL_ACTION = ("terminate", "raise")
-"""What an action does that is not legal: it ends the episode, or raises an error and changes nothing."""
+"""What an illegal action may do: end the episode, or raise an error and change nothing."""
 ILLEGAL_REWARD = -1.0
+"""The learner's reward for an illegal action that ends the episode."""
 LAYOUTS = ("flat", "dict")
-"""How an observation may be laid out: one vector, or named tensors of the same content."""
+"""How an observation may be laid out: as one vector, or as named tensors of the same content."""
 
 
 def complete(
     given: Mapping[str, Any], defaults: Mapping[str, Any], further: Iterable[str], owner: str
 ) -> dict[str, Any]:
-    """The options of a game, those that were not given at their defaults.
+    """All options of a game: those that were given, and the others at their defaults.
 
     Args:
-        given: Options by name.
-        defaults: All options of the game.
-        further: Names of options of the environment, which a misspelt one may have meant.
-        owner: Name of the environment.
+        given: The values of some options, by name.
+        defaults: The default of every option of the game, by name.
+        further: The names of the environment's own options, one of which a misspelt name may have meant.
+        owner: The name of the environment, for messages.
 
     Raises:
-        UnknownOptionError: An option is not known; names the nearest.
+        UnknownOptionError: An option is not known; the message names the nearest one.
     """
     for name in given:
         if name not in defaults:
@@ -42,10 +43,10 @@ def complete(
 
 
 def check_rewards(rewards: Any, players: int) -> int:
-    """The kind of rewards; for None the score alone, and the outcome for several players.
+    """The number of a kind of rewards; None stands for the outcome, or for the score with one player.
 
     Raises:
-        ValueError: There is no such kind, or it is one for several players.
+        ValueError: There is no such kind, or it needs several players and there is one.
     """
     if rewards is None:
         return OUTCOME if players > 1 else SCORE
@@ -59,13 +60,13 @@ def check_layout(observation: Any) -> bool:
     """Whether observations are laid out as named tensors.
 
     Raises:
-        ValueError: It is none of :data:`LAYOUTS`.
+        ValueError: ``observation`` is none of :data:`LAYOUTS`.
     """
     return bool(check_one_of(observation, LAYOUTS, "observation") == "dict")
 
 
 def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
-    """Actions of a batch, int64 ``(num_envs,)``.
+    """The actions of a batch as int64 ``(num_envs,)``.
 
     Raises:
         ValueError: They have another shape or type.

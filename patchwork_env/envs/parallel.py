@@ -1,4 +1,4 @@
-"""PettingZoo environments in which all players act at once, for games whose rules say so."""
+"""The PettingZoo environment of any game whose players act at the same time."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     is the game. Every agent's mask holds its legal actions in every step, until the game is over.
 
     Args:
-        rules: Of the game.
-        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        rules: The rules of the game.
+        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
         options: The other options of :class:`~patchwork_env.envs.aec.GameAECEnv`.
 
     Raises:
@@ -39,22 +39,22 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     def __init__(self, rules: Rules, render_mode: str | None = None, **options: Any) -> None:
         if not rules.is_simultaneous:
             raise ValueError(f"the players of {rules.title} do not act at once")
-        self._turns = GameAECEnv(rules, render_mode, **options)
+        self._aec = GameAECEnv(rules, render_mode, **options)
         self._rules = rules
-        self.metadata = self._turns.metadata
+        self.metadata = self._aec.metadata
         self.render_mode = render_mode
-        self.possible_agents = list(self._turns.possible_agents)
+        self.possible_agents = list(self._aec.possible_agents)
         self.agents: list[str] = []
-        self.observation_spaces = self._turns.observation_spaces
-        self.action_spaces = self._turns.action_spaces
+        self.observation_spaces = self._aec.observation_spaces
+        self.action_spaces = self._aec.action_spaces
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """The space of an agent's observations, the same object at every call."""
-        return self._turns.observation_space(agent)
+        return self._aec.observation_space(agent)
 
     def action_space(self, agent: str) -> Space[Any]:
         """The space of an agent's actions, the same object at every call."""
-        return self._turns.action_space(agent)
+        return self._aec.action_space(agent)
 
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -64,7 +64,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         Returns:
             Observations and infos of all agents.
         """
-        self._turns.reset(seed, options)
+        self._aec.reset(seed, options)
         self.agents = list(self.possible_agents)
         return self._observations(), {agent: {} for agent in self.agents}
 
@@ -74,7 +74,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         """Plays one action of every agent.
 
         Args:
-            actions: The action of each of :attr:`agents`.
+            actions: The actions of all :attr:`agents`, by agent.
 
         Returns:
             Observations, rewards, terminations, truncations and infos of all agents.
@@ -85,17 +85,17 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         """
         if not self.agents:
             raise RuntimeError("no game is on: call reset()")
-        agents, before = self.agents, self._turns.game
+        agents, before = self.agents, self._aec.game
         chosen = [self._check(before, player, agent, actions) for player, agent in enumerate(agents)]
         rewards, game, is_cut_off = dict.fromkeys(agents, 0.0), before.clone(), False
         for action in chosen:
-            gained = self._turns.play(game, action)
+            gained = self._aec.play(game, action)
             if gained is None:
                 rewards, game, is_cut_off = dict.fromkeys(agents, 0.0), before, True
                 break
             for player, reward in gained.items():
                 rewards[agents[player]] += reward
-        self._turns.game = game
+        self._aec.game = game
         if game.is_over or is_cut_off:
             self.agents = []
         return (
@@ -108,7 +108,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
 
     def state(self) -> Any:
         """What ``player_0`` sees: float32 ``(OBSERVATION_SIZE,)``."""
-        return self._turns.state()
+        return self._aec.state()
 
     @property
     def game(self) -> BaseGame:
@@ -117,25 +117,25 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         Raises:
             RuntimeError: There was no :meth:`reset` yet.
         """
-        return self._turns.game
+        return self._aec.game
 
     def render(self) -> Any:
         """See :meth:`GameAECEnv.render`."""
-        return self._turns.render()
+        return self._aec.render()
 
     def close(self) -> None:
         """Closes the window if there is one."""
-        self._turns.close()
+        self._aec.close()
 
     def _observations(self) -> dict[str, MaskedObservation]:
-        game = self._turns.game
+        game = self._aec.game
         return {
-            agent: self._turns.observation_of(_turn_of(game, player), player)
+            agent: self._aec.observation_of(_turn_of(game, player), player)
             for player, agent in enumerate(self.possible_agents)
         }
 
     def _check(self, game: BaseGame, player: int, agent: str, actions: Mapping[str, Any]) -> int:
-        """The agent's action, which is legal."""
+        """The agent's action, after checking that it is legal."""
         if agent not in actions:
             raise IllegalActionError(f"there is no action of {agent}; there are {', '.join(actions)}")
         action = check_action(actions[agent], self._rules.num_actions)
@@ -145,7 +145,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
 
 
 def _turn_of(game: BaseGame, player: int) -> BaseGame:
-    """The same game, all having acted equally often, with another player to move."""
+    """The same game with another player to move; all players have acted equally often in it."""
     states = game.state.copy()
     states["current_player"] = player if not game.is_over else 0
     return type(game).from_state(np.asarray(states))

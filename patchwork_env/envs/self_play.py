@@ -1,4 +1,4 @@
-"""Batched self-play for every game: many games in one compiled call, on several threads if asked to."""
+"""Batched self-play for every game: many games in one compiled call, on one thread or several."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from patchwork_env.envs.options import check_batch, check_rewards, complete
 from patchwork_env.errors import IllegalActionError
 
 _CHUNK = 32
-"""Games that a thread takes on at once."""
+"""How many games a thread claims at a time."""
 _CHECK, _STEP = 0, 1
 _AS_LONG_AS_IT_TAKES = 1 << 62
 _OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
@@ -67,15 +67,15 @@ class SelfPlayBatch:
             keep old values.
 
     Args:
-        rules: Of the game.
-        num_envs: Number of games, at least 1.
-        seed: ``0 ... 2**64 - 1``; None for fresh random games.
-        rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the first with several players, for the
-            last with one.
-        masks: Whether to write masks; without, ``masks`` has no rows.
-        observations: Whether to write observations; without, ``observations`` has no rows.
-        threads: Threads that share the work, at most one per core; None for all cores. They pay from some
-            hundred games on, and only on cores that have nothing else to do.
+        rules: The rules of the game.
+        num_envs: The number of games, at least 1.
+        seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
+        rewards: The kind of rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
+            several players, for the score with one.
+        masks: Whether to write masks; if not, ``masks`` has no rows.
+        observations: Whether to write observations; if not, ``observations`` has no rows.
+        threads: The number of threads that share the work; None, or more than there are cores, is one per
+            core. Several threads are faster from some hundred games on, and only on idle cores.
         options: Options of the game.
 
     Raises:
@@ -147,7 +147,8 @@ class SelfPlayBatch:
             actions: Integers ``(n,)``.
 
         Raises:
-            IllegalActionError: An action is not legal; names the first such game. No game is changed.
+            IllegalActionError: An action is not legal; the message names the first such game. No game is
+                changed.
             ValueError: The actions have another shape or type.
         """
         self._actions[:] = check_batch(actions, self.num_envs)
@@ -159,7 +160,7 @@ class SelfPlayBatch:
             )
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of all that the games depend on, for :meth:`restore`: state records and random streams."""
+        """Copies of all that the games depend on, state records and random streams, for :meth:`restore`."""
         return {
             "states": self.states.view(np.uint8).copy(),
             "streams": self._streams.copy(),
@@ -170,8 +171,8 @@ class SelfPlayBatch:
         """Continues from what :meth:`save` returned, exactly as the saved games would have.
 
         Raises:
-            ValueError: The arrays are of another number of games, or are missing; or a state is none that a
-                running game of as many players reaches. Nothing has changed then.
+            ValueError: An array is missing or is for another number of games, or a state is not one that a
+                running game with this number of players can reach. Nothing has changed.
         """
         expected = {name: (array.shape, array.dtype) for name, array in self.save().items()}
         given = {name: (array.shape, array.dtype) for name, array in saved.items()}
@@ -184,7 +185,7 @@ class SelfPlayBatch:
         self._describe()
 
     def _checked(self, states: States) -> States:
-        """States from outside, which kernels may be given: they check no bounds."""
+        """States from outside, after all checks that kernels rely on: they do not check bounds themselves."""
         self._rules.game.check_states(states)
         players = [self._rules.kernels.num_players(states, i) for i in range(len(states))]
         if set(players) != {self._set_up.players}:
@@ -198,7 +199,7 @@ class SelfPlayBatch:
         return states
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles: threads stay with the original."""
+        """What copies and pickles hold: all but the threads, which stay with the original."""
         return {**self.__dict__, "_team": None}
 
     def _forget_results(self) -> None:
@@ -208,7 +209,7 @@ class SelfPlayBatch:
         self.truncations[:] = False
 
     def _step_alone(self) -> int:
-        """One step of all games, or, changing nothing, the first game whose action is illegal; else -1."""
+        """Steps all games and returns -1; with an illegal action returns its game and changes nothing."""
         illegal = int(loop(first_illegal, self._rules)(self.states, self._actions))
         if illegal < 0:
             loop(play_games, self._rules)(*self._play_arguments())
@@ -216,7 +217,7 @@ class SelfPlayBatch:
         return illegal
 
     def _step_together(self) -> int:
-        """:meth:`_step_alone` by several threads."""
+        """Does what :meth:`_step_alone` does, with several threads."""
         if self._team is None:
             chunks = -(-self.num_envs // _CHUNK)
             illegal = np.zeros(chunks, np.int64)
@@ -227,7 +228,7 @@ class SelfPlayBatch:
         return int(self._team.work())
 
     def _describe(self) -> None:
-        """Writes counts, masks, random actions and observations, after noting what they are drawn from."""
+        """Writes counts, masks, random actions and observations; notes the streams before the draws."""
         self._sampled_from[:] = self._sampling_streams
         loop(describe_games, self._rules)(self.states, *self._describe_arguments())
         if len(self.observations):
@@ -269,11 +270,11 @@ def play_games(
         states: ``(n,)`` games, none of them over.
         streams: ``(n,)`` random streams for new games.
         actions: ``(n,)`` legal actions.
-        beginning: ``(1,)``, how games begin; see ``SetUp``, as for ``chance``.
-        chance: What chance decides.
-        kind: Of the rewards: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
-        rewards: ``(n, players)``, receives the rewards; holds those of the last step, or zeros.
-        terminations: ``(n,)``, receives which games ended; holds which did in the last step.
+        beginning: ``(1,)`` record of how games begin; see ``SetUp``.
+        chance: What chance decides at the beginning; see ``SetUp``.
+        kind: The kind of rewards: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
+        rewards: ``(n, players)``, receives the rewards; before, it holds those of the last step, or zeros.
+        terminations: ``(n,)``, receives which games ended; before, it holds which did in the last step.
         truncations: ``(n,)``, receives which games were cut off; their actions are not played.
         final_scores: ``(n, max_players)``, receives the scores where a game ended or was cut off.
     """
@@ -350,7 +351,7 @@ def work_on_chunks(
     samples: npt.NDArray[np.int64],
     observations: Observation,
 ) -> None:
-    """Checks or steps chunk after chunk of the games, while there are any that nobody else has begun."""
+    """Checks or steps chunk after chunk of the games, as long as there is one that no thread has claimed."""
     chunk = claim_chunk(board, leads)
     while chunk >= 0:
         own = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
@@ -379,7 +380,7 @@ def work_on_chunks(
 
 @template
 def lead_step(board: Board, illegal: npt.NDArray[np.int64], *batch: Any) -> int:
-    """One step of all games, or, changing nothing, the first game whose action is illegal; else -1."""
+    """Steps all games and returns -1; with an illegal action returns its game and changes nothing."""
     work_on_chunks(board, True, illegal, *batch)
     wait_for_members(board, _AS_LONG_AS_IT_TAKES)
     for chunk in range(len(illegal)):

@@ -1,4 +1,4 @@
-"""Gymnasium environments of one game, for every game: one learner, alone or against an opponent."""
+"""The Gymnasium environment of any game: one learner, alone or against an opponent."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ _ALL_GAMES = np.zeros(1, np.int64)
 class GameEnv(gymnasium.Env[Any, np.int64]):
     """A learner plays a game of any rules; the moves of all others are part of each ``reset`` and ``step``.
 
-    An action that is not legal ends the episode with a reward of -1. An action that cuts the game off (see
+    An illegal action ends the episode with a reward of -1. An action that cuts the game off (see
     :class:`~patchwork_env.core.rules.Kernels`), the learner's or the opponent's, is not played and truncates
     the episode.
 
     **Info**: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal actions, also given by
     :meth:`action_masks`; ``seat``: the learner's player number; at the end of a game ``scores``: int16
-    ``(players,)``, the learner's and then those of the others by turns; after an action that is not legal
+    ``(players,)``, the learner's and then those of the others in the order of play; after an illegal action
     ``illegal_action``: that action.
 
     Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be
     pickled.
 
     Args:
-        rules: Of the game.
-        opponent: Plays for all others; None alone.
-        seat: The learner's player number; ``"alternate"`` (by turns, starting with the seed's remainder on
-            division by the number of players) or ``"random"``.
-        illegal_action: What an action does that is not legal: ``"terminate"`` the episode, or ``"raise"`` an
-            error and change nothing.
-        rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the first with several players, for the
-            last alone.
-        observation: ``"flat"``: one float32 vector; ``"dict"``: named float32 tensors of the same content.
-        render_mode: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        rules: The rules of the game.
+        opponent: The agent that plays for all other players; None if there are none.
+        seat: The learner's player number in every game; or ``"alternate"``, the next number in every game,
+            starting with the seed's remainder on division by the number of players; or ``"random"``.
+        illegal_action: What an illegal action does: ``"terminate"`` the episode, or ``"raise"`` an error and
+            change nothing.
+        rewards: The kind of rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
+            several players, for the score with one.
+        observation: The layout of observations: ``"flat"`` for one float32 vector, ``"dict"`` for named
+            float32 tensors of the same content.
+        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
         options: Options of the game.
 
     Raises:
@@ -102,15 +103,15 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """Begins a game and lets the opponent play until it is the learner's turn.
 
         Args:
-            seed: ``0 ... 2**64 - 1``: starts all random numbers anew, those of the opponent too; None goes on
-                with them.
-            options: For this game; the class says which there are.
+            seed: The seed from which all random numbers start anew, also those of the opponent,
+                ``0 ... 2**64 - 1``; None goes on with the present ones.
+            options: Options for this game; the docstring of the class lists them.
 
         Returns:
             Observation and info.
 
         Raises:
-            ValueError: The seed or an option is not of these; nothing has changed.
+            ValueError: The seed or an option is not allowed; nothing has changed.
             OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
         """
         set_up = self._dealer.set_up(options)
@@ -140,12 +141,12 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         Raises:
             IllegalActionError: There is no such action, or with ``illegal_action="raise"`` it is not legal.
             OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
-            ResetNeeded: The episode has ended or not begun.
+            ResetNeeded: The episode has ended or has not begun.
         """
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
         index = check_action(action, self._rules.num_actions)
-        # Where an opponent may fail, moves are made on a copy.
+        # An opponent may fail, so moves against one are made on a copy.
         game = self._require_game() if self._players == 1 else self.game
         kernels, state = self._rules.kernels, game.state
         is_legal = kernels.is_legal(state, 0, index)
@@ -207,7 +208,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._display.close()
 
     def _let_opponent_play(self, game: BaseGame, seat: int) -> bool:
-        """Plays the opponent's moves until it is the learner's turn; whether one cuts the game off."""
+        """Plays the opponent's moves up to the learner's turn; returns whether one cuts the game off."""
         while not game.is_over and game.current_player != seat:
             assert self._opponent is not None
             if play_answer(self._opponent, self._rules, game):
@@ -223,7 +224,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         return float(loop(final_reward, self._rules)(game.state, 0, self._seat, self._kind))
 
     def _observe(self, game: BaseGame) -> tuple[Any, dict[str, Any]]:
-        """Observation and info, and the picture on the screen if there is to be one."""
+        """The observation and the info; in the mode ``"human"`` also shows the game."""
         vector = np.empty(self._rules.layout.size, np.float32)
         mask = np.empty(self._rules.num_actions, np.int8)
         loop(write_view, self._rules)(game.state, 0, self._seat, mask, vector)

@@ -1,4 +1,4 @@
-"""Gymnasium environments of many games at once, for every game: one learner in each, all rules compiled."""
+"""The Gymnasium vector environment of any game: many games at once, one learner in each, all compiled."""
 
 from __future__ import annotations
 
@@ -48,17 +48,20 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     opponent that uses no random numbers it goes on like it, whatever the number of games.
 
     Args:
-        rules: Of the game.
-        num_envs: Number of games, at least 1.
-        opponent: See :class:`~patchwork_env.envs.single.GameEnv`; as all of the following.
-        seat: A player number, ``"alternate"`` or ``"random"``.
-        illegal_action: ``"terminate"``, or ``"raise"``, which leaves all games as they are.
-        rewards: ``"outcome"``, ``"margin"`` or ``"score"``.
-        observation: ``"flat"`` or ``"dict"``.
+        rules: The rules of the game.
+        num_envs: The number of games, at least 1.
+        opponent: The agent that plays for all other players, as in
+            :class:`~patchwork_env.envs.single.GameEnv`.
+        seat: The learner's player number, ``"alternate"`` or ``"random"``, as in the single environment.
+        illegal_action: What an illegal action does: ``"terminate"`` its episode, or ``"raise"`` an error and
+            leave all games as they are.
+        rewards: The kind of rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
+            several players, for the score with one.
+        observation: The layout of observations: ``"flat"`` or ``"dict"``.
         copy: Whether observations and ``action_mask`` are fresh arrays; otherwise the next call overwrites
             them.
-        autoreset_mode: ``AutoresetMode.SAME_STEP``, the only one.
-        render_mode: None: a batch is not drawn; ask :meth:`games` for single ones.
+        autoreset_mode: The way in which games follow each other: ``AutoresetMode.SAME_STEP``, the only one.
+        render_mode: None, the only mode: a batch is not drawn; draw single games of :meth:`games`.
         options: Options of the game.
 
     Raises:
@@ -120,15 +123,16 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """Begins all games and lets the opponent play until it is the learner's turn in each.
 
         Args:
-            seed: Starts the random numbers of game ``i`` anew with ``seed + i`` or ``seed[i]``, and those of
-                the opponent. None, for all or for one game, goes on with them.
-            options: For these games; the class of the single environment says which there are.
+            seed: The seed from which random numbers start anew: ``seed + i`` or ``seed[i]`` for those of
+                game ``i``, and the first of these for the opponent's. None, for all or for one game, goes on
+                with the present ones.
+            options: Options for these games; the docstring of the single environment lists them.
 
         Returns:
             Observations and infos.
 
         Raises:
-            ValueError: The seed or an option is not of these; nothing has changed.
+            ValueError: The seed or an option is not allowed; nothing has changed.
             OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
         """
         set_up = self._dealer.set_up(options)
@@ -150,7 +154,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
         Raises:
             IllegalActionError: There is no such action, or with ``illegal_action="raise"`` it is not legal;
-                names the first such game. No game has changed.
+                the message names the first such game. No game has changed.
             ValueError: The actions have another shape or type. No game has changed.
             OpponentError: The opponent's action is not legal. No game has changed.
             ResetNeeded: There was no :meth:`reset` yet.
@@ -229,19 +233,19 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.play_listed, self._rules)(states, games, actions)
 
     def _cut_offs(self, states: States, actions: npt.NDArray[np.int64], legal: Flags) -> Flags:
-        """Which of the legal actions cut their games off."""
+        """Which of the legal actions cut their games off, bool ``(n,)``."""
         found = np.zeros(len(states), np.bool_)
         if self._rules.can_cut_off:
             loop(batches.check_cut_offs, self._rules)(states, actions, legal, found)
         return found
 
     def _listed(self, template: Any, states: States, *args: Any) -> Games:
-        """The games that a loop lists."""
+        """The indices of the games that a loop lists."""
         games = np.empty(len(states), np.int64)
         return games[: loop(template, self._rules)(states, *args, games)]
 
     def _show(self, states: States, learners: Games, infos: Infos) -> tuple[Any, Infos]:
-        """Makes ``states`` the present ones and returns what the learner sees, with ``infos`` completed."""
+        """Makes ``states`` the present ones; returns what the learner sees, and the complete infos."""
         self._states, self._spare, self._learners = states, self._states, learners
         loop(batches.write_views, self._rules)(
             states, self._all_games, learners, self._masks, self._observations
@@ -253,7 +257,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
     def _final_infos(self, states: States, learners: Games, ended: Flags) -> Infos:
-        """What the single environments of the games that have ``ended`` show of their last states."""
+        """The entries ``final_obs`` and ``final_info`` for the games that have ``ended``."""
         vectors = np.empty_like(self._observations)
         masks = np.zeros(self._masks.shape, np.int8)  # zeros_like would touch all of its memory
         games = np.flatnonzero(ended)
@@ -272,7 +276,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     # --- checks -------------------------------------------------------------------------------------------
 
     def _check_actions(self, states: States, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Flags]:
-        """The actions, and which of them are legal."""
+        """The actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
         checked = check_batch(actions, self.num_envs)
         legal = np.empty(self.num_envs, np.bool_)
         loop(batches.check_actions, self._rules)(states, checked, legal)
@@ -306,10 +310,10 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
 
 def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
-    """The seed of every game: ``seed + i`` or ``seed[i]``, None where there is none.
+    """The seed of every game, ``seed + i`` or ``seed[i]``; None for a game without one.
 
     Raises:
-        ValueError: A seed is not allowed, or their number is not that of the games.
+        ValueError: A seed is not allowed, or there is not one for each game.
     """
     if seed is None:
         return [None] * num_envs

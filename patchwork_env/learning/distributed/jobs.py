@@ -1,4 +1,4 @@
-"""Jobs on processes of this machine or on the processors of a cluster; who does them changes no result."""
+"""Jobs on processes of this machine or on the processors of a cluster, with the same results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ADDRESS = re.compile(r"local|auto|\S+:\d+")
 
 
 class OnCluster(NamedTuple):
-    """The processors of a cluster of Ray, each of which does one job at a time.
+    """The processors of a Ray cluster, each of which does one job at a time.
 
     Attributes:
-        address: ``local`` for a Ray of one's own on this machine, ``auto`` for the cluster that this machine
-            belongs to, or ``host:port`` of a cluster's head node.
-        most: How many do jobs at the same time; None for all of them.
+        address: The address: ``local`` starts a cluster on this machine, ``auto`` is the cluster that this
+            machine belongs to, and ``host:port`` is the head node of another one.
+        most: The largest number of jobs at the same time; None for one on each processor.
     """
 
     address: str
@@ -30,11 +30,15 @@ class OnCluster(NamedTuple):
 
 
 Workers = int | OnCluster
-"""Who does jobs: so many processes of this machine, or a cluster."""
+"""What does the jobs: a number of processes of this machine, or a cluster."""
 
 
 def check_workers(workers: Workers) -> Workers:
-    """Raises ValueError or TypeError, which name it, if there can be no such workers."""
+    """The workers, after a check.
+
+    Raises:
+        ValueError, TypeError: There can be no such workers; the message names the wrong value.
+    """
     if not isinstance(workers, OnCluster):
         return check_at_least_one(workers, "workers")
     if not _ADDRESS.fullmatch(workers.address):
@@ -45,7 +49,7 @@ def check_workers(workers: Workers) -> Workers:
 
 
 def kept_connected(workers: Workers) -> AbstractContextManager[Any]:
-    """Within the block a cluster stays connected: for several calls of :func:`do_jobs`, one after the other.
+    """Keeps a cluster connected within the block, so that several calls of :func:`do_jobs` share it.
 
     Raises:
         ConnectionError: There is no such cluster.
@@ -61,18 +65,20 @@ def do_jobs(
 ) -> Iterator[tuple[int, Result]]:
     """Yields the index and the result of every job as it ends.
 
-    With one worker the jobs are done here, in order. Otherwise processes do them, in any order; they are
-    stopped at once if an error or a signal ends the iteration. PyTorch uses one thread in either case:
-    the processes have the cores already, and results do not depend on the number of workers.
+    With one worker this process does the jobs, in order. Otherwise other processes do them, in any order;
+    they are stopped at once if an error or a signal ends the iteration. PyTorch uses one thread in either
+    case: the processes occupy the cores already, and results must not depend on the number of workers.
 
     Args:
-        function: Called with ``shared`` and a job; defined at the top of a module if there are processes.
-        shared: Sent to every process once; allows pickling if there are processes.
-        jobs: What is to be done.
+        function: The function that is called with ``shared`` and a job. Other processes need one that is
+            defined at the top level of a module.
+        shared: The data that all jobs need, sent to every process once. Other processes need data that can be
+            pickled.
+        jobs: The jobs, the second arguments of ``function``.
         workers: The number of processes, at least 1, or the cluster that does the jobs.
 
     Raises:
-        ValueError: ``shared`` does not allow pickling, or there can be no such workers.
+        ValueError: ``shared`` cannot be pickled, or there can be no such workers.
         WorkerError: A process was killed, or could not start.
         ConnectionError: There is no such cluster.
         ModuleNotFoundError: Ray is not installed.
@@ -98,8 +104,8 @@ def add_worker_options(parser: argparse.ArgumentParser, default: int, flag: str 
     """Adds ``--workers`` and ``--cluster``.
 
     Args:
-        parser: The command's.
-        default: How many processes there are without these options.
+        parser: The parser of the command.
+        default: The number of processes without these options.
         flag: The name of the first option.
     """
     parser.add_argument(
@@ -107,23 +113,23 @@ def add_worker_options(parser: argparse.ArgumentParser, default: int, flag: str 
         dest="workers",
         type=int,
         metavar="N",
-        help="processes; the results do not depend on them "
+        help="number of processes; the results do not depend on it "
         f"(default: {default}; of a cluster: all of its processors)",
     )
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",
-        help="let a cluster of Ray do the work: local, a Ray of its own on this machine; auto, the cluster "
+        help="let a Ray cluster do the work: local, a new one on this machine; auto, the cluster "
         "that this machine belongs to; or host:port of a cluster's head node",
     )
     parser.set_defaults(default_workers=default)
 
 
 def workers_of(options: argparse.Namespace) -> Workers:
-    """Who does the work.
+    """The workers that the options ask for.
 
     Raises:
-        ValueError: The number or the address cannot be that.
+        ValueError: The number or the address is not allowed.
     """
     if options.cluster is not None:
         return check_workers(OnCluster(options.cluster, options.workers))

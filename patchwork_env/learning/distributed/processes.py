@@ -1,4 +1,4 @@
-"""Jobs on several processes of this machine that share what they need and end when their parent does."""
+"""Jobs on several processes of this machine, which end when their parent process does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 def check_pickling(shared: Any) -> None:
-    """Raises ValueError if what several processes are to share cannot be sent to them."""
+    """Raises ValueError if data for several processes cannot be pickled and sent to them."""
     try:
         pickle.dumps(shared)
     except Exception as error:
@@ -33,14 +33,14 @@ def check_pickling(shared: Any) -> None:
 
 
 def use_one_thread() -> None:
-    """Lets PyTorch, if it is loaded, use one thread from now on."""
-    if "torch" in sys.modules:  # whoever needs it has imported it
+    """Makes PyTorch, if it is imported, use one thread from now on."""
+    if "torch" in sys.modules:  # code that needs it has imported it already
         sys.modules["torch"].set_num_threads(1)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within the block PyTorch, if it is loaded, uses one thread."""
+    """Makes PyTorch, if it is imported, use one thread within the block."""
     torch: Any = sys.modules.get("torch")
     if torch is None:
         yield
@@ -59,7 +59,7 @@ def do_in_processes(
     """Yields the index and the result of every job as it ends; see ``do_jobs``.
 
     Raises:
-        ValueError: ``shared`` does not allow pickling.
+        ValueError: ``shared`` cannot be pickled.
         WorkerError: A process was killed, or could not start.
     """
     check_pickling(shared)
@@ -77,7 +77,7 @@ def do_in_processes(
 
 @contextmanager
 def _pool(processes: int, function: Callable[[Any, Any], Any], shared: Any) -> Iterator[ProcessPoolExecutor]:
-    """Processes that are stopped at once if the block ends by an error or a signal."""
+    """Processes that are stopped at once if an error or a signal ends the block."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(processes, context, _start_process, (function, shared))
@@ -85,7 +85,7 @@ def _pool(processes: int, function: Callable[[Any, Any], Any], shared: Any) -> I
         yield pool
     except BaseException:
         for process in set(multiprocessing.active_children()) - others:
-            process.terminate()  # whatever they are doing is not wanted any more
+            process.terminate()  # nobody wants the results any more
         raise
     finally:
         pool.shutdown(cancel_futures=True)
@@ -106,7 +106,7 @@ def _start_process(function: Callable[[Any, Any], Any], shared: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """Ends the process as soon as its parent is gone, however that died."""
+    """Ends this process as soon as its parent has ended, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

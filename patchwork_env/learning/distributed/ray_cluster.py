@@ -1,6 +1,6 @@
-"""Ray: the connection to a cluster, and jobs as tasks on its processors.
+"""The connection to a Ray cluster, and jobs as tasks on its processors.
 
-Ray is imported when a cluster is asked for, and not before.
+Ray is imported only when a cluster is asked for.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from patchwork_env.learning.distributed.processes import Job, Result, Shared, ch
 from patchwork_env.learning.system.signals import signals_wait
 
 LOCAL = "local"
-"""The address of a Ray of one's own on this machine."""
+"""The address that starts a Ray cluster on this machine."""
 RETRIES = 4
-"""How often a job is done again whose process was lost, with its node or alone."""
+"""How often a job is repeated after its process was lost, alone or with its node."""
 _ANSWER_SECONDS = 10.0
+"""How long a cluster may take to accept a connection."""
 
 
 def load_ray() -> ModuleType:
-    """Ray.
+    """The module ``ray``, imported.
 
     Raises:
         ModuleNotFoundError: It is not installed; the message says how to install it.
@@ -42,11 +43,11 @@ def load_ray() -> ModuleType:
 
 @contextmanager
 def connected(address: str, workers: int) -> Iterator[Any]:
-    """Ray, connected to a cluster and disconnected in the end; as it is if it is connected already.
+    """Connects Ray to a cluster within the block; a connection that exists already is used and kept.
 
     Args:
-        address: ``local`` starts a Ray that ends with the connection; else see ``OnCluster``.
-        workers: How many processors a Ray that is started has; at least one.
+        address: The address of the cluster, see ``OnCluster``; a ``local`` one ends with the connection.
+        workers: The number of processors of a ``local`` cluster; 0 counts as 1.
 
     Raises:
         ConnectionError: There is no cluster at the address, or none that can be used from here.
@@ -62,7 +63,7 @@ def connected(address: str, workers: int) -> Iterator[Any]:
         options |= {"num_cpus": max(workers, 1), "include_dashboard": False}
     try:
         _check_answer(address)
-        with signals_wait():  # Ray takes SIGTERM for itself, and loses what is raised while it starts
+        with signals_wait():  # Ray takes SIGTERM for itself, and loses exceptions raised while it starts
             ray.init(log_to_driver=False, **options)
     except ConnectionError as error:
         raise ConnectionError(f"cluster.address is {address!r}, where no Ray answers: {error}") from None
@@ -96,19 +97,20 @@ def do_on_cluster(
 ) -> Iterator[tuple[int, Result]]:
     """Yields the index and the result of every job as it ends, in any order; see ``do_jobs``.
 
-    Each job takes one processor, and PyTorch one thread. A job whose process or node is lost is done again,
-    elsewhere. If an error or a signal ends the iteration, what is not done yet is cancelled.
+    Each job takes one processor, and PyTorch one thread. A job whose process or node is lost is repeated by
+    another process. If an error or a signal ends the iteration, all other jobs are cancelled.
 
     Args:
-        ray: Connected to the cluster.
-        function: Called with ``shared`` and a job.
-        shared: Kept once in the object store, and read once by every process; allows pickling.
-        jobs: What is to be done.
-        most: How many jobs are done at the same time; None for as many as there are processors.
+        ray: The module ``ray``, connected to the cluster.
+        function: The function that is called with ``shared`` and a job.
+        shared: The data that all jobs need; can be pickled. The object store keeps it once, and every process
+            reads it once.
+        jobs: The jobs, the second arguments of ``function``.
+        most: The largest number of jobs at the same time; None for one on each processor.
 
     Raises:
-        ValueError: ``shared`` does not allow pickling.
-        WorkerError: A job lost its process again and again.
+        ValueError: ``shared`` cannot be pickled.
+        WorkerError: A job lost its process ``RETRIES + 1`` times.
     """
     check_pickling(shared)
     left = iter(enumerate(jobs))
@@ -122,12 +124,12 @@ def do_on_cluster(
 
 
 class _Tasks:
-    """Tasks that Ray has been given.
+    """Jobs that Ray does as tasks.
 
-    What goes to and fro is pickled here, not by Ray, whose arrays cannot be written.
+    Jobs and results are pickled here: arrays that Ray itself transfers are read-only.
 
     Attributes:
-        pending: The number and the reference of each task that has not ended, by its future.
+        pending: The job's number and the reference of each task that has not ended, by its future.
     """
 
     def __init__(self, ray: Any, function: Callable[[Any, Any], Any], shared: Any) -> None:
@@ -140,7 +142,7 @@ class _Tasks:
 
     @contextmanager
     def cancelled_at_the_end(self) -> Iterator[_Tasks]:
-        """When the block ends, whatever is still pending is cancelled."""
+        """Cancels at the end of the block all tasks that are still pending."""
         try:
             yield self
         finally:
@@ -148,7 +150,7 @@ class _Tasks:
                 self._ray.cancel(reference, force=True)
 
     def submit(self, number: int, job: Any) -> None:
-        """Gives Ray a job."""
+        """Submits a job to Ray."""
         with signals_wait():
             reference = self._task.remote([self._work], self._ray.cloudpickle.dumps(job))
             future = reference.future()
@@ -156,7 +158,7 @@ class _Tasks:
             future.add_done_callback(self._ended.put)
 
     def next_result(self) -> tuple[int, Any]:
-        """Waits for one of the tasks; returns the number and the result of its job."""
+        """Waits for the next task to end; returns the number and the result of its job."""
         errors = self._ray.exceptions
         future = self._ended.get()
         number, _ = self.pending.pop(future)
@@ -175,11 +177,11 @@ class _Tasks:
 
 
 _known: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {}
-"""The work that this process does, by its reference."""
+"""The function and the shared data of this process, by the name of their reference."""
 
 
 def _do(work: list[Any], job: bytes) -> bytes:
-    """Does a job; ``work`` holds the reference to the function and to what jobs share."""
+    """Does a job; ``work`` holds one reference, to the function and the shared data."""
     import ray
 
     name = work[0].hex()

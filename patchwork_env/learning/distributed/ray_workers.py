@@ -1,4 +1,4 @@
-"""Workers that are actors of Ray."""
+"""Workers that are Ray actors."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from patchwork_env.learning.system.memory import keep_freed_memory
 
 
 class Service(Protocol):
-    """What a worker does its jobs with, and keeps from one to the next."""
+    """What a worker keeps from one job to the next, and does its jobs with."""
 
     def work(self, shared: Any, job: Any) -> Any:
         """The result of a job.
 
         Args:
-            shared: What all jobs of a batch have in common.
-            job: What is to be done.
+            shared: The data that all jobs of a batch have in common.
+            job: The job.
         """
 
 
 class Started(NamedTuple):
-    """What a worker says of itself when it has started.
+    """What a worker reports when it has started.
 
     Attributes:
         machine: The identifier of its machine in the cluster.
-        process: Its number on that machine.
-        versions: By package, of what results depend on.
+        process: The process identifier on that machine.
+        versions: The versions of the packages that results depend on, by package; see :func:`versions`.
     """
 
     machine: str
@@ -46,8 +46,8 @@ class Worker:
     """Does jobs on one thread, in a process of its own.
 
     Args:
-        new_service: Makes what the jobs are done with; a function at the top of a module.
-        config: Its argument.
+        new_service: The function that makes the service, from the top level of a module.
+        config: The argument of ``new_service``.
     """
 
     def __init__(self, new_service: Callable[[Any], Service], config: Any) -> None:
@@ -56,32 +56,32 @@ class Worker:
         use_one_thread()
 
     def start(self) -> Started:
-        """Says that the worker has started."""
+        """Reports that the worker has started."""
         node = load_ray().get_runtime_context().get_node_id()
         return Started(node, os.getpid(), versions())
 
     def work(self, shared: Any, job: Any) -> Any:
-        """Does a job."""
+        """The result of a job; see :meth:`Service.work`."""
         return self._service.work(shared, job)
 
 
 def versions() -> dict[str, str]:
-    """By package, the versions of what the results of a job depend on."""
+    """The versions of all that the results of a job depend on, by package."""
     return {name: version for name, version in made_with().items() if name != "machine"}
 
 
 class RayBackend:
-    """See ``Backend``: workers are handles of actors, tickets are references.
+    """A ``Backend`` whose workers are handles of actors and whose tickets are references.
 
     Args:
-        ray: Connected to a cluster.
-        new_service: See :class:`Worker`.
-        config: See :class:`Worker`.
+        ray: The module ``ray``, connected to a cluster.
+        new_service: The function that makes a worker's service, from the top level of a module.
+        config: The argument of ``new_service``.
     """
 
     def __init__(self, ray: ModuleType, new_service: Callable[[Any], Service], config: Any) -> None:
         self._ray = ray
-        # A worker that ends is replaced by the pool, which knows what was lost with it.
+        # Not Ray but the pool replaces a worker that ends: the pool knows which job was lost.
         self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
         self._new_service, self._config = new_service, ray.put(config)
         self._versions = versions()
@@ -92,7 +92,7 @@ class RayBackend:
         return worker, worker.start.remote()
 
     def check(self, started: Started) -> str:
-        """The machine of a worker, which has the versions that this process has."""
+        """The machine of a worker, after checking that it has the versions of this process."""
         others = [
             f"{name} {started.versions.get(name, 'missing')} instead of {version}"
             for name, version in self._versions.items()
@@ -106,7 +106,7 @@ class RayBackend:
         return started.machine
 
     def share(self, value: Any) -> Any:
-        """Puts it into the object store, from which a machine takes it once for all its workers."""
+        """Puts data into the object store; each machine fetches it once for all its workers."""
         return self._ray.put(value)
 
     def submit(self, worker: Any, shared: Any, job: Any) -> Any:
@@ -114,7 +114,7 @@ class RayBackend:
         return worker.work.remote(shared, job)
 
     def wait(self, tickets: Sequence[Any], seconds: float) -> list[Any]:
-        """Waits for the first of them, and takes the others that are there too."""
+        """The tickets that are answered; see :meth:`Backend.wait`."""
         waiting = list(tickets)
         if self._ray.wait(waiting, num_returns=1, timeout=seconds)[0]:
             ended: list[Any] = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)[0]
@@ -122,7 +122,7 @@ class RayBackend:
         return []
 
     def result(self, ticket: Any) -> Any:
-        """What an actor returned; its arrays may lie in the object store, and cannot be written to."""
+        """What an actor returned; its arrays may lie in the object store and are read-only then."""
         errors = self._ray.exceptions
         try:
             return self._ray.get(ticket)
@@ -138,7 +138,7 @@ class RayBackend:
         self._ray.kill(worker)
 
     def shortage(self, workers: int) -> str:
-        """How many processors there are, and how many of them are free."""
+        """How many processors there are, and how many of them are free, as text."""
         there, free = self._ray.cluster_resources(), self._ray.available_resources()
         return (
             f"each of the {workers} workers of cluster.workers takes a processor; the cluster has "

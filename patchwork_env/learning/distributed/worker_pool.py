@@ -1,7 +1,7 @@
-"""Jobs on a pool of workers that may come and go, wherever they come from.
+"""Jobs on a pool of workers that may come and go; a backend says where they come from.
 
-Ray's own ``ActorPool`` neither replaces actors that are lost nor gives their jobs to others, and waits for
-ever if there is no processor for any.
+Ray's own ``ActorPool`` neither replaces lost actors nor gives their jobs to others, and it waits for ever if
+no processor is free.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple, Protocol
 from patchwork_env.errors import NoWorkersError
 
 _WAIT_SECONDS = 0.5
-"""How long to wait for a worker's answer before looking whether to go on."""
+"""How long to wait for an answer before looking whether the pool was stopped or has no workers."""
 
 _MOST_LOSSES = 10
-"""So many workers that end in the same job are no bad luck any more."""
+"""If so many workers end in the same job, the job is at fault, and not repeated."""
 
 
 class WorkerLostError(Exception):
-    """A worker ended, or its result is lost; the same job can be done by another one."""
+    """A worker ended, or its result is lost; another worker can do the same job."""
 
 
 class PoolStoppedError(RuntimeError):
@@ -30,39 +30,39 @@ class PoolStoppedError(RuntimeError):
 
 
 class Backend(Protocol):
-    """Where workers come from; a ticket stands for an answer of a worker that is to come."""
+    """Where workers come from. A ticket stands for a worker's answer that is still to come."""
 
     def start(self) -> tuple[Any, Hashable]:
-        """Asks for a new worker; returns it and a ticket, which is answered as soon as there is room."""
+        """Asks for a new worker; returns it and a ticket, which is answered when the worker has started."""
 
     def check(self, started: Any) -> str:
-        """Checks what a worker says of itself at its start; returns the name of its machine.
+        """Checks what a worker reports at its start; returns the name of its machine.
 
         Raises:
-            NoWorkersError: It is of no use, and neither would others be.
+            NoWorkersError: The worker cannot be used, and neither could others.
         """
 
     def share(self, value: Any) -> Any:
-        """Puts what all jobs of a batch have in common within reach of all workers."""
+        """Makes the data that all jobs of a batch have in common available to all workers."""
 
     def submit(self, worker: Any, shared: Any, job: Any) -> Hashable:
         """Gives a worker a job; returns its ticket."""
 
     def wait(self, tickets: Sequence[Hashable], seconds: float) -> list[Any]:
-        """The tickets whose answers are there, as soon as there is one; none after so many seconds."""
+        """Waits for a first answer, up to so many seconds; returns all tickets that are answered."""
 
     def result(self, ticket: Any) -> Any:
         """What a worker answered.
 
         Raises:
-            WorkerLostError: It will never answer.
+            WorkerLostError: The worker will never answer.
         """
 
     def stop(self, worker: Any) -> None:
-        """Ends a worker, if it has not ended by itself."""
+        """Ends a worker if it has not ended yet."""
 
     def shortage(self, workers: int) -> str:
-        """What is missing for so many workers."""
+        """What is missing for so many workers, as text for an error message."""
 
 
 class _Task(NamedTuple):
@@ -73,18 +73,18 @@ class _Task(NamedTuple):
 class WorkerPool:
     """Gives each idle worker the next job, and a lost job to another worker.
 
-    If the result of a job depends on the job alone, it does not matter which worker does it, how many there
-    are, and which of them are lost. Workers that are lost are replaced, and workers for which there was no
-    room start when there is.
+    If the result of a job depends on the job alone, it does not matter which worker does it, how many workers
+    there are, and which of them are lost. Lost workers are replaced. Workers for which no processor was free
+    start when there is one.
 
     Args:
-        backend: Where workers come from.
-        workers: How many there should be.
-        patience: Seconds to wait for a first worker, or for another one when all are lost.
-        clock: Returns the time in seconds.
+        backend: The backend that workers come from.
+        workers: The number of workers that there should be.
+        patience: How many seconds to wait for a first worker, or for another one when all are lost.
+        clock: The function that returns the time in seconds.
 
     Attributes:
-        lost: How many jobs had to be done again.
+        lost: The number of jobs that had to be repeated.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class WorkerPool:
         """Waits for the first worker.
 
         Raises:
-            NoWorkersError: There is no worker, or it is of no use.
+            NoWorkersError: There is no worker, or it cannot be used.
         """
         began = self._clock()
         while not self._machines:
@@ -126,12 +126,12 @@ class WorkerPool:
         """The results of some jobs, in their order.
 
         Args:
-            shared: What the workers get along with each job.
-            jobs: What is to be done.
+            shared: The data that the workers get along with each job.
+            jobs: The jobs.
 
         Raises:
             NoWorkersError: There is no worker, or no worker survives one of the jobs.
-            PoolStoppedError: Somebody called :meth:`stop`.
+            PoolStoppedError: Another thread called :meth:`stop`.
         """
         reference = self._backend.share(shared)
         self._todo, self._results, self._losses = deque(range(len(jobs))), {}, Counter()
@@ -146,7 +146,7 @@ class WorkerPool:
         return [self._results[number] for number in range(len(jobs))]
 
     def stop(self) -> None:
-        """Ends :meth:`map`, which another thread may be in."""
+        """Makes a :meth:`map` that runs in another thread end with an error."""
         self._stopped.set()
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ class WorkerPool:
         self._busy[self._backend.submit(task.worker, shared, jobs[task.number])] = task
 
     def _wait(self, alive: float) -> None:
-        """Notes what has ended; raises an error if there is no worker, and was none since ``alive``."""
+        """Takes answers; raises an error if there is no worker and was none since the time ``alive``."""
         if self._stopped.is_set():
             raise PoolStoppedError("the pool was stopped")
         for ticket in self._backend.wait([*self._starting, *self._busy], _WAIT_SECONDS):
