@@ -23,13 +23,14 @@ from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.patchwork.mcts.agent import EDGES_PER_NODE, RULE
 from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, new_playout_buffers, play_out
 from patchwork_env.agents.patchwork.mcts.simulation import new_workspace, simulate
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import random_below
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
-from patchwork_env.patchwork.engine import NUM_MAPS, apply, is_over, legal, nth_legal, random_below
-from patchwork_env.patchwork.options import seed_streams
+from patchwork_env.patchwork.engine import NUM_MAPS, apply, is_over, legal, nth_legal
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.search.uct import new_tree, start_tree
 

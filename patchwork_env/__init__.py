@@ -1,8 +1,8 @@
 """The board games Patchwork and NMBR 9 as fast, exact reinforcement-learning environments.
 
 Importing the package registers its environments with Gymnasium and PettingZoo; it compiles nothing.
-The modules of ``__all__`` are imported when they are first asked for. What these name in an ``__all__``
-of their own may be relied upon; everything else is internal and may change.
+The modules of ``__all__`` are imported when they are first asked for. Users may rely on the names that these
+modules list in their own ``__all__``; everything else is internal and may change.
 """
 
 from __future__ import annotations

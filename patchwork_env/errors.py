@@ -27,7 +27,7 @@ __all__ = [
 
 
 class IllegalActionError(ValueError):
-    """An action that the current player may not play, or what is no action or move at all."""
+    """An action that the current player may not play, or a value that is no action or move at all."""
 
 
 class TableEdgeError(RuntimeError):
@@ -57,8 +57,8 @@ class DivergenceError(RuntimeError):
     """A loss or its gradient is no longer a finite number.
 
     Attributes:
-        losses: The loss, its terms and diagnostics by name, as far as they are known.
-        batch: What they were computed from: arrays by name, without Python objects.
+        losses: The loss, its terms and diagnostics, by name, as far as they are known.
+        batch: The arrays from which these were computed, by name; they hold no Python objects.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class DivergenceError(RuntimeError):
 
 
 class StorageError(OSError):
-    """A folder cannot be written; the message says which one, and what the system says."""
+    """A folder cannot be written; the message names it and gives the reason that the system gives."""
 
 
 class InUseError(OSError):
@@ -81,7 +81,7 @@ class InUseError(OSError):
 
 
 class OtherSettingsError(ValueError):
-    """The folder holds a tournament of other settings."""
+    """The folder holds a tournament with other settings."""
 
 
 class WorkerError(RuntimeError):
@@ -89,4 +89,4 @@ class WorkerError(RuntimeError):
 
 
 class NoWorkersError(ConnectionError):
-    """There is nobody to do the work."""
+    """There is no worker to do the work."""

@@ -1,7 +1,7 @@
 """The games by name. Their rules are imported when they are asked for, so that playing one loads no other.
 
-A further game is one call: ``games.register("name", "package.module")`` of the module whose ``RULES`` are its
-:class:`~patchwork_env.core.rules.Rules`.
+One call adds a further game: ``games.register("name", "package.module")`` names the module that defines its
+:class:`~patchwork_env.core.rules.Rules` as ``RULES``.
 """
 
 from __future__ import annotations
@@ -34,14 +34,18 @@ class _Names(Sequence[str]):
 
 
 GAMES: Sequence[str] = _Names()
-"""What specs, checkpoints, configurations and results call the games; grows with :func:`register`."""
+"""The names of all games in specs, checkpoints, configurations and results; :func:`register` adds to them."""
 
 
 def register(name: str, module: str) -> None:
     """Makes a game known by name.
 
+    Args:
+        name: The name of the game.
+        module: The name of the module that defines the rules of the game as ``RULES``.
+
     Raises:
-        ValueError: Another game has the name.
+        ValueError: Another game already has this name.
     """
     if _MODULES.get(name, module) != module:
         raise ValueError(f"there is a game {name!r} already, of {_MODULES[name]}")
@@ -49,10 +53,10 @@ def register(name: str, module: str) -> None:
 
 
 def rules_of(game: str | States) -> Rules:
-    """The rules of a game, given by its name or by records of it.
+    """The rules of a game, which is given by its name or by an array of its records.
 
     Raises:
-        ValueError: There is no such game, or the records are of none.
+        ValueError: There is no game of that name, or none with such records.
     """
     if isinstance(game, str):
         if game not in _MODULES:

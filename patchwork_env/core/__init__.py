@@ -1,1 +1,1 @@
-"""What all games build on: kernels, bits, random streams, threads, storage and checks. Knows no game."""
+"""What all games build on: kernels, bits, random streams, threads, storage and checks; it knows no game."""

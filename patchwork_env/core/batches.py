@@ -23,12 +23,12 @@ from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.core.tensors import Observation
 
 Games = npt.NDArray[np.int64]
-"""Indices of some games of a batch, shape ``(k,)``."""
+"""The indices of some games of a batch, shape ``(k,)``."""
 Actions = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.int8]
 
 OUTCOME, MARGIN, SCORE = range(3)
-"""Kinds of rewards, indices into :data:`REWARDS`."""
+"""The kinds of rewards, as indices into :data:`REWARDS`."""
 REWARDS = ("outcome", "margin", "score")
 MARGIN_SCALE = 100
 """Points per unit of the reward ``"margin"``."""
@@ -47,16 +47,16 @@ def _loop(template: Any, rules: Rules) -> Any:
 
 
 loop: _Loop = _loop
-"""``loop(template, rules)``: a template of this module, or of another, compiled for one game."""
+"""``loop(template, rules)`` compiles a template, of this module or of another, for one game."""
 
 
 def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
-    """Games at their beginning, one from each random stream.
+    """Begins one game with each random stream.
 
     Args:
-        rules: Of the game.
-        streams: ``(n,)`` random streams; the game of a stream is that of ``SelfPlayBatch`` with it.
-        options: Options of the game.
+        rules: The rules of the game.
+        streams: ``(n,)`` random streams; a ``SelfPlayBatch`` with the same streams begins the same games.
+        options: Options of the game; the others keep their defaults.
 
     Returns:
         ``(n,)`` records.
@@ -72,7 +72,7 @@ def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
 
 @template
 def first_finished(states: States) -> int:
-    """Index of the first game that is over, or -1."""
+    """The index of the first game that is over, or -1 if there is none."""
     for i in range(len(states)):
         if game.is_over(states, i):
             return i
@@ -81,7 +81,7 @@ def first_finished(states: States) -> int:
 
 @template
 def first_illegal(states: States, actions: Actions) -> int:
-    """Index of the first game whose action, any integer, is not legal, or -1."""
+    """The index of the first game whose action, any integer, is not legal, or -1 if there is none."""
     for i in range(len(states)):
         if not game.is_legal(states, i, actions[i]):
             return i
@@ -90,7 +90,7 @@ def first_illegal(states: States, actions: Actions) -> int:
 
 @template
 def first_refused(states: States, actions: Actions) -> int:
-    """Index of the first game whose action, any integer, is not legal or cuts the game off, or -1."""
+    """The index of the first game whose action, any integer, is illegal or cuts the game off; -1 if none."""
     for i in range(len(states)):
         if not game.is_legal(states, i, actions[i]) or game.cuts_off(states, i, actions[i]):
             return i
@@ -106,12 +106,12 @@ def check_actions(states: States, actions: Actions, legal: npt.NDArray[np.bool_]
 
 @template(allocates=True)
 def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
-    """Writes a uniformly random legal action of every game.
+    """Draws a uniformly random legal action for every game.
 
     Args:
         states: ``(n,)`` games, none of them over.
-        stream: ``(1,)``, the random numbers, drawn for one game after the other.
-        actions: ``(n,)``, receives the actions.
+        stream: ``(1,)`` random stream, from which the games draw one after the other.
+        actions: ``(n,)`` array that receives the actions.
     """
     legal_set = np.empty(game.legal_shape, np.uint64)
     for i in range(len(states)):
@@ -120,12 +120,12 @@ def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
 
 @template(allocates=True)
 def list_legal(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions of all games one behind the other and returns how many they are together.
+    """Lists the legal actions of all games one behind the other; returns their total number.
 
     Args:
         states: ``(n,)`` games, none of them over.
-        counts: ``(n,)``, receives the number of legal actions of each game.
-        actions: ``(n * max_legal_actions,)``, receives the actions, ascending within each game.
+        counts: ``(n,)`` array that receives the number of legal actions of each game.
+        actions: ``(n * max_legal_actions,)`` array that receives the actions, ascending within each game.
     """
     legal_set = np.empty(game.legal_shape, np.uint64)
     total = 0
@@ -138,7 +138,7 @@ def list_legal(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArr
 
 @template(allocates=True)
 def play_forced(states: States) -> None:
-    """Plays on in every game as long as there is exactly one legal action."""
+    """Plays in every game for as long as there is exactly one legal action."""
     legal_set = np.empty(game.legal_shape, np.uint64)
     for i in range(len(states)):
         while game.legal(states, i, legal_set) == 1:
@@ -147,7 +147,7 @@ def play_forced(states: States) -> None:
 
 @template
 def list_over(states: States, games: Games) -> int:
-    """Lists the games that are over in ``games``, which has room for all, and returns their number."""
+    """Writes the indices of the games that are over to ``games``, shape ``(n,)``; returns their number."""
     count = 0
     for i in range(len(states)):
         if game.is_over(states, i):
@@ -167,7 +167,7 @@ def check_cut_offs(
 
 @template
 def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> int:
-    """Lists the games that go on without it being the turn of player ``seats[i]``; returns their number."""
+    """Lists the games that go on and in which player ``seats[i]`` is not to move; returns their number."""
     count = 0
     for i in range(len(states)):
         if states[i]["current_player"] != seats[i] and not game.is_over(states, i):
@@ -178,7 +178,7 @@ def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> 
 
 @template
 def deal_all(states: States, streams: Streams, beginning: States, chance: int) -> None:
-    """Begins all games, each from the random stream of the same index; see ``SetUp``."""
+    """Begins all games, each with the random stream of the same index; ``SetUp`` explains the rest."""
     for i in range(len(states)):
         game.deal(states, i, streams, beginning, chance)
 
@@ -202,7 +202,7 @@ def write_over(states: States, games: Games, over: npt.NDArray[np.bool_]) -> Non
 
 @template
 def deal_listed(states: States, games: Games, streams: Streams, beginning: States, chance: int) -> None:
-    """Begins the listed games anew, each from the random stream of the same index."""
+    """Begins the listed games anew, each with the random stream of the same index."""
     for i in games:
         game.deal(states, i, streams, beginning, chance)
 
@@ -232,11 +232,12 @@ def write_view(
     """Writes what a player sees of a game and may do in it.
 
     Args:
-        states: Records.
-        i: Which of them.
+        states: The records of some games.
+        i: The index of the game.
         observer: The player.
-        mask: int8 ``(num_actions,)``, contiguous; all zeros if it is not the observer's turn.
-        observation: float32 ``(layout.size,)``, contiguous.
+        mask: Contiguous int8 array ``(num_actions,)`` that receives the action mask, which is all zeros if it
+            is not the observer's turn.
+        observation: Contiguous float32 array ``(layout.size,)`` that receives the observation.
     """
     if states[i]["current_player"] == observer:
         legal_set = np.empty(game.legal_shape, np.uint64)
@@ -251,7 +252,15 @@ def write_view(
 def write_views(
     states: States, games: Games, observers: npt.NDArray[np.int64], masks: Masks, observations: Observation
 ) -> None:
-    """:func:`write_view` of the listed games by ``observers``, ``(n,)``, to rows of the same indices."""
+    """Calls :func:`write_view` for the listed games.
+
+    Args:
+        states: ``(n,)`` games.
+        games: ``(k,)`` indices of the games.
+        observers: ``(n,)`` players, one for each game.
+        masks: ``(n, num_actions)``, whose rows of the same indices receive the masks.
+        observations: ``(n, layout.size)``, whose rows of the same indices receive the observations.
+    """
     for i in games:
         write_view(states, i, observers[i], masks[i], observations[i])
 
@@ -287,13 +296,14 @@ def write_final_rewards(
 def write_scores(
     states: States, games: Games, seats: npt.NDArray[np.int64], scores: npt.NDArray[np.int16]
 ) -> None:
-    """Writes scores of the listed games to the rows of the same indices.
+    """Writes the scores of the listed games.
 
     Args:
-        states: ``(n,)`` records.
-        games: ``(k,)``, which of them.
-        seats: ``(n,)``, the player whose score comes first; then those of the others by turns.
-        scores: ``(n, players)``, or ``(n, 1)`` for that player's score alone.
+        states: ``(n,)`` games.
+        games: ``(k,)`` indices of the games.
+        seats: ``(n,)`` players whose scores come first; those of the others follow in the order of turns.
+        scores: ``(n, players)``, or ``(n, 1)`` for the first score alone; its rows of the same indices
+            receive the scores.
     """
     for i in games:
         number = game.num_players(states, i)

@@ -22,7 +22,7 @@ _H01 = np.uint64(0x0101010101010101)
 
 @kernel
 def popcount(word: np.uint64) -> int:
-    """Number of ones; LLVM recognizes the pattern and emits one instruction."""
+    """The number of ones in a word; LLVM recognizes the pattern and emits one instruction."""
     word = word - ((word >> U1) & _M1)
     word = (word & _M2) + ((word >> U2) & _M2)
     word = (word + (word >> U4)) & _M4
@@ -31,13 +31,13 @@ def popcount(word: np.uint64) -> int:
 
 @kernel
 def lowest_bit(word: np.uint64) -> int:
-    """Index of the lowest one of a word that is not zero."""
+    """The index of the lowest one in a word, which must not be zero."""
     return popcount((word & (U0 - word)) - U1)
 
 
 @kernel
 def nth_bit(word: np.uint64, n: int) -> int:
-    """Index of the ``n``-th one, counted from 0; the word has more than ``n`` ones."""
+    """The index of the ``n``-th one in a word, counted from 0; the word must have more than ``n`` ones."""
     for _ in range(n):
         word &= word - U1
     return lowest_bit(word)
@@ -74,5 +74,5 @@ def _unpack_intrinsic() -> Any:
 
 unpack_bits = _unpack_in_python if config.DISABLE_JIT else _unpack_intrinsic()
 """``unpack_bits(out, start, word)`` writes the 64 bits of ``word`` as 0 or 1 to ``out[start : start + 64]``,
-lowest first; ``out`` is a contiguous one-dimensional array of int8 or float32 with room for them; for any
-other array the kernel does not compile."""
+lowest first. ``out`` must be a contiguous one-dimensional array of int8 or float32 with room for them; with
+any other array the kernel does not compile."""

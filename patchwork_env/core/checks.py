@@ -1,4 +1,7 @@
-"""Checks of what users pass in, for both games: each names the offending value and what is allowed."""
+"""Checks of what users pass in, for every game.
+
+Unless they say otherwise, they raise ValueError with the offending value and what is allowed.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
 
 
 def check_at_least_one(number: Any, what: str) -> int:
-    """A number of things, at least 1."""
+    """``number`` as an int if it is a whole number of at least 1."""
     value = as_integer(number, what)
     if value < 1:
         raise ValueError(f"{what} is {value}; it must be at least 1")
@@ -44,7 +47,7 @@ def check_at_least_one(number: Any, what: str) -> int:
 
 
 def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
-    """An integer of ``lowest ... highest``."""
+    """``number`` as an int if it is a whole number of ``lowest ... highest``."""
     value = as_integer(number, what)
     if not lowest <= value <= highest:
         raise ValueError(f"{what} is {value}; allowed are {lowest} to {highest}")
@@ -70,7 +73,7 @@ def check_action(action: Any, num_actions: int) -> int:
 
 
 def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
-    """The cells of a move: pairs of a row and a column, in any collection."""
+    """The cells of a move, which may be any collection of pairs ``(row, column)``, as a set."""
     try:
         pairs = [(row, column) for row, column in cells]
     except (TypeError, ValueError):
@@ -90,7 +93,7 @@ def check_keys(
 
 
 def check_seed(seed: Any) -> int:
-    """A seed ``0 ... 2**64 - 1``; a fresh random one for None."""
+    """``seed`` as an int if it is a whole number of ``0 ... 2**64 - 1``; a fresh random seed for None."""
     if seed is None:
         return secrets.randbits(64)
     number = as_integer(seed, "seed")

@@ -28,7 +28,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _LOGGER = logging.getLogger(__name__)
 _LIBRARY = __name__.partition(".")[0]
 _INTERNALS = ("_source_stamp", "_index_path", "_load_index", "_save_index", "_save_data", "save")
-"""What this module uses of Numba's file of a cache, which Numba does not promise to keep."""
+"""The attributes of Numba's cache files that this module uses; Numba does not promise to keep them."""
 
 
 @overload
@@ -38,7 +38,7 @@ def kernel(*, inline: bool = False, allocates: bool = False) -> Callable[[_Funct
 def kernel(
     function: _Function | None = None, *, inline: bool = False, allocates: bool = False
 ) -> _Function | Callable[[_Function], _Function]:
-    """Compile a function with Numba at its first call, and keep the machine code on disk for later processes.
+    """Compiles a function with Numba at its first call, and keeps the code on disk for later processes.
 
     Used plain (``@kernel``) or with options (``@kernel(inline=True)``). The compiled function releases the
     interpreter lock, follows NumPy's rules for division by zero and does not check array bounds. With the
@@ -50,7 +50,8 @@ def kernel(
 
     Args:
         function: The function to compile.
-        inline: Always insert the machine code into the callers, instead of where LLVM finds it worthwhile.
+        inline: Whether the machine code is always inserted into the callers, instead of only where LLVM finds
+            that worthwhile.
         allocates: Whether the function makes arrays, which includes the results of array arithmetic and
             copies from slice to slice; without this Numba refuses to compile it. Only such a function may
             return an array.
@@ -91,10 +92,10 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
     """A template as a kernel for one game, with machine code on disk of its own.
 
     Args:
-        function: Marked with :func:`template`.
-        game: Takes the place of the global name ``game``: a module object that holds the game's kernels and
-            constants, with ``__name__`` the name of the game and ``__source__`` the module that defines them,
-            or several such modules.
+        function: The template, marked with :func:`template`.
+        game: The module object that takes the place of the global name ``game``. It holds the game's kernels
+            and constants; its ``__name__`` is the name of the game, and its ``__source__`` is the name of the
+            module that defines them, or a tuple of such names.
 
     Returns:
         The compiled function, always the same for the same arguments.
@@ -114,16 +115,16 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
 
 
 def require_layout(array: Any, name: str, ndim: int, *dtypes: Any) -> None:
-    """Refuses, when an intrinsic is typed, arrays whose memory is not laid out as its machine code takes it.
+    """Refuses, when an intrinsic is compiled, arrays whose memory is not laid out as its code expects.
 
     Args:
         array: Numba's type of an argument.
-        name: What messages call the argument.
-        ndim: Number of dimensions.
-        dtypes: Numba's types of entries that are allowed.
+        name: The name of the argument in messages.
+        ndim: The number of dimensions that the array must have.
+        dtypes: The types of entries that are allowed, as Numba's types.
 
     Raises:
-        TypingError: It is no contiguous, aligned array of such entries.
+        TypingError: The argument is not a contiguous, aligned array of such entries.
     """
     allowed = " or ".join(map(str, dtypes))
     if not (
@@ -137,7 +138,7 @@ def require_layout(array: Any, name: str, ndim: int, *dtypes: Any) -> None:
 
 
 def _compile(function: Any, inline: bool, allocates: bool, modules: tuple[str, ...]) -> Any:
-    """A function compiled by Numba; ``modules`` are those from which its machine code follows."""
+    """Compiles a function with Numba; its machine code depends on the sources of ``modules``."""
     options = {"nogil": True, "error_model": "numpy", "forceinline": inline, "_nrt": allocates}
     try:
         dispatcher: Any = njit(cache=True, **options)(function)
@@ -152,14 +153,14 @@ def _compile(function: Any, inline: bool, allocates: bool, modules: tuple[str, .
 
 
 def _mend_cache(dispatcher: Any, modules: tuple[str, ...]) -> None:
-    """Makes the cache on disk notice changed imports, and processes that compile at the same time.
+    """Makes the cache on disk safe against changed imports, and against processes that compile at once.
 
-    Numba looks at the function's own file alone, but constants and kernels of other modules are compiled in
-    too. And it numbers the files of machine code by what the index says, so that two processes give the same
-    name to different code.
+    Numba looks for changes in the function's own file alone, but constants and kernels of other modules are
+    compiled in too. And it numbers the files of machine code by the entries of the index, so that two
+    processes may give the same name to different code.
 
     Raises:
-        AttributeError: This Numba keeps its cache in another way, which cannot be trusted.
+        AttributeError: This version of Numba keeps its cache in another way, which cannot be trusted.
     """
     file = dispatcher._cache._cache_file
     missing = [name for name in _INTERNALS if not hasattr(file, name)]
@@ -170,9 +171,9 @@ def _mend_cache(dispatcher: Any, modules: tuple[str, ...]) -> None:
 
 
 def _save(file: Any, modules: tuple[str, ...], key: Any, data: Any) -> None:
-    """Keeps machine code in a file named after what it was compiled for, and then tells the index.
+    """Writes machine code to a file named after what it was compiled for, and then adds it to the index.
 
-    If two processes change the index at once, one entry is lost, and compiled again when it is needed.
+    If two processes change the index at once, one entry is lost, and is compiled again when it is needed.
     """
     if _digest_of_sources(modules) is None:
         return
@@ -189,9 +190,9 @@ def _save(file: Any, modules: tuple[str, ...], key: Any, data: Any) -> None:
 
 
 def _load_index(file: Any, load: Callable[[], dict[Any, Any]], modules: tuple[str, ...]) -> dict[Any, Any]:
-    """What Numba has on disk for the sources as they are now.
+    """The index of the machine code on disk that was compiled from the sources as they are now.
 
-    There is nothing if they cannot be read, or if the code was compiled for a class that is no longer there.
+    It is empty if they cannot be read, or if the code was compiled for a class that no longer exists.
     """
     file._source_stamp = _digest_of_sources(modules)
     if file._source_stamp is None:
@@ -202,14 +203,14 @@ def _load_index(file: Any, load: Callable[[], dict[Any, Any]], modules: tuple[st
         return {}
 
 
-# --- the sources from which machine code follows ------------------------------------------------------------
+# --- the sources on which machine code depends --------------------------------------------------------------
 
 
 @functools.cache
 def _digest_of_sources(modules: tuple[str, ...]) -> str | None:
-    """SHA-256 over the sources of modules and of all that they import, near and far; None without sources.
+    """SHA-256 over the sources of modules and of all that they import, directly or not; None without sources.
 
-    Followed are imports from the modules' own top-level packages and from this library.
+    Only imports from the modules' own top-level packages and from this library are followed.
     """
     names = [_true_name(module) for module in modules]
     roots = {_LIBRARY, *(name.partition(".")[0] for name in names)}
@@ -228,14 +229,14 @@ def _digest_of_sources(modules: tuple[str, ...]) -> str | None:
 
 
 def _true_name(module: str) -> str:
-    """The name under which a module is imported, also if it runs as a script with ``python -m``."""
+    """The name under which a module is imported, even if it runs as a script with ``python -m``."""
     spec = getattr(sys.modules.get(module), "__spec__", None)
     return module if spec is None else str(spec.name)
 
 
 @functools.cache
 def _find(name: str) -> ModuleSpec | None:
-    """The module or package of a name, looked for where its parent lies, without importing anything."""
+    """Finds the module or package of a name in the folder of its parent, without importing anything."""
     parent = name.rpartition(".")[0]
     path = getattr(sys.modules.get(parent), "__path__", ()) if parent else None
     return None if path == () else PathFinder.find_spec(name, path)
@@ -253,7 +254,7 @@ def _source(name: str) -> str | None:
 
 @functools.cache
 def _imported_modules(name: str) -> tuple[str, ...]:
-    """All modules that a module imports when it is loaded, and names in them that may be modules."""
+    """All modules that a module imports when it is loaded, and all names imported from them."""
     spec = _find(name)
     is_package = spec is not None and spec.submodule_search_locations is not None
     package = name if is_package else name.rpartition(".")[0]

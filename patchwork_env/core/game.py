@@ -1,7 +1,7 @@
 """What the ``Game`` classes of all games have in common: a shell around one state record.
 
-A property says what lies on the table; a method takes arguments or works something out. Nothing that is named
-here changes a game but :meth:`BaseGame.play` and :meth:`BaseGame.undo`.
+A property says what lies on the table; a method takes arguments or works something out. Only
+:meth:`BaseGame.play` and :meth:`BaseGame.undo` change a game.
 """
 
 from __future__ import annotations
@@ -31,19 +31,22 @@ States = npt.NDArray[np.void]
 
 
 class Pictures(Protocol):
-    """How games of one kind are drawn."""
+    """What draws the games of one kind; only ``text`` is needed for the render mode ``"ansi"``."""
 
     def text(self, game: Any) -> str:
         """The game as plain text."""
 
-    def svg(self, game: Any) -> str:
+    def svg(self, game: Any, names: Any = ...) -> str:
         """The game as an SVG document."""
+
+    def rgb_array(self, game: Any, width: int = ..., names: Any = ...) -> npt.NDArray[np.uint8]:
+        """The game as pixels, uint8 ``(height, width, 3)``."""
 
 
 class LegalMoves(Collection[M], Generic[M]):
-    """The legal moves of one position, in the order of their actions; worked out when they are asked for.
+    """The legal moves of one position, in the order of their actions; decoded when they are asked for.
 
-    What is played later does not change them.
+    Playing on in the game does not change them.
     """
 
     __slots__ = ("_actions", "_game")
@@ -60,7 +63,7 @@ class LegalMoves(Collection[M], Generic[M]):
 
     def __contains__(self, move: object) -> bool:
         try:
-            self._game.encode(move)  # type: ignore[arg-type]  # which says so of anything else
+            self._game.encode(move)  # type: ignore[arg-type]  # which refuses anything else
         except IllegalActionError:
             return False
         return True
@@ -73,18 +76,19 @@ class LegalMoves(Collection[M], Generic[M]):
 class BaseGame(ABC, Generic[M]):
     """One game: its state, the state in which this object began, and the actions played since then.
 
-    A class derived from it needs a constructor that calls ``_begin``, ``num_players``, and class attributes.
-    Unless it says otherwise, its moves are the numbers of its actions, and its positions are stored states.
+    A derived class needs a constructor that calls ``_begin``, the property ``num_players``, and the class
+    attributes below. Unless it overrides more, its moves are the numbers of its actions, and positions are
+    written as stored states.
 
-    Games are equal if their positions are, and then have the same hash; how they came there does not matter.
-    A game that is a key of a dictionary or in a set must not be played on: take :meth:`clone`, or
-    :meth:`position_text` as the key.
+    Games are equal if their positions are equal, and then have the same hash; how the positions came about
+    does not matter. A game that is a key of a dictionary or an element of a set must not be played on: use a
+    :meth:`clone` of it, or its :meth:`position_text`, as the key.
     """
 
     __slots__ = ("_buffer", "_origin", "_plies", "_state")
 
     pictures: ClassVar[Pictures]
-    """How the game is drawn; its package sets it, since pictures are made of games."""
+    """What draws the game; set by the package of the game, since modules of pictures import this class."""
 
     _engine: ClassVar[ModuleType]
     """The module of the rules, with the kernels ``is_over``, ``legal``, ``write_actions``, ``legal_mask``,
@@ -92,19 +96,20 @@ class BaseGame(ABC, Generic[M]):
     _observation: ClassVar[ModuleType]
     """The module of observations, with the kernel ``write_observation`` and ``OBSERVATION_SIZE``."""
     _storage: ClassVar[storage.ByteFormat]
-    """The record of a state, how it is stored, and what is checked of it."""
+    """The type of the records, how they are stored, and how they are checked."""
     _num_actions: ClassVar[int]
     _legal_shape: ClassVar[tuple[int, int]]
-    """Shape of the engine's legal sets."""
+    """The shape of the engine's legal sets."""
     _notation: ClassVar[str]
-    """The name of the notation."""
+    """The name of the notation, with which its texts begin."""
     _set_ups: ClassVar[tuple[tuple[str, ...], ...]] = (("state",),)
     """The fields that make a set-up in the notation: of a new game, of a position, of a stored state."""
 
     _buffer: bytearray
-    """The memory of the state."""
+    """The memory of the state record."""
     _state: States
     _origin: bytes
+    """The state in which this object began."""
     _plies: list[tuple[int, bytes]]
     """Each action with the state in which it was played."""
 
@@ -122,10 +127,14 @@ class BaseGame(ABC, Generic[M]):
 
     @classmethod
     def from_state(cls, states: States, i: int = 0) -> Self:
-        """A game that goes on from a copy of record ``i`` of a batch, whose content is not checked.
+        """A game that goes on from a copy of record ``i`` of a batch; what the record says is not checked.
+
+        Args:
+            states: ``(n,)`` records of the game.
+            i: The index of the record.
 
         Raises:
-            ValueError: There is no such record, or the records are of something else.
+            ValueError: There is no such record, or these are not records of the game.
         """
         cls._require_records(states)
         if not (type(i) is int and 0 <= i < len(states)):
@@ -134,10 +143,10 @@ class BaseGame(ABC, Generic[M]):
 
     @classmethod
     def check_states(cls, states: States) -> States:
-        """The same records, all of which are states that games reach: for records that come from outside.
+        """Returns the same records if all are states that games can reach; for records from outside.
 
         Raises:
-            ValueError: One is not, or they are no records of the game; says what is impossible in it.
+            ValueError: These are not records of the game, or one of them is impossible; the message says why.
         """
         cls._require_records(states)
         return cls._storage.check(states)
@@ -150,17 +159,17 @@ class BaseGame(ABC, Generic[M]):
 
     @property
     def state(self) -> States:
-        """The state record, shape ``(1,)``; for compiled code, which must leave it as it is."""
+        """The state record, shape ``(1,)``, for compiled code, which must not change it."""
         return self._state
 
     @property
     def current_player(self) -> int:
-        """Who is to move, counted from 0."""
+        """The player who is to move, counted from 0."""
         return int(self._state["current_player"][0])
 
     @property
     def history(self) -> tuple[int, ...]:
-        """The actions played on this object so far, less those that were taken back."""
+        """The actions played on this object so far, without those that were taken back."""
         return tuple(action for action, _ in self._settled())
 
     @property
@@ -171,23 +180,23 @@ class BaseGame(ABC, Generic[M]):
     @property
     @abstractmethod
     def num_players(self) -> int:
-        """How many players take part."""
+        """The number of players."""
 
     def scores(self) -> tuple[int, ...]:
-        """All players' scores as if the game ended now."""
+        """The scores of all players as if the game ended now."""
         return tuple(int(self._engine.score(self._state, 0, player)) for player in range(self.num_players))
 
     def winners(self) -> tuple[int, ...]:
-        """The players with the highest score, who share the victory; nobody until the game is over."""
+        """The players with the highest score, who share the win; empty until the game is over."""
         scores = self.scores()
         best = max(scores)
         return tuple(player for player, score in enumerate(scores) if score == best) if self.is_over else ()
 
     def observation(self, player: int | None = None) -> Observation:
-        """What a player sees, the current one by default, as environments show it.
+        """What a player sees, as environments show it.
 
         Args:
-            player: Counted from 0.
+            player: The number of the player, counted from 0; None for the current player.
 
         Returns:
             float32 ``(OBSERVATION_SIZE,)``; the module ``observation`` of each game says what is in it.
@@ -203,7 +212,7 @@ class BaseGame(ABC, Generic[M]):
     # --- playing ------------------------------------------------------------------------------------------
 
     def legal_actions(self) -> npt.NDArray[np.int16]:
-        """Legal actions, int16, ascending; empty when the game is over."""
+        """The legal actions as an int16 array, ascending; empty when the game is over."""
         legal_set = np.empty(self._legal_shape, np.uint64)
         count = self._engine.legal(self._state, 0, legal_set)
         actions = np.empty(count, np.int16)
@@ -213,11 +222,11 @@ class BaseGame(ABC, Generic[M]):
 
     @property
     def legal_moves(self) -> LegalMoves[M]:
-        """The legal moves: sized, to be iterated over, and ``move in game.legal_moves`` tells if one is."""
+        """The legal moves: sized and iterable; ``move in game.legal_moves`` says whether a move is legal."""
         return LegalMoves(self)
 
     def action_mask(self) -> npt.NDArray[np.int8]:
-        """1 for the legal actions, int8, shape ``(NUM_ACTIONS,)``; all zeros when the game is over."""
+        """The action mask, int8 ``(NUM_ACTIONS,)``: 1 for legal actions; all zeros when the game is over."""
         mask = np.empty(self._num_actions, np.int8)
         self._engine.legal_mask(self._state, 0, mask)
         return mask
@@ -236,7 +245,7 @@ class BaseGame(ABC, Generic[M]):
             raise self._why_refused(index)
 
     def undo(self) -> int:
-        """Takes the last action back, and returns it; the game is exactly as it was before.
+        """Takes the last action back and returns it; the game is then exactly as it was before.
 
         Raises:
             IndexError: Nothing was played on this object, or everything was taken back.
@@ -249,9 +258,9 @@ class BaseGame(ABC, Generic[M]):
         return action
 
     def _settled(self) -> list[tuple[int, bytes]]:
-        """The plies; without the last one if an interrupt came before it was played, or when it was undone.
+        """The plies, without the last one if an interrupt kept it from being played or from being removed.
 
-        Every action changes the state, so one whose state is still there has not been played.
+        Every action changes the state, so an action whose state is still the present one has not been played.
         """
         plies = self._plies
         if plies and plies[-1][1] == self._buffer:
@@ -263,7 +272,7 @@ class BaseGame(ABC, Generic[M]):
         return self._at(self._origin)
 
     def _replay(self) -> Iterator[tuple[Self, int]]:
-        """Each action of the history, with the game before it: one object that goes on."""
+        """The actions of the history, each with the game before it, which is one object that goes on."""
         game = self.root()
         for action, before in self._settled():
             game._buffer[:] = before
@@ -276,7 +285,7 @@ class BaseGame(ABC, Generic[M]):
         return index
 
     def _why_refused(self, action: int) -> Exception:
-        """Why the engine does not play an action."""
+        """The error that says why the engine does not play an action."""
         return IllegalActionError(self._why_illegal(action))
 
     def _why_illegal(self, action: int) -> str:
@@ -291,7 +300,7 @@ class BaseGame(ABC, Generic[M]):
     # --- moves --------------------------------------------------------------------------------------------
 
     def decode(self, action: SupportsIndex) -> M:
-        """What a legal action means, as a ``Move``.
+        """The ``Move`` that a legal action means.
 
         Raises:
             IllegalActionError: The action is not legal.
@@ -299,10 +308,10 @@ class BaseGame(ABC, Generic[M]):
         return self._decode([self._require_legal(action)])[0]
 
     def decode_all(self, actions: Iterable[SupportsIndex] | None = None) -> list[M]:
-        """What legal actions mean, in their order; much faster than one by one.
+        """The moves that legal actions mean, in the same order; much faster than decoding one by one.
 
         Args:
-            actions: Integers, for example an array; None for all legal actions.
+            actions: The actions, any integers, for example an array; None for all legal actions.
 
         Raises:
             IllegalActionError: One of them is not legal.
@@ -321,18 +330,18 @@ class BaseGame(ABC, Generic[M]):
         """The action of a legal move, the inverse of :meth:`decode`.
 
         Raises:
-            IllegalActionError: The move is not legal, or no move at all.
+            IllegalActionError: The move is not legal, or the value is no move at all.
         """
         return self._require_legal(cast(int, move))
 
     def _decode(self, actions: list[int]) -> list[M]:
-        """What actions mean that are known to be legal."""
+        """The moves of actions that are known to be legal."""
         return cast("list[M]", actions)
 
     # --- copying and storing ------------------------------------------------------------------------------
 
     def clone(self) -> Self:
-        """An independent copy, history included."""
+        """An independent copy, with the history."""
         game = self._at(bytes(self._buffer), self._origin)
         game._plies = self._settled().copy()
         return game
@@ -355,7 +364,7 @@ class BaseGame(ABC, Generic[M]):
         """The inverse of :meth:`to_bytes`.
 
         Raises:
-            ValueError: The bytes are foreign, damaged, of another version, or no state that a game reaches.
+            ValueError: The bytes are foreign, damaged or of another version, or no game can reach the state.
         """
         return cls.from_state(cls._storage.unpack(data))
 
@@ -399,7 +408,7 @@ class BaseGame(ABC, Generic[M]):
         """Replays a game from its notation, the inverse of :meth:`notation`.
 
         Raises:
-            ValueError: The text is no such game; names the first word that is wrong.
+            ValueError: The text is not the notation of a game; the message names the first wrong word.
         """
         set_up, words = storage.parse_game(cls._notation, text, cls._set_ups)
         game = cls._from_set_up(set_up)
@@ -411,17 +420,17 @@ class BaseGame(ABC, Generic[M]):
         return game
 
     def position_text(self) -> str:
-        """The position as one line to read and to edit; it has all of the state, but not the history."""
+        """The position as one line for people to read and edit; it holds the whole state, but no history."""
         return storage.game_text(self._notation, self._position_fields(), ()).strip()
 
     @classmethod
     def from_position(cls, text: str) -> Self:
-        """A game that begins in a position, the inverse of :meth:`position_text`.
+        """A game that begins with a position; the inverse of :meth:`position_text`.
 
         The first line of a :meth:`notation` is such a text as well.
 
         Raises:
-            ValueError: The text is no position, or one that no game reaches; says what is impossible in it.
+            ValueError: The text is no position, or no game can reach it; the message says why.
         """
         set_up, words = storage.parse_game(cls._notation, text, cls._set_ups)
         if words:
@@ -429,7 +438,7 @@ class BaseGame(ABC, Generic[M]):
         return cls._from_set_up(set_up)
 
     def _set_up(self) -> dict[str, str]:
-        """The fields of a set-up from which the object's first state comes, or the state itself."""
+        """The fields of the set-up that leads to the first state of this object, or else that state."""
         origin = self.root()
         fields = origin._set_up_fields()
         if fields is not None and self._from_set_up(fields) == origin:
@@ -445,29 +454,29 @@ class BaseGame(ABC, Generic[M]):
         return cls(**cls._read_set_up(fields))
 
     def _word(self, action: int) -> str:
-        """The word of a legal action."""
+        """The word of a legal action in the notation."""
         return str(action)
 
     def _parse_word(self, text: str) -> int:
-        """The action of a word, which may still be illegal; ValueError if it is none."""
+        """The action of a word, which may still be illegal; ValueError if the word means no action."""
         return storage.parse_number(text)
 
     def _set_up_fields(self) -> dict[str, str] | None:
-        """Fields that describe the state if it is the first of a game, else anything or None."""
+        """The fields of a set-up that leads to this state if a game can begin with it; else anything."""
         return None
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
-        """The arguments of the constructor from the fields; ValueError if they are none."""
+        """The arguments of the constructor for the fields of a set-up; ValueError if a field is wrong."""
         raise NotImplementedError
 
     def _position_fields(self) -> dict[str, str]:
-        """Fields that describe the state, whatever it is."""
+        """The fields of a position that describe the state, whatever it is."""
         return {"state": self.to_bytes().hex()}
 
     @classmethod
     def _read_position(cls, fields: dict[str, str]) -> States:
-        """The state of such fields, still to be checked; ValueError if they describe none."""
+        """The state for the fields of a position, still to be checked; ValueError if a field is wrong."""
         raise NotImplementedError
 
     # --- pictures -----------------------------------------------------------------------------------------
@@ -483,7 +492,7 @@ class BaseGame(ABC, Generic[M]):
         return f"<{self._storage.game} game: {self._progress()}, scores {self.scores()}, {turn}>"
 
     def _progress(self) -> str:
-        """How far the game has come, in some words."""
+        """A few words about how far the game has come."""
         return f"{len(self.history)} moves"
 
     def _repr_svg_(self) -> str:

@@ -1,4 +1,4 @@
-"""Messages about names that are unknown: they give the nearest known one."""
+"""Messages about unknown names, which give the nearest known one."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 def shorten(value: Any) -> str:
-    """How a message shows a value, however long it is."""
+    """A value as messages show it, cut if it is long."""
     text = repr(value)
     return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
 
 
 def named_options(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorator for functions and for ``__init__``: an unknown keyword argument is named with the nearest.
+    """Decorates a function or an ``__init__``: errors about an unknown option give the nearest known one.
 
     Raises:
-        UnknownOptionError: By the decorated function, if it has no argument of that name.
+        UnknownOptionError: The decorated function is called with a keyword argument that it does not have.
     """
     known = frozenset(inspect.signature(function).parameters) - {"self"}
 

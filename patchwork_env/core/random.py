@@ -11,7 +11,7 @@ _U = np.uint64
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 
 Streams = npt.NDArray[np.uint64]
-"""Random streams, shape ``(n,)``; every draw from stream ``i`` changes word ``i``."""
+"""Random streams, a uint64 array ``(n,)``; every draw from stream ``i`` changes word ``i``."""
 
 
 @kernel
@@ -24,7 +24,7 @@ def _mix(word: np.uint64) -> np.uint64:
 
 @kernel
 def random_below(streams: Streams, i: int, bound: int) -> int:
-    """A random integer in ``0 ... bound - 1``, ``bound < 2**31``; its bias is below ``bound / 2**32``."""
+    """Draws an integer of ``0 ... bound - 1``, ``bound < 2**31``; its bias is below ``bound / 2**32``."""
     streams[i] += _GOLDEN
     return int(np.int64(((_mix(streams[i]) >> _U(32)) * _U(bound)) >> _U(32)))
 

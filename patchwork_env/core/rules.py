@@ -1,4 +1,4 @@
-"""What a game tells the rest of the library about itself, once: its :class:`Rules`."""
+"""What a game tells the rest of the library about itself, in one place: its :class:`Rules`."""
 
 from __future__ import annotations
 
@@ -7,66 +7,66 @@ from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.game import BaseGame
+from patchwork_env.core.game import BaseGame, Pictures
 from patchwork_env.core.random import Streams
 from patchwork_env.core.tensors import Layout, Observation
 
 States = npt.NDArray[np.void]
 """Array of a game's records, shape ``(n,)``. The records of every game have a field ``current_player``."""
 LegalSet = npt.NDArray[np.uint64]
-"""The legal actions of one state, as the kernels of a game see fit to note them."""
+"""The legal actions of one state, in whatever form suits the kernels of the game."""
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
 @kernel(inline=True)
 def never(states: States, i: int, action: int) -> bool:
-    """Says of no action that it cuts a game off."""
+    """Returns False: no action cuts a game off."""
     return False
 
 
 @kernel
 def keep(states: States, i: int, streams: Streams) -> None:
-    """Redraws nothing: the players know everything but what is still to be decided."""
+    """Changes nothing: the record holds nothing that players cannot know."""
 
 
 @dataclass(frozen=True)
 class Kernels:
     """The compiled rules, which trust their arguments.
 
-    The first two of those, ``(states, i)``, are an array of records and an index.
+    The arguments ``(states, i)``, with which most of them begin, are an array of records and an index.
 
     Attributes:
-        legal_shape: Shape of a legal set, an array of uint64.
-        max_players: The most players that a game may have.
-        is_over: Whether the game has ended.
-        num_players: How many players take part.
-        legal: ``(states, i, legal_set)`` writes the legal actions of the current player, none if the game is
-            over, and returns their number.
+        legal_shape: The shape of a legal set, which is an array of uint64.
+        max_players: The highest number of players that a game may have.
+        is_over: ``(states, i)`` says whether the game has ended.
+        num_players: ``(states, i)`` is the number of players.
+        legal: ``(states, i, legal_set)`` writes the legal actions of the current player, of which there are
+            none if the game is over, and returns their number.
         is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
         nth_legal: ``(legal_set, n)`` is the ``n``-th legal action in ascending order.
         write_actions: ``(legal_set, actions)`` lists the legal actions in ascending order in an int16 array
             and returns their number.
-        write_mask: ``(states, i, legal_set, count, mask)`` writes the legal set of a state, of ``count``
-            actions, as 0 and 1 to an int8 array ``(num_actions,)``.
+        write_mask: ``(states, i, legal_set, count, mask)`` writes the legal set of a state, which has
+            ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)``.
         apply: ``(states, i, action)`` plays a legal action.
         score: ``(states, i, player)`` is a player's score at any time, an integer. A move changes only the
             score of the player who makes it.
-        outcome: ``(states, i, player)`` is the reward for the end of a game: 1 for a sole winner, and 0 for
-            all players together.
+        outcome: ``(states, i, player)`` is the reward for the end of a game: 1 for a sole winner; the rewards
+            of all players add up to 0.
         deal: ``(states, i, streams, beginning, chance)`` begins a game; see :class:`SetUp`. Random numbers
             come from the stream of the same index.
         write_observation: ``(states, i, observer, out)`` writes what a player sees to a contiguous float32
             array ``(layout.size,)``.
-        cuts_off: ``(states, i, action)`` says of a legal action whether it cannot be played to its end, so
-            that it is not played and the game is cut off (truncated).
-        redraw: ``(states, i, streams)`` draws anew what the record holds and the current player cannot know,
+        cuts_off: ``(states, i, action)`` says whether a legal action cannot be carried out. Such an action is
+            not played, and the game is cut off (truncated).
+        redraw: ``(states, i, streams)`` draws anew what the record holds but the current player cannot know,
             such as the order of the cards to come; see :attr:`Rules.hides`.
     """
 
@@ -92,9 +92,9 @@ class SetUp(NamedTuple):
     """How the games of an environment begin.
 
     Attributes:
-        beginning: ``(1,)``, the record with which a game begins, but for what chance decides.
-        chance: What chance decides, a number that the game's kernel ``deal`` understands.
-        players: How many take part.
+        beginning: ``(1,)`` array of the record with which a game begins, apart from what chance decides.
+        chance: A number that tells the game's kernel ``deal`` what chance decides.
+        players: The number of players.
     """
 
     beginning: States
@@ -102,45 +102,32 @@ class SetUp(NamedTuple):
     players: int
 
 
-class Pictures(Protocol):
-    """The module that draws a game; only ``text`` is needed for the render mode ``"ansi"``."""
-
-    def text(self, game: Any) -> str:
-        """The game as text."""
-
-    def svg(self, game: Any, names: Any = ...) -> str:
-        """The game as an SVG document."""
-
-    def rgb_array(self, game: Any, width: int = ..., names: Any = ...) -> npt.NDArray[np.uint8]:
-        """The game as pixels, uint8 ``(height, width, 3)``."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Rules:
     """All that environments, agents and commands need to know of a game.
 
     Attributes:
-        name: What specs, checkpoints, configurations and results call the game.
-        title: What people call it.
-        module: The module in which these rules are called ``RULES``.
+        name: The name of the game in specs, checkpoints, configurations and results.
+        title: The name that people read.
+        module: The name of the module that defines these rules as ``RULES``.
         game: The class of one game.
-        dtype: Type of the records.
+        dtype: The type of the records.
         kernels: The compiled rules.
-        num_actions: Number of actions.
-        max_legal_actions: A bound on the number of legal actions.
-        layout: Names, shapes and order of the tensors of an observation.
+        num_actions: The number of actions.
+        max_legal_actions: An upper bound on the number of legal actions of a state.
+        layout: The names, shapes and order of the tensors of an observation.
         upper_bounds: float32 ``(layout.size,)``; no entry of an observation is larger, and none is below 0.
-        set_up: ``(options, given)`` makes a :class:`SetUp` of the options of an environment, which are
-            complete, and of those given to one ``reset``, which come first. It raises ValueError for values
-            that are not allowed.
-        options: Options of environments with their defaults.
-        reset_options: Options of one ``reset``.
-        turn_options: Defaults that differ in the environments of PettingZoo.
-        batch_options: Defaults that differ in batched self-play.
+        set_up: ``(options, given)`` makes a :class:`SetUp` from all options of an environment and from those
+            given to one ``reset``, which take precedence. It raises ValueError for values that are not
+            allowed.
+        options: The options of environments with their defaults.
+        reset_options: The names of the options of one ``reset``.
+        turn_options: The defaults that differ in the environments of PettingZoo.
+        batch_options: The defaults that differ in batched self-play.
         is_simultaneous: Whether all players act at once: at the beginning of a round every one of them may be
             made the ``current_player`` of a record to ask what it may do.
-        pictures_module: The module that draws games, imported when a picture is asked for.
-        render_modes: Those of :data:`RENDER_MODES` that it serves.
+        pictures_module: The name of the module that draws games, imported when a picture is asked for.
+        render_modes: The modes of :data:`RENDER_MODES` for which that module has pictures.
     """
 
     name: str
@@ -163,7 +150,7 @@ class Rules:
     render_modes: tuple[str, ...] = RENDER_MODES
 
     def empty_states(self, n: int) -> States:
-        """``n`` zeroed records, to be set up by the kernels."""
+        """``n`` records of zeros, to be set up by the kernels."""
         return np.zeros(n, self.dtype)
 
     @cached_property

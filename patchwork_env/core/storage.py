@@ -1,4 +1,4 @@
-"""How states become bytes, and how games begin as text: what the formats of both games have in common."""
+"""States as bytes and games as text: what the formats of all games have in common."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _CHECKSUM_SIZE = 4
 
 
 class ByteFormat(NamedTuple):
-    """The bytes of a stored record: four bytes of magic, a version, the record, CRC-32.
+    """The bytes of a stored record: four magic bytes, a version byte, the record, and a CRC-32 checksum.
 
     Attributes:
-        game: What messages call the game.
-        magic: Four bytes.
-        version: 0-255.
-        dtype: The record's.
-        find_contradiction: Says of an array of one record what keeps it from being a state of a game; None
-            if it is one.
+        game: The name of the game in messages.
+        magic: The first four bytes of every stored record.
+        version: The version of the format, 0-255.
+        dtype: The type of the records.
+        find_contradiction: The function that says of an array of one record why it cannot be a state of a
+            game; None if it is one.
     """
 
     game: str
@@ -37,7 +37,7 @@ class ByteFormat(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """Length of a stored record."""
+        """The length of a stored record in bytes."""
         return len(self._header) + self.dtype.itemsize + _CHECKSUM_SIZE
 
     @property
@@ -50,10 +50,10 @@ class ByteFormat(NamedTuple):
         return body + _checksum(body)
 
     def check(self, states: States) -> States:
-        """The same records, of which every one is a state that a game can reach.
+        """Returns the same records if every one of them is a state that a game can reach.
 
         Raises:
-            ValueError: One is not; says what is impossible in it.
+            ValueError: One of them is not; the message says what is impossible in it.
         """
         for i in range(len(states)):
             problem = self.find_contradiction(states[i : i + 1])
@@ -93,7 +93,7 @@ def _checksum(data: bytes) -> bytes:
 
 
 def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:
-    """A game from the name of its notation, the fields of its set-up and its moves."""
+    """Writes a game as text: the name of its notation, the fields of its set-up, and its moves."""
     fields = [f"{field}={value}" for field, value in set_up.items()]
     return " ".join([name, *fields]) + "\n" + " ".join(words) + "\n"
 
@@ -101,15 +101,15 @@ def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:
 def parse_game(
     name: str, text: str, allowed: Collection[tuple[str, ...]]
 ) -> tuple[dict[str, str], list[str]]:
-    """The fields of a game's set-up and its words, the inverse of :func:`game_text`.
+    """Reads the fields of a game's set-up and its words; the inverse of :func:`game_text`.
 
     Args:
         name: The name of the notation.
-        text: The game.
-        allowed: The groups of fields that make a set-up.
+        text: The game as text.
+        allowed: The groups of fields of which each makes a complete set-up.
 
     Raises:
-        ValueError: The set-up is not complete, or has anything else in it.
+        ValueError: The text begins with another name, or its fields are none of these groups.
     """
     if not isinstance(text, str):
         raise ValueError(f"a game is written as text, not as {shorten(text)}")
@@ -133,10 +133,10 @@ def parse_game(
 
 
 def parse_number(text: str) -> int:
-    """A whole number of decimal digits.
+    """Reads a whole number of up to 18 decimal digits.
 
     Raises:
-        ValueError: It is something else.
+        ValueError: The text is something else.
     """
     if not re.fullmatch("[0-9]{1,18}", text):
         raise ValueError(f"{shorten(text)} in the set-up is not a number")
@@ -144,24 +144,24 @@ def parse_number(text: str) -> int:
 
 
 def parse_numbers(text: str) -> list[int]:
-    """Whole numbers with commas between them, ``-`` for none, the inverse of :func:`numbers_text`.
+    """Reads whole numbers with commas between them, or ``-`` for none; the inverse of :func:`numbers_text`.
 
     Raises:
-        ValueError: There is something else.
+        ValueError: The text is something else.
     """
     return [] if text == "-" else [parse_number(number) for number in text.split(",")]
 
 
 def numbers_text(numbers: Sequence[int]) -> str:
-    """Whole numbers with commas between them."""
+    """Writes whole numbers with commas between them, or ``-`` for none."""
     return ",".join(map(str, numbers)) or "-"
 
 
 def parse_hexadecimal(text: str) -> bytes:
-    """The bytes of a stored state.
+    """Reads the bytes of a stored state.
 
     Raises:
-        ValueError: They are not written as pairs of hexadecimal digits.
+        ValueError: The text does not consist of pairs of hexadecimal digits.
     """
     try:
         return bytes.fromhex(text)

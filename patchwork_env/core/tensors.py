@@ -1,4 +1,4 @@
-"""Observations as one vector or as named tensors of the same content, for both games."""
+"""Observations as one vector or as named tensors with the same content, for every game."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Shape = tuple[int, ...]
 
 
 class Layout:
-    """How named tensors lie behind one another in a vector, each flattened row by row.
+    """The layout of named tensors in a vector: one behind the other, each flattened row by row.
 
     Attributes:
-        shapes: Names and shapes, in the order of the vector.
-        slices: Where each tensor lies.
-        size: Length of the vector.
+        shapes: The shapes of the tensors by name, in the order of the vector.
+        slices: The slices of the vector that hold the tensors, by name.
+        size: The length of the vector.
     """
 
     def __init__(self, shapes: Mapping[str, Shape]) -> None:
@@ -30,7 +30,7 @@ class Layout:
         self.size: int = ends[-1]
 
     def as_dict(self, vector: Observation) -> dict[str, Observation]:
-        """The named tensors of vectors ``(..., OBSERVATION_SIZE)``, as views ``(..., *shape)``."""
+        """The named tensors of vectors ``(..., size)``, as views ``(..., *shape)``."""
         batch = vector.shape[:-1]
         return {
             name: vector[..., self.slices[name]].reshape(*batch, *shape)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from patchwork_env.core.checks import check_between
+from patchwork_env.core.game import BaseGame
 from patchwork_env.drawing.pixel_drawing import Frame, to_array
 from patchwork_env.drawing.scene import Scene
 from patchwork_env.drawing.svg_drawing import to_svg
@@ -14,7 +15,12 @@ from patchwork_env.drawing.svg_drawing import to_svg
 MIN_WIDTH, MAX_WIDTH = 100, 8000
 DEFAULT_WIDTH = 960
 
-G = TypeVar("G")
+G = TypeVar("G", bound=BaseGame)
+
+
+def player_names(game: BaseGame[Any]) -> tuple[str, ...]:
+    """What pictures call the players of a game unless they are given names."""
+    return tuple(f"player {player}" for player in range(game.num_players))
 
 
 @dataclass(frozen=True)
@@ -23,13 +29,11 @@ class Pictures(Generic[G]):
 
     Attributes:
         title: The title of documents.
-        names: What the players are called unless somebody says otherwise.
-        text: Draws a game, which is only read, as plain text.
-        scene: Draws a game, which is only read, with names for its players.
+        text: The function that draws a game, which is only read, as plain text.
+        scene: The function that draws a game, which is only read, with the given names of its players.
     """
 
     title: str
-    names: tuple[str, ...]
     text: Callable[[G], str]
     scene: Callable[[G, tuple[str, ...]], Scene]
 
@@ -38,25 +42,24 @@ class Pictures(Generic[G]):
 
         Args:
             game: The game; it is only read.
-            names: What the players are called in the picture.
+            names: The names of the players in the picture; None for :func:`player_names`.
         """
-        return to_svg(self.scene(game, names or self.names), self.title)
+        return to_svg(self.scene(game, names or player_names(game)), self.title)
 
     def rgb_array(self, game: G, width: int = DEFAULT_WIDTH, names: tuple[str, ...] | None = None) -> Frame:
         """The same picture as :meth:`svg` as pixels, drawn without a display.
 
         Args:
             game: The game; it is only read.
-            width: Width in pixels; the height follows.
-            names: What the players are called in the picture.
+            width: The width in pixels; the height follows from it.
+            names: The names of the players in the picture; None for :func:`player_names`.
 
         Returns:
-            Array of shape (height, width, 3), uint8.
+            uint8 array of shape ``(height, width, 3)``.
 
         Raises:
             MissingExtraError: Pillow is not installed.
-            ValueError: The width is no whole number from 100 to 8000.
+            ValueError: The width is not a whole number from 100 to 8000.
         """
-        return to_array(
-            self.scene(game, names or self.names), check_between(width, MIN_WIDTH, MAX_WIDTH, "width")
-        )
+        checked = check_between(width, MIN_WIDTH, MAX_WIDTH, "width")
+        return to_array(self.scene(game, names or player_names(game)), checked)

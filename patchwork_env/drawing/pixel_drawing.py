@@ -1,4 +1,4 @@
-"""A scene as an array of pixels, by Pillow, and pictures as files."""
+"""Scenes drawn as arrays of pixels by Pillow, and pictures written to files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
 
 Frame = npt.NDArray[np.uint8]
-"""Shape (height, width, 3): red, green and blue, 0-255."""
+"""uint8 array ``(height, width, 3)``: red, green and blue, 0-255."""
 
 _SUPERSAMPLING = 2
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 _GIF_COLORS = 255
-"""One less than a palette holds: Pillow makes what does not change from frame to frame transparent."""
+"""One less than a palette holds, since Pillow needs a transparent color for what does not change."""
 _BOLD_STROKE = 0.022
 
 
@@ -42,7 +42,7 @@ def _pillow() -> tuple[Any, Any, Any]:
 
 
 def to_array(scene: Scene, width: int) -> Frame:
-    """Draws a scene, antialiased, ``width`` pixels wide and as high as its shape demands.
+    """Draws a scene, antialiased, ``width`` pixels wide; the height follows from the shape of the scene.
 
     Shapes are drawn at twice the size and averaged, then texts at the final size, which keeps them crisp.
 
@@ -116,7 +116,7 @@ def _write(pen: ImageDraw.ImageDraw, label: Label, zoom: float) -> None:
 
 
 def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
-    """Writes a frame, shape (height, width, 3) uint8, as a PNG file: whole, or not at all.
+    """Writes a frame, uint8 ``(height, width, 3)``, as a PNG file: completely, or not at all.
 
     Raises:
         MissingExtraError: Pillow is not installed.
@@ -128,12 +128,12 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
 
 
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
-    """Writes frames of one size as an endless animation: whole, or not at all.
+    """Writes frames of one size as an endless GIF animation: completely, or not at all.
 
     Args:
-        frames: At least one array of shape (height, width, 3), uint8.
-        path: The file to write; a file already there is replaced.
-        seconds: How long each frame is shown; the last one stays six times as long.
+        frames: The frames, at least one, each uint8 ``(height, width, 3)``.
+        path: The file to write; an existing file is replaced.
+        seconds: The time for which each frame is shown, in seconds; the last one stays six times as long.
 
     Raises:
         MissingExtraError: Pillow is not installed.

@@ -1,6 +1,6 @@
-"""A picture as a list of primitives. Every back end draws the same list, so no two pictures differ.
+"""A picture as a list of primitives, which SVG and pixels are drawn from, so that both show the same.
 
-Units are those of the scene's own coordinates, x to the right and y downward. Colors are
+All lengths are in the scene's own units; x points to the right and y downward. Colors are written as
 ``#rrggbb``. Strokes are centered on the outline. Texts lie above all shapes.
 """
 
@@ -15,7 +15,7 @@ Anchor = Literal["start", "middle", "end"]
 
 
 class Rectangle(NamedTuple):
-    """An upright rectangle from its top-left corner, with corners rounded by ``radius``."""
+    """An upright rectangle with its top-left corner at (x, y) and corners rounded by ``radius``."""
 
     x: float
     y: float
@@ -81,7 +81,7 @@ class Scene:
     labels: list[Label] = field(default_factory=list)
 
     def add(self, *items: Shape | Label) -> None:
-        """Adds shapes in front of the present ones, and labels."""
+        """Adds labels, and shapes in front of the present ones."""
         for item in items:
             if isinstance(item, Label):
                 self.labels.append(item)

@@ -1,4 +1,4 @@
-"""A scene as an SVG document."""
+"""Scenes drawn as SVG documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FONTS = "Aileron, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-se
 
 
 def to_svg(scene: Scene, title: str) -> str:
-    """A self-contained SVG document: no scripts, no links, no fonts or pictures to be loaded."""
+    """Draws a scene as a self-contained SVG document, which has no scripts or links and loads nothing."""
     size = f'width="{_number(scene.width)}" height="{_number(scene.height)}"'
     box = f'viewBox="0 0 {_number(scene.width)} {_number(scene.height)}"'
     parts = [

@@ -19,14 +19,14 @@ def _pygame() -> Any:
 
 
 class Window:
-    """A window for frames of shape (height, width, 3), uint8.
+    """A window for frames, uint8 ``(height, width, 3)``.
 
     It opens with the first frame. Once its user or :meth:`close` has closed it, it stays closed and
-    ignores further frames, so a program that goes on playing does not fail.
+    ignores further frames, so that a program that goes on playing does not fail.
 
     Args:
-        title: The window's title.
-        frames_per_second: :meth:`show` waits so as not to exceed this rate; 0 never waits.
+        title: The title of the window.
+        frames_per_second: The highest rate of frames, for which :meth:`show` waits; 0 to never wait.
 
     Raises:
         MissingExtraError: pygame-ce is not installed.
@@ -49,13 +49,13 @@ class Window:
         return self._screen is not None
 
     def show(self, frame: Frame) -> bool:
-        """Shows a frame and looks for the user's wish to close the window.
+        """Shows a frame, and closes the window if its user has asked for that.
 
         Returns:
             Whether the window is open afterwards.
 
         Raises:
-            ValueError: The frame has another shape or type than the class demands.
+            ValueError: The frame is not a uint8 array ``(height, width, 3)``.
         """
         if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != "uint8":
             raise ValueError(f"a frame is a uint8 array (height, width, 3), not {frame.dtype} {frame.shape}")
@@ -69,7 +69,7 @@ class Window:
         return self.poll()
 
     def poll(self) -> bool:
-        """Handles waiting events, as any window must now and then. Returns whether it is still open."""
+        """Handles waiting events, as every window must now and then; returns whether it is still open."""
         if self._screen is not None:
             events = self._pygame.event.get()
             if any(event.type == self._pygame.QUIT for event in events):

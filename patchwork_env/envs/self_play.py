@@ -25,7 +25,7 @@ from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.core.threads import (
-    Board,
+    Counters,
     Team,
     begin,
     claim_chunk,
@@ -331,7 +331,7 @@ def describe_games(
 
 @template(allocates=True)
 def work_on_chunks(
-    board: Board,
+    counters: Counters,
     leads: bool,
     illegal: npt.NDArray[np.int64],
     sampled_from: Streams,
@@ -352,10 +352,10 @@ def work_on_chunks(
     observations: Observation,
 ) -> None:
     """Checks or steps chunk after chunk of the games, as long as there is one that no thread has claimed."""
-    chunk = claim_chunk(board, leads)
+    chunk = claim_chunk(counters, leads)
     while chunk >= 0:
         own = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
-        if phase_of(board) == _CHECK:
+        if phase_of(counters) == _CHECK:
             illegal[chunk] = first_illegal(states[own], actions[own])
         else:
             play_games(
@@ -374,25 +374,25 @@ def work_on_chunks(
             describe_games(states[own], sampling_streams[own], counts[own], masks[own], samples[own])
             if len(observations) > 0:
                 write_current_observations(states[own], observations[own])
-        finish_chunk(board)
-        chunk = claim_chunk(board, leads)
+        finish_chunk(counters)
+        chunk = claim_chunk(counters, leads)
 
 
 @template
-def lead_step(board: Board, illegal: npt.NDArray[np.int64], *batch: Any) -> int:
+def lead_step(counters: Counters, illegal: npt.NDArray[np.int64], *batch: Any) -> int:
     """Steps all games and returns -1; with an illegal action returns its game and changes nothing."""
-    work_on_chunks(board, True, illegal, *batch)
-    wait_for_members(board, _AS_LONG_AS_IT_TAKES)
+    work_on_chunks(counters, True, illegal, *batch)
+    wait_for_members(counters, _AS_LONG_AS_IT_TAKES)
     for chunk in range(len(illegal)):
         if illegal[chunk] >= 0:
             return chunk * _CHUNK + int(illegal[chunk])
-    begin(board, _STEP)
-    work_on_chunks(board, True, illegal, *batch)
+    begin(counters, _STEP)
+    work_on_chunks(counters, True, illegal, *batch)
     return -1
 
 
 @template
-def assist_step(board: Board, *batch: Any) -> None:
+def assist_step(counters: Counters, *batch: Any) -> None:
     """What the other threads do while they are awake."""
-    while look_out_for_work(board):
-        work_on_chunks(board, False, *batch)
+    while look_out_for_work(counters):
+        work_on_chunks(counters, False, *batch)

@@ -8,17 +8,17 @@ index                                          meaning
 ``16384 + digit``                              in free order: choose the tile of ``digit`` to be placed next
 =============================================  ===============================================================
 
-Orientation ``o`` is ``o`` clockwise quarter turns. Where two of them look the same (tiles 0 and 8), only the
-lower one is legal. Nothing says on which level a tile is to lie: that follows from how high the cells below
-it are, which must be the same for all of them.
+Orientation ``o`` is ``o`` clockwise quarter turns. Where two orientations look the same (tiles 0 and 8), only
+the lower one is legal. An action does not name the level on which the tile will lie: that follows from the
+height of the cells below it, which must be the same for all of them.
 
-Rows and columns are those of the moment. The real table has no edge; this one is a window of 64x64 anchors
-that moves with the tiles: they are kept in its middle, so that all their rows and columns may shift by one or
-two when they spread. All placements next to a tile or on one have a number as long as the tiles spread over
-at most 59 rows and 59 columns, ``MAX_SPREAD``. In a deck of up to 15 cards no sequence of moves leads
-further, as no tile is longer than 4. With 20 cards it takes a line of tiles on the table itself, end to end;
-what random and good play need is measured by ``research/nmbr9_spread``. A move that would lead further is
-refused with a :class:`~patchwork_env.errors.TableEdgeError`.
+Rows and columns are those of the present position. The real table has no edge; this one is a window of 64x64
+anchors that moves with the tiles: they are kept in its middle, so that all their rows and columns may shift
+by one or two when they spread. All placements next to a tile or on one have a number as long as the tiles
+spread over at most 59 rows and 59 columns, ``MAX_SPREAD``. With a deck of up to 15 cards no sequence of moves
+leads further, as no tile is longer than 4. With 20 cards it takes tiles laid end to end on the table itself.
+``research/nmbr9_spread`` measures how far the tiles spread in random and in good play. A move that would lead
+further is refused with a :class:`~patchwork_env.errors.TableEdgeError`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from patchwork_env.core.polyomino import Cell, Cells, extent, normalize, orient
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
 
 NUM_TURNS = 4
-"""Orientations of a tile."""
+"""The number of orientations of a tile."""
 TABLE_SIZE = 64
+"""The number of rows, and of columns, in the window of anchors."""
 NUM_ANCHORS = TABLE_SIZE * TABLE_SIZE
 FIRST_CHOICE = NUM_TURNS * NUM_ANCHORS
 NUM_ACTIONS = FIRST_CHOICE + NUM_DIGITS
@@ -46,18 +47,18 @@ ORIENTED: tuple[tuple[Cells, ...], ...] = tuple(
 DISTINCT: tuple[tuple[int, ...], ...] = tuple(
     tuple(o for o in range(NUM_TURNS) if shapes[o] not in shapes[:o]) for shapes in ORIENTED
 )
-"""``DISTINCT[digit]``: the orientations that differ, the lowest of each kind."""
+"""``DISTINCT[digit]``: the different orientations of a tile; of equal ones the lowest."""
 
 LONGEST_SIDE = max(max(extent(tile)) for tile in TILES)
 MAX_SPREAD = TABLE_SIZE - LONGEST_SIDE - 1
-"""Rows and columns over which the tiles of a table may spread while there are more to come: a tile may be
-added up to ``LONGEST_SIDE`` cells before them and right behind them."""
+"""The number of rows, and of columns, over which the tiles of a table may spread while there are more to
+come: the next tile may begin up to ``LONGEST_SIDE`` cells before them, or right behind them."""
 
 
 class Move(NamedTuple):
-    """What an action does: puts the tile of a digit on the cells of a level.
+    """What an action does: it places the tile of a digit on cells of a level.
 
-    In free order, choosing a digit is a move without level and cells.
+    In free order, choosing a digit is a move as well, without level and cells.
     """
 
     digit: int
@@ -74,35 +75,37 @@ class Placement(NamedTuple):
 
 
 def place_action(orientation: int, row: int, column: int) -> int:
-    """Index of placing the tile; the inverse of :func:`placement`."""
+    """The action that places the tile; the inverse of :func:`placement`."""
     return orientation * NUM_ANCHORS + row * TABLE_SIZE + column
 
 
 def choose_action(digit: int) -> int:
-    """Index of choosing the tile of a digit."""
+    """The action that chooses the tile of a digit."""
     return FIRST_CHOICE + digit
 
 
 def placement(action: int) -> Placement:
-    """Takes a placing action apart."""
+    """The parts of a placing action; the inverse of :func:`place_action`."""
     orientation, anchor = divmod(action, NUM_ANCHORS)
     return Placement(orientation, *divmod(anchor, TABLE_SIZE))
 
 
 @lru_cache(maxsize=4096)
 def cells_at(digit: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
-    """The cells that a tile covers; those of the same placement are one and the same object."""
+    """The cells that a tile covers; equal placements give one and the same object."""
     return frozenset((row + r, column + c) for r, c in ORIENTED[digit][orientation])
 
 
 def encode(move: Any, digit: int | None) -> int:
-    """The action of a move when the tile of ``digit`` is to be placed, or None: one is to be chosen.
+    """The action of a move; the level of a placement is not checked.
 
-    The level of a placement is not looked at.
+    Args:
+        move: The move.
+        digit: The digit of the tile that is to be placed; None if a tile is to be chosen.
 
     Raises:
-        ValueError: It is no :class:`Move` or one of another tile, or its cells are not a placement of it on
-            the table.
+        ValueError: The value is no :class:`Move` or one of another tile, or the cells are not a placement of
+            this tile on the table.
     """
     if not isinstance(move, Move):
         raise ValueError(f"a move is a Move, not {shorten(move)}")

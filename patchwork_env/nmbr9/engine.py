@@ -5,11 +5,11 @@ their arguments; :class:`~patchwork_env.nmbr9.game.Game` and the environments ch
 
 A table is painted from the list of its tiles: one array of 64-bit words for each level, a word for each row.
 Legal placements are found in bulk. On a level, a cell can be taken if it is covered on the level below and
-not on this one. The anchors (top-left corners) at which one oriented tile cannot lie are the OR over its
-cells of the words of all other cells, shifted by the cell's row and column; those at which it shares an edge
-with a tile of the level are the OR of the words of all cells next to covered ones. What is left are
-anchors at which the tile would rest on a single other one. There are few: each tile fits into few others, and
-a table says where.
+not on this one. The anchors (top-left corners) at which one oriented tile cannot lie are the OR, over its
+cells, of the words of all cells that cannot be taken, shifted by the cell's row and column. The anchors at
+which it shares an edge with a tile of the level are likewise the OR of the words of all cells next to covered
+ones. At some of the remaining anchors the tile would rest on a single other tile. These are removed one by
+one; there are few, since each tile fits into few others, as ``INSIDE`` says.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from patchwork_env.nmbr9.tables import (
 )
 
 NUM_MAPS = NUM_TURNS + 1
-"""Maps of a legal set: one per orientation, and one for the choice of a digit."""
+"""The number of maps in a legal set: one per orientation, and one for the choice of a digit."""
 CHOICE_MAP = NUM_TURNS
 MAX_LEVELS = MAX_CARDS // 2
-"""Levels of a table: each but the highest has two tiles at least."""
+"""The highest number of levels of a table: each but the highest level has at least two tiles."""
 NUM_ROWS = TABLE_SIZE + LONGEST_SIDE
-"""Rows of a painted level: those of all cells that a tile may cover, and one behind them."""
+"""The number of rows of a painted level: those of all cells that a tile may cover, and one more."""
 
 _U = np.uint64
 _U0, _U1 = _U(0), _U(1)
@@ -107,14 +107,14 @@ def is_over(states: States, i: int) -> bool:
 
 @kernel
 def num_placed(states: States, i: int, player: int) -> int:
-    """Tiles on a player's table."""
+    """The number of tiles on a player's table."""
     has_acted = player < states[i]["current_player"]
     return int(states[i]["round"]) + int(has_acted and states[i]["chosen"][player] == NO_DIGIT)
 
 
 @kernel
 def digit_to_place(states: States, i: int) -> int:
-    """The tile that the current player of a game that is not over must place, or ``NO_DIGIT``."""
+    """The digit of the tile to be placed in a game that is not over; ``NO_DIGIT`` if one is to be chosen."""
     if states[i]["order"] == FREE:
         return int(states[i]["chosen"][states[i]["current_player"]])
     return int(states[i]["deck"][states[i]["round"]])
@@ -132,7 +132,7 @@ def supply(states: States, i: int, player: int, counts: npt.NDArray[np.int64]) -
 
 @kernel
 def paint(states: States, i: int, player: int, levels: Levels) -> int:
-    """Writes a player's table and returns its number of levels; the level above the highest is empty."""
+    """Paints a player's table, and an empty level above it; returns the table's number of levels."""
     number = 0
     for t in range(num_placed(states, i, player)):
         number = max(number, 1 + int(states[i]["level"][player, t]))
@@ -148,7 +148,7 @@ def paint(states: States, i: int, player: int, levels: Levels) -> int:
 
 @kernel
 def bounds(states: States, i: int, player: int, number: int) -> tuple[int, int, int, int]:
-    """First row, first column, number of rows and of columns over which a table's first tiles spread."""
+    """The first row, first column, and numbers of rows and columns of a table's first ``number`` tiles."""
     top, left, bottom, right = 2 * TABLE_SIZE, 2 * TABLE_SIZE, 0, 0
     for t in range(number):
         piece = states[i]["piece"][player, t]
@@ -200,7 +200,7 @@ def _write_choices(states: States, i: int, maps: LegalSet) -> int:
 
 @kernel
 def _write_first_placements(digit: int, maps: LegalSet) -> int:
-    """The first tile lies in the middle; anywhere else would be the same table."""
+    """Writes the middle as the only place of the first tile; any other would make the same table."""
     count = 0
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
@@ -212,7 +212,7 @@ def _write_first_placements(digit: int, maps: LegalSet) -> int:
 
 @kernel(allocates=True)
 def _write_placements(levels: Levels, level: int, digit: int, first: int, end: int, maps: LegalSet) -> None:
-    """Adds the anchors in rows ``first ... end - 1`` at which a tile fits and touches tiles of the level."""
+    """Adds the anchors in rows ``first ... end - 1`` at which a tile fits and touches a tile of the level."""
     size, number = SIZES[digit], end - first
     blocked, near = np.empty(NUM_ROWS, np.uint64), np.empty(NUM_ROWS, np.uint64)
     if not _write_cells(levels, level, first, number + LONGEST_SIDE - 1, size, blocked, near):
@@ -233,7 +233,7 @@ def _write_placements(levels: Levels, level: int, digit: int, first: int, end: i
 
 @kernel(inline=True)
 def _or_shifted(out: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64], right: np.uint64) -> None:
-    """A loop of its own, without offsets, so that the compiler handles several rows in one vector."""
+    """ORs shifted words into ``out``; a separate loop, so that the compiler handles several rows at once."""
     for k in range(len(out)):
         out[k] |= words[k] >> right
 
@@ -251,8 +251,8 @@ def _write_cells(
     """Writes which cells of ``number`` rows of a level cannot be taken and which lie next to its tiles.
 
     On an empty level every cell counts as next to tiles. Words have no bits for cells beyond the last column;
-    on the table itself these are free, as all tiles lie at least one column before them. Returns whether as
-    many cells as the tile needs can be taken at all.
+    on the table itself these are free, as all tiles lie at least one column before them. Returns whether at
+    least ``size`` cells, as many as the tile has, can be taken.
     """
     is_empty, places = True, 0
     for k in range(number):
@@ -271,7 +271,7 @@ def _write_cells(
 def _remove_single_supports(
     states: States, i: int, player: int, level: int, digit: int, maps: LegalSet
 ) -> None:
-    """Removes placements that rest on one tile only, all levels up to ``level`` being in the maps."""
+    """Removes placements on ``level`` that rest on a single tile; the maps must have no higher levels yet."""
     for t in range(num_placed(states, i, player)):
         if states[i]["level"][player, t] == level - 1:
             below = states[i]["piece"][player, t]
@@ -392,7 +392,7 @@ def write_actions(maps: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 @kernel
 def write_mask(maps: LegalSet, mask: npt.NDArray[np.int8]) -> None:
-    """Writes a legal set as bytes 0 and 1 to ``mask``, shape ``(NUM_ACTIONS,)``, contiguous."""
+    """Writes a legal set as an action mask to ``mask``, a contiguous int8 array ``(NUM_ACTIONS,)``."""
     for k in range(NUM_TURNS):
         for row in range(TABLE_SIZE):
             unpack_bits(mask, k * NUM_ANCHORS + row * TABLE_SIZE, maps[k, row])
@@ -414,7 +414,7 @@ def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
 
 @kernel
 def meets_edge(states: States, i: int, action: int) -> bool:
-    """Whether a legal action spreads the tiles so far that not all placements of the next had a number."""
+    """Whether a legal action spreads the tiles so far that not all placements of the next have a number."""
     player = states[i]["current_player"]
     placed = num_placed(states, i, player)
     if action >= FIRST_CHOICE or placed == 0 or placed + 1 == states[i]["num_rounds"]:
@@ -474,7 +474,7 @@ def play(states: States, i: int, action: int) -> bool:
 
 @kernel
 def points(states: States, i: int, player: int, number: int) -> int:
-    """The sum of digit times level over a player's first tiles."""
+    """The sum of digit times level over a player's first ``number`` tiles."""
     total = 0
     for t in range(number):
         digit = int(states[i]["piece"][player, t]) // NUM_TURNS

@@ -31,9 +31,9 @@ from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
 
 
 class Game(BaseGame[Move]):
-    """A game of NMBR 9, fully determined by its deck.
+    """A game of NMBR 9, which is fully determined by its deck.
 
-    The players place the tile of the same card by turns, each on a table of its own.
+    The players take turns in placing the tile of the same card, each on a table of their own.
 
     >>> game = Game(seed=7)
     >>> while not game.is_over:
@@ -42,21 +42,21 @@ class Game(BaseGame[Move]):
     20
 
     Args:
-        seed: Seed of the random deck, ``0 ... 2**64 - 1``; None for a fresh random game.
-        deck: Instead of a seed: 1-40 digits in the order in which they come.
-        players: 1-4.
-        order: ``"unknown"``: nobody knows which cards are to come; ``"known"``: everybody does; ``"free"``:
-            each player chooses which of the tiles left to place next. The rules are the same for the first
-            two.
+        seed: The seed of the random deck, ``0 ... 2**64 - 1``; None for a fresh random game.
+        deck: The digits of 1-40 cards in the order in which they come, instead of a seed.
+        players: The number of players, 1-4.
+        order: The order of the tiles. With ``"unknown"`` nobody knows which cards are to come, with
+            ``"known"`` everybody does, and with ``"free"`` each player chooses which of the tiles left to
+            place next. The rules are the same for the first two.
         max_digit: The highest digit in the random deck.
-        copies: Cards of each digit in the random deck.
-        deck_size: Tiles that each player places; None for as many as the deck has cards.
+        copies: The number of cards of each digit in the random deck.
+        deck_size: The number of tiles that each player places; None for as many as the deck has cards.
 
     :meth:`play` raises :class:`~patchwork_env.errors.TableEdgeError`, and leaves the game as it was, if the
     tiles would spread over more than ``MAX_SPREAD`` rows or columns while there are more to come.
 
     Raises:
-        ValueError: An argument is not of these.
+        ValueError: An argument has a value that is not allowed.
     """
 
     __slots__ = ()
@@ -93,45 +93,46 @@ class Game(BaseGame[Move]):
 
     @property
     def num_players(self) -> int:
-        """1-4."""
+        """The number of players, 1-4."""
         return int(self._state[0]["num_players"])
 
     @property
     def num_rounds(self) -> int:
-        """Tiles that each player places in all."""
+        """The number of tiles that each player places in the whole game."""
         return int(self._state[0]["num_rounds"])
 
     @property
     def round(self) -> int:
-        """Rounds that are complete: tiles that every player has placed."""
+        """The number of complete rounds, which is the number of tiles that every player has placed."""
         return int(self._state[0]["round"])
 
     @property
     def order(self) -> str:
-        """``"unknown"``, ``"known"`` or ``"free"``."""
+        """The order of the tiles: ``"unknown"``, ``"known"`` or ``"free"``."""
         return ORDERS[int(self._state[0]["order"])]
 
     @property
     def deck(self) -> tuple[int, ...]:
-        """All cards, those that players may not know as well; in free order the supply, ascending."""
+        """All cards, even those that players may not know; in free order the supply, ascending."""
         record = self._state[0]
         return tuple(record["deck"][: record["num_cards"]].tolist())
 
     @property
     def digit(self) -> int | None:
-        """The tile that the current player must place; None if one is to be chosen or the game is over."""
+        """The digit of the tile to be placed; None if a tile is to be chosen or the game is over."""
         digit = NO_DIGIT if self.is_over else engine.digit_to_place(self._state, 0)
         return None if digit == NO_DIGIT else int(digit)
 
     @property
     def upcoming(self) -> tuple[int, ...]:
-        """The cards that are known to follow the present one, in their order."""
+        """The cards that follow the present one, as far as the players know them."""
         return self.deck[self.round + 1 : self.num_rounds] if self.order == "known" else ()
 
     def remaining(self, player: int = 0) -> tuple[int, ...]:
-        """How many tiles of each digit are left: in free order, those from which a player may choose.
+        """The number of tiles that are left of each digit, ten numbers.
 
-        Otherwise the cards that have not been turned, those that will never come included; the same for all.
+        In free order these are the tiles from which the player may choose. Otherwise they are the cards that
+        have not been turned, even those that will never come; they are the same for all players.
         """
         counts = np.zeros(NUM_DIGITS, np.int64)
         if self._state[0]["order"] == FREE:
@@ -155,7 +156,7 @@ class Game(BaseGame[Move]):
         return tuple(moves)
 
     def heights(self, player: int = 0) -> npt.NDArray[np.int8]:
-        """How many tiles lie on each cell of a player's table, int8, shape ``(64, 64)``."""
+        """The number of tiles on each cell of a player's table, as an int8 array ``(64, 64)``."""
         heights = np.zeros((TABLE_SIZE, TABLE_SIZE), np.int8)
         for move in self.placements(player):
             for cell in move.cells:
@@ -182,7 +183,7 @@ class Game(BaseGame[Move]):
         """The action of a legal move, the inverse of :meth:`decode`.
 
         Raises:
-            IllegalActionError: The move is not legal, or no move at all.
+            IllegalActionError: The move is not legal, or the value is no move at all.
         """
         try:
             index = encode(move, self.digit)
@@ -194,13 +195,13 @@ class Game(BaseGame[Move]):
         return index
 
     def imagine(self, seed: int | None = None) -> Game:
-        """A copy with another order of the cards that nobody can know: what a player may suppose.
+        """A copy in which the cards that nobody can know lie in another order, as a player may imagine them.
 
         Args:
-            seed: Seed of that order, ``0 ... 2**64 - 1``; None for a fresh one.
+            seed: The seed of that order, ``0 ... 2**64 - 1``; None for a fresh random one.
 
         Returns:
-            A game that goes on from the present state; one with nothing unknown is just copied.
+            A game that goes on from the present state; if nothing is unknown, a plain copy.
         """
         game, streams = self.clone(), seed_streams(seed)
         if self._state[0]["order"] == UNKNOWN and not self.is_over:
@@ -222,7 +223,7 @@ class Game(BaseGame[Move]):
         )
 
     def _first_corner(self) -> notation.Corner | None:
-        """Where the first tile of the current player lies."""
+        """The top-left corner of the current player's first tile; None if there is no tile yet."""
         record, player = self._state[0], self.current_player
         if not engine.num_placed(self._state, 0, player):
             return None

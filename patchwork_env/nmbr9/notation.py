@@ -10,8 +10,9 @@ players by turns::
 
 A game that started from a stored state has ``nmbr9/1 state=<hexadecimal bytes>`` as its first line.
 
-A position is one line as well, and may stand there too: who is to move, which digits the players have chosen
-in free order, and the tiles on each player's table in the order in which they were placed, ``-`` for none::
+A position is one line as well, and may be the first line of a game too. It says who is to move, which digits
+the players have chosen in free order, and which tiles lie on each player's table, in the order in which they
+were placed, with ``-`` for none::
 
     nmbr9/1 players=2 order=unknown rounds=20 deck=4,7,... player=1 chosen=-,- tables=4/0@0,0;7/3@-2,5|4/1@0,0
 """
@@ -37,7 +38,7 @@ SET_UPS = (
     ("players", "order", "rounds", "deck", "player", "chosen", "tables"),
     ("state",),
 )
-"""The fields of a game's first line: of a new game, of any position, and of a stored state."""
+"""The fields that the first line may have: those of a new game, of any position, or of a stored state."""
 _PLACE = re.compile(r"([0-9])/([0-3])@(0|-?[1-9][0-9]?),(0|-?[1-9][0-9]?)")
 _CHOOSE = re.compile(r"=([0-9])")
 
@@ -49,8 +50,8 @@ def move_text(action: int, digit: int | None, first: Corner | None) -> str:
 
     Args:
         action: The action.
-        digit: The tile to be placed; None if one is to be chosen.
-        first: Row and column of the first tile on the table; None as long as there is none.
+        digit: The digit of the tile to be placed; None if a tile is to be chosen.
+        first: The row and column of the first tile on the table; None as long as there is none.
     """
     if action >= FIRST_CHOICE:
         return f"={action - FIRST_CHOICE}"
@@ -64,8 +65,8 @@ def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
 
     Args:
         text: The word.
-        digit: See :func:`move_text`.
-        first: See :func:`move_text`.
+        digit: The digit of the tile to be placed; None if a tile is to be chosen.
+        first: The row and column of the first tile on the table; None as long as there is none.
 
     Raises:
         ValueError: The word is no move, places another tile, or lies beyond the table.
@@ -83,15 +84,15 @@ def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
 
 
 def tile_text(piece: int, down: int, right: int) -> str:
-    """The word for a tile that lies so many rows below and columns to the right of the first one."""
+    """The word for a piece that lies ``down`` rows below and ``right`` columns right of the first tile."""
     return f"{piece // NUM_TURNS}/{piece % NUM_TURNS}@{down},{right}"
 
 
 def parse_tile(text: str) -> tuple[int, int, int]:
-    """The inverse of :func:`tile_text`; rows and columns are at most 99.
+    """The piece, rows and columns of a word, the inverse of :func:`tile_text`; numbers are at most 99.
 
     Raises:
-        ValueError: The word is no such thing.
+        ValueError: The word does not place a tile.
     """
     match = _PLACE.fullmatch(text)
     if not match:

@@ -3,7 +3,7 @@
 =============  ==============  ===============================================================================
 name           shape           content
 =============  ==============  ===============================================================================
-``heights``    (24, 24)        the middle of the observer's table, rows and columns 20-43: tiles that lie on
+``heights``    (24, 24)        the middle of the observer's table, rows and columns 20-43: number of tiles on
                                each cell / 8
 ``tops``       (24, 24)        the same cells: number of the uppermost tile, from 1 in the order of placing,
                                / 40; 0 if there is none
@@ -21,8 +21,8 @@ name           shape           content
 
 The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries lie in
 0 ... 1 except those of levels, remaining tiles and scores; see :data:`UPPER_BOUNDS`. Rows and columns are
-those of the actions. ``tiles`` holds all of a table, however far it spreads; ``heights`` and ``tops`` show it
-as a picture.
+those of the actions. ``tiles`` holds all of a table, however far it spreads; ``heights`` and ``tops`` show
+its middle as an image.
 
 Players place the tile of a card at the same time, so of the others' tables an observer sees what was there at
 the end of the last complete round.
@@ -33,8 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.tensors import Layout
-from patchwork_env.core.tensors import Observation as Observation
+from patchwork_env.core.tensors import Layout, Observation
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.engine import (
@@ -50,8 +49,9 @@ from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, States
 from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, FIRST_INDEX, SIZES
 
 VIEW_SIZE = 24
-"""Rows and columns of the picture of a table."""
+"""The number of rows, and of columns, of a table that ``heights`` and ``tops`` show."""
 FIRST_VIEWED = (TABLE_SIZE - VIEW_SIZE) // 2
+"""The first of these rows, and of these columns."""
 TILE_FEATURES = 6
 PLAYER_FEATURES = 3
 
@@ -65,13 +65,13 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "players": (MAX_PLAYERS, PLAYER_FEATURES),
     "tiles": (MAX_PLAYERS, MAX_CARDS, TILE_FEATURES),
 }
-"""Names and shapes of the tensors, in the order of the vector."""
+"""The shapes of the tensors by name, in the order of the vector."""
 
 LAYOUT = Layout(SHAPES)
 SLICES = LAYOUT.slices
-"""Where each tensor lies in the vector."""
+"""The slices of the vector that hold the tensors, by name."""
 OBSERVATION_SIZE = LAYOUT.size
-"""Length of the vector."""
+"""The length of the vector."""
 as_dict = LAYOUT.as_dict
 
 
@@ -101,7 +101,7 @@ _F = np.float32
 
 @kernel
 def write_observation(states: States, i: int, observer: int, out: Observation) -> None:
-    """Writes what a player sees of a state to ``out``, ``(OBSERVATION_SIZE,)``, contiguous."""
+    """Writes what a player sees of a state to ``out``, a contiguous array ``(OBSERVATION_SIZE,)``."""
     out[:] = 0
     _write_picture(states, i, observer, out)
     _write_cards(states, i, observer, out)
@@ -162,7 +162,7 @@ def _write_cards(states: States, i: int, observer: int, out: Observation) -> Non
 
 @kernel
 def _write_tiles(states: States, i: int, player: int, number: int, out: Observation, at: int) -> None:
-    """The first tiles of a table, which lie as if there were no others: later ones would show by a shift."""
+    """Writes the first tiles of a table where they would lie without later ones, which must not show."""
     if number == 0:
         return
     top, left, height, width = bounds(states, i, player, number)

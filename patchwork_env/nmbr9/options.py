@@ -1,4 +1,4 @@
-"""Checks of what users pass in: each names the offending value and what is allowed."""
+"""Checks of the options of the game; they raise ValueError with the offending value and what is allowed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Variant(NamedTuple):
     """What is played: the standard game and, after arXiv 2001.04238, its generalizations.
 
     Attributes:
-        order: One of ``ORDERS``.
+        order: The order of the tiles, one of ``ORDERS``.
         max_digit: The highest digit in the deck, 0-9.
-        copies: Cards of each digit in the deck.
-        deck_size: Tiles that each player places; None for as many as there are cards.
+        copies: The number of cards of each digit in the deck.
+        deck_size: The number of tiles that each player places; None for as many as there are cards.
     """
 
     order: str = "unknown"
@@ -34,13 +34,13 @@ def beginning(variant: Variant, players: Any = 1, deck: Iterable[Any] | None = N
     """The state in which a game begins, shape ``(1,)``.
 
     Args:
-        variant: What is played.
-        players: 1-4.
-        deck: The digits in the order in which they come, instead of ``copies`` of each up to ``max_digit``,
-            which come in ascending order.
+        variant: The variant that is played.
+        players: The number of players, 1-4.
+        deck: The digits in the order in which they come; None for ``copies`` of each up to ``max_digit``, in
+            ascending order.
 
     Raises:
-        ValueError: An argument is not of these, or there are too many cards, or too few.
+        ValueError: An argument has a value that is not allowed, or there are too many cards or too few.
     """
     number = check_between(players, 1, MAX_PLAYERS, "players")
     order = ORDERS.index(check_one_of(variant.order, ORDERS, "order"))
@@ -60,7 +60,7 @@ def beginning(variant: Variant, players: Any = 1, deck: Iterable[Any] | None = N
 
 
 def check_supply(max_digit: Any, copies: Any) -> tuple[int, int]:
-    """The highest digit and the number of cards of each."""
+    """The highest digit and the number of cards of each digit in a deck."""
     highest = check_between(max_digit, 0, NUM_DIGITS - 1, "max_digit")
     number = check_between(copies, 1, MAX_CARDS, "copies")
     if number * (highest + 1) > MAX_CARDS:
@@ -72,12 +72,12 @@ def check_supply(max_digit: Any, copies: Any) -> tuple[int, int]:
 
 
 def check_size(deck_size: Any, num_cards: int) -> int:
-    """How many tiles each player places, of a deck of ``num_cards``; all of them for None."""
+    """The number of tiles that each player places; ``num_cards`` for None."""
     return num_cards if deck_size is None else check_between(deck_size, 1, num_cards, "deck_size")
 
 
 def check_deck(deck: Iterable[Any]) -> list[int]:
-    """1-40 digits."""
+    """The digits of a deck of 1-40 cards."""
     if not isinstance(deck, Iterable):
         raise ValueError(f"deck is {deck!r}; it must list 1 to {MAX_CARDS} digits")
     digits = [as_integer(digit, "a card of the deck") for digit in deck]
@@ -87,8 +87,3 @@ def check_deck(deck: Iterable[Any]) -> list[int]:
     if wrong:
         raise ValueError(f"the deck holds {wrong}; digits are 0 to {NUM_DIGITS - 1}")
     return digits
-
-
-def check_player(player: Any, players: int) -> int:
-    """The number of one of the players of a game."""
-    return check_between(player, 0, players - 1, "player")

@@ -1,4 +1,4 @@
-"""Positions as the fields of a line of text; :mod:`~patchwork_env.nmbr9.notation` says what they are."""
+"""Positions as the fields of a line of text, which :mod:`~patchwork_env.nmbr9.notation` describes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from patchwork_env.core.storage import numbers_text, parse_number, parse_numbers
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.notation import parse_tile, tile_text
-from patchwork_env.nmbr9.options import Variant, beginning, check_player
+from patchwork_env.nmbr9.options import Variant, beginning
 from patchwork_env.nmbr9.serialization import replay
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
 _NOTHING = "-"
 _FIRST = 100
-"""Row and column given to the first tile on a table; only the differences from it count."""
+"""The row and column that the first tile on a table gets; only differences from them matter."""
 
 
 def write_set_up(states: States) -> dict[str, str]:
-    """The fields that tell with what the game of the first record began."""
+    """The fields of the set-up with which the game of the first record began."""
     record = states[0]
     return {
         "players": str(record["num_players"]),
@@ -34,7 +34,7 @@ def read_set_up(fields: Mapping[str, str]) -> dict[str, Any]:
     """The options of a game from the fields of :func:`write_set_up`.
 
     Raises:
-        ValueError: A field is not what it must be.
+        ValueError: A field has a value that it cannot have.
     """
     return {
         "deck": parse_numbers(fields["deck"]),
@@ -45,7 +45,7 @@ def read_set_up(fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def write_position(states: States) -> dict[str, str]:
-    """The fields of the first record."""
+    """The fields that describe the first record."""
     record = states[0]
     players = range(record["num_players"])
     chosen = [int(record["chosen"][player]) for player in players]
@@ -64,10 +64,10 @@ def _write_table(states: States, player: int) -> str:
 
 
 def read_position(fields: Mapping[str, str]) -> States:
-    """The inverse of :func:`write_position`, an array of one record.
+    """An array of one record for the fields of a position; the inverse of :func:`write_position`.
 
     Raises:
-        ValueError: A field is not what it must be, or no moves lead to the position.
+        ValueError: A field has a value that it cannot have, or no moves lead to the position.
     """
     options = read_set_up(fields)
     players = options["players"]
@@ -79,7 +79,7 @@ def read_position(fields: Mapping[str, str]) -> States:
         raise ValueError(f"{players} players have {len(tables)} tables and {len(chosen)} chosen digits")
     if variant.order != ORDERS[FREE] and any(digit != _NOTHING for digit in chosen):
         raise ValueError(f"nobody can have chosen {fields['chosen']}: the order is {variant.order}")
-    states["current_player"] = check_player(parse_number(fields["player"]), players)
+    states["current_player"] = check_between(parse_number(fields["player"]), 0, players - 1, "player")
     states["round"] = len(tables[-1])  # whoever plays last has placed no tile in a round that goes on
     for player, digit in enumerate(chosen):
         if digit != _NOTHING:

@@ -1,4 +1,4 @@
-"""The rules of NMBR 9 for all who need no knowledge of the game."""
+"""The rules of NMBR 9 in the form that code without knowledge of the game uses."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from patchwork_env.nmbr9.options import Variant, beginning
 from patchwork_env.nmbr9.state import FREE, STATE, UNKNOWN, States
 
 _SHUFFLED = 1
-"""Chance decides in which order the cards come."""
+"""The bit of ``chance`` that says that the deck is shuffled."""
 
 
 def set_up(options: Mapping[str, Any], given: Mapping[str, Any]) -> SetUp:
-    """How games begin; a deck given to one ``reset`` replaces that of the environment, whatever its cards."""
+    """How games begin with given options; a deck given to one ``reset`` replaces that of the environment."""
     order, deck_size, players = options["order"], options["deck_size"], options["players"]
     deck = given.get("deck")
     if deck is not None:
@@ -47,7 +47,7 @@ def deal(states: States, i: int, streams: Streams, beginning: States, chance: in
 
 @kernel
 def redraw(states: States, i: int, streams: Streams) -> None:
-    """Shuffles the cards to come where players do not know their order, whatever it is now."""
+    """Shuffles the cards to come if players do not know their order, on which nothing depends then."""
     if states[i]["order"] == UNKNOWN:
         deck, first = states[i]["deck"], int(states[i]["round"]) + 1
         for k in range(first + 1, states[i]["num_cards"]):  # in ascending order first
@@ -61,7 +61,7 @@ def redraw(states: States, i: int, streams: Streams) -> None:
 
 @kernel(inline=True)
 def num_players(states: States, i: int) -> int:
-    """1-4."""
+    """The number of players, 1-4."""
     return int(states[i]["num_players"])
 
 
@@ -69,8 +69,8 @@ def num_players(states: States, i: int) -> int:
 def outcome(states: States, i: int, player: int) -> float:
     """A player's reward at the end of a game of several players.
 
-    The winners share 1 equally. What each has got of it is scaled so that a sole winner gets 1 and all
-    rewards add up to 0: of ``n`` players, the others get ``-1 / (n - 1)``. Two players that tie get 0.
+    The winners share a prize of 1 equally. The shares are scaled so that a sole winner gets 1 and the rewards
+    of all ``n`` players add up to 0; who has no share gets ``-1 / (n - 1)``. Two players who tie get 0 each.
     """
     number, winners, best = int(states[i]["num_players"]), 0, 0
     for other in range(number):
@@ -83,7 +83,7 @@ def outcome(states: States, i: int, player: int) -> float:
 
 @kernel
 def write_mask(states: States, i: int, maps: engine.LegalSet, count: int, mask: npt.NDArray[np.int8]) -> None:
-    """Writes a legal set as 0 and 1."""
+    """Writes a legal set as an action mask."""
     engine.write_mask(maps, mask)
 
 

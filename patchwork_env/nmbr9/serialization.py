@@ -1,6 +1,6 @@
-"""How a state is stored, and what keeps a record from being a state that play can reach.
+"""How a state is stored, and how a record is recognized that no game can reach.
 
-The check is complete: a state holds every move, and they are replayed.
+The check is complete: a state holds every move, and all of them are replayed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from patchwork_env.nmbr9.tables import middle
 
 
 def find_contradiction(states: States) -> str | None:
-    """Says what keeps the first record from being a state of a game; None if it is one."""
+    """Says why the first record cannot be a state of a game; None if it is one."""
     try:
         replayed = replay(states)
     except ValueError as error:
@@ -30,11 +30,11 @@ def find_contradiction(states: States) -> str | None:
 def replay(states: States) -> States:
     """The state to which the moves of the first record lead, an array of one record.
 
-    It has levels of its own, and rows and columns as they come about; of the record's, only those in relation
-    to each table's first tile count.
+    Its levels, rows and columns come from the moves. Of the record's own rows and columns, only the
+    differences from those of each table's first tile matter.
 
     Raises:
-        ValueError: The record holds no such game, or one of its moves is impossible.
+        ValueError: The record holds no possible set-up, or one of its moves is impossible.
     """
     problem = _out_of_range(states[0]) or _bad_deck(states[0])
     if problem:
@@ -93,7 +93,7 @@ def _play_moves(record: Any, states: States) -> None:
 
 
 def _num_steps(record: Any) -> int:
-    """How many actions lead to the record."""
+    """The number of actions that lead to the record."""
     players, player, rounds = (int(record[name]) for name in ("num_players", "current_player", "round"))
     if record["order"] != FREE:
         return rounds * players + player
@@ -102,13 +102,13 @@ def _num_steps(record: Any) -> int:
 
 
 def _stored_digit(record: Any, player: int, number: int) -> int:
-    """The digit of a stored tile, or that which is chosen to be the next one."""
+    """The digit of a stored tile, or of the tile that has been chosen to be the next one."""
     is_placed = number < record["round"] or record["chosen"][player] == NO_DIGIT
     return int(record["piece"][player, number]) // NUM_TURNS if is_placed else int(record["chosen"][player])
 
 
 def _stored_placement(record: Any, states: States, player: int, number: int) -> int:
-    """The action of a stored tile, which has its place in relation to the first one; -1 if there is none."""
+    """The action that placed a stored tile, found from its place relative to the first tile; -1 if none."""
     piece = int(record["piece"][player, number])
     if number == 0:
         row, column = middle(piece)

@@ -3,9 +3,9 @@
 One game is an array of length 1 and a batch an array of length n; copying a record clones a game.
 
 The table of each player is the list of the tiles on it, in the order in which they were placed. Their rows
-and columns are those of the numbering of actions at that moment: a table that grows is shifted so that it
-stays in the middle; see :mod:`~patchwork_env.nmbr9.actions`. Players act one after the other: in each round
-all of them place one tile, after all have chosen one if the order is free.
+and columns are those of the present numbering of actions: a table that grows is shifted so that it stays in
+the middle; see :mod:`~patchwork_env.nmbr9.actions`. Players act one after the other. In each round every
+player places one tile; in free order, every player chooses a tile before that.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy.typing as npt
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
 
 UNKNOWN, KNOWN, FREE = range(3)
-"""Values of ``order``, indices into ``ORDERS``."""
+"""The values of ``order``, as indices into ``ORDERS``."""
 NO_DIGIT = NUM_DIGITS
-"""Value of ``chosen`` as long as no digit is."""
+"""The value of ``chosen`` as long as no digit is chosen."""
 
 STATE = np.dtype(
     [
@@ -42,5 +42,5 @@ States = npt.NDArray[np.void]
 
 
 def empty_states(n: int) -> States:
-    """``n`` zeroed records, to be set up by the engine."""
+    """``n`` records of zeros, to be set up by the engine."""
     return np.zeros(n, STATE)

@@ -1,7 +1,7 @@
-"""Tables for the compiled rules: a row for each piece, which is a tile in one of its orientations.
+"""Tables for the compiled rules, with a row for each piece.
 
-Piece ``4 * digit + orientation``. A level of a table is an array of 64-bit words, one for each row of cells,
-with the bit ``column``.
+A piece is a tile in one of its orientations; its number is ``4 * digit + orientation``. A level of a table is
+an array of 64-bit words, one for each row of cells, whose bit ``column`` is set for a covered cell.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from patchwork_env.nmbr9.actions import DISTINCT, LONGEST_SIDE, NUM_TURNS, ORIEN
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
 
 SHAPES: tuple[Cells, ...] = tuple(cells for oriented in ORIENTED for cells in oriented)
-"""``SHAPES[piece]``: its cells."""
+"""``SHAPES[piece]``: the cells of a piece."""
 NUM_PIECES = len(SHAPES)
 _MAX_SIZE = max(map(len, TILES))
 
@@ -35,7 +35,7 @@ def _footprints() -> npt.NDArray[np.uint64]:
 
 
 def _places_inside(upper: Cells, lower: Cells) -> int:
-    """Where the shape ``upper`` lies completely on the shape ``lower``, as bits ``4 * row + column``."""
+    """The places where ``upper`` lies completely on ``lower``, as bits ``4 * row + column``."""
     places = 0
     for row in range(LONGEST_SIDE):
         for column in range(LONGEST_SIDE):
@@ -45,22 +45,22 @@ def _places_inside(upper: Cells, lower: Cells) -> int:
 
 
 SIZES = np.array([len(tile) for tile in TILES], np.int64)
-"""``SIZES[digit]``: number of cells."""
+"""``SIZES[digit]``: the number of cells of a tile."""
 CELL_ROWS, CELL_COLUMNS = _cell_table(0), _cell_table(1)
 """``CELL_ROWS[piece, k]``, ``CELL_COLUMNS[piece, k]``: cell ``k`` of a piece, counted from its anchor."""
 FOOTPRINTS = _footprints()
 """``FOOTPRINTS[piece, row]``: the cells of a piece whose anchor is bit 0 of row 0."""
 HEIGHTS, WIDTHS = np.array([extent(cells) for cells in SHAPES], np.int64).T.copy()
 IS_DISTINCT = np.array([o in DISTINCT[d] for d in range(NUM_DIGITS) for o in range(NUM_TURNS)], np.bool_)
-"""Whether no lower orientation of the same tile looks like the piece."""
+"""``IS_DISTINCT[piece]``: whether no lower orientation of the same tile looks the same."""
 INSIDE = np.array([[_places_inside(a, b) for b in SHAPES] for a in SHAPES], np.uint64)
-"""``INSIDE[upper, lower]``: where a piece would rest on a single other one, as bits ``4 * row + column`` of
-its anchor counted from that of the other."""
+"""``INSIDE[upper, lower]``: the places where a piece would rest on a single other piece, as the bits
+``4 * row + column`` of its anchor, counted from the anchor of the other piece."""
 FIRST_INDEX = np.array([min((TABLE_SIZE - n + LONGEST_SIDE - 1) // 2, TABLE_SIZE - n) for n in range(65)])
-"""``FIRST_INDEX[n]``: the first of the ``n`` rows or columns over which the tiles of a table spread. The
-window of anchors reaches equally far beyond those of the next tile on both sides."""
+"""``FIRST_INDEX[n]``: the first of the ``n`` rows, or columns, over which the tiles of a table spread. The
+window then reaches equally far on both sides beyond the anchors that the next tile may have."""
 
 
 def middle(piece: int) -> tuple[int, int]:
-    """Row and column of the first tile on a table."""
+    """The row and column at which a piece lies if it is the first on a table."""
     return int(FIRST_INDEX[HEIGHTS[piece]]), int(FIRST_INDEX[WIDTHS[piece]])

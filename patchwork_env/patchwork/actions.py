@@ -1,14 +1,14 @@
 """Actions: the numbering of ``Discrete(2026)`` and what an action means.
 
-===================================================  =========================================================
-index                                                meaning
-===================================================  =========================================================
-``0``                                                advance
+========================================================  ====================================================
+index                                                     meaning
+========================================================  ====================================================
+``0``                                                     advance
 ``1 + (slot * 8 + orientation) * 81 + 9 * row + column``  buy the patch in ``slot`` 0-2 and place it in
-                                                     ``orientation`` 0-7 with the top-left corner of its
-                                                     bounding box at (row, column)
-``1945 + 9 * row + column``                          place a special patch at (row, column)
-===================================================  =========================================================
+                                                          ``orientation`` 0-7 with the top-left corner of its
+                                                          bounding box at (row, column)
+``1945 + 9 * row + column``                               place a special patch at (row, column)
+========================================================  ====================================================
 
 Orientation ``o`` is ``o % 4`` clockwise quarter turns, after a left-right flip if ``o >= 4``.
 """
@@ -42,13 +42,13 @@ ORIENTED: tuple[tuple[Cells, ...], ...] = tuple(
 """``ORIENTED[patch][orientation]``: the cells of a patch, its bounding box starting at (0, 0)."""
 
 DISTINCT: tuple[dict[int, Cells], ...] = tuple(orientations(patch.cells) for patch in PATCHES)
-"""``DISTINCT[patch]``: the orientations that differ, each under its lowest index."""
+"""``DISTINCT[patch]``: the different orientations of a patch, each under its lowest index."""
 
 Kind = Literal["advance", "buy", "special"]
 
 
 class Move(NamedTuple):
-    """What an action does: its kind, the index of the patch bought, and the cells that get covered."""
+    """What an action does: its kind, the index of the patch bought, and the cells that are covered."""
 
     kind: Kind
     patch: int | None = None
@@ -65,29 +65,29 @@ class Placement(NamedTuple):
 
 
 def buy_action(slot: int, orientation: int, row: int, column: int) -> int:
-    """Index of buying the patch in ``slot``; the inverse of :func:`placement`."""
+    """The action that buys and places the patch in ``slot``; the inverse of :func:`placement`."""
     return FIRST_BUY + (slot * NUM_ORIENTATIONS + orientation) * NUM_CELLS + row * QUILT_SIZE + column
 
 
 def special_action(row: int, column: int) -> int:
-    """Index of placing a special patch."""
+    """The action that places a special patch."""
     return FIRST_SPECIAL + row * QUILT_SIZE + column
 
 
 def placement(action: int) -> Placement:
-    """Takes a buying action apart."""
+    """The parts of a buying action; the inverse of :func:`buy_action`."""
     map_index, cell = divmod(action - FIRST_BUY, NUM_CELLS)
     return Placement(*divmod(map_index, NUM_ORIENTATIONS), *divmod(cell, QUILT_SIZE))
 
 
 @lru_cache(maxsize=4096)
 def cells_at(patch: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
-    """The cells that a patch covers; those of the same placement are one and the same object."""
+    """The cells that a patch covers; equal placements give one and the same object."""
     return frozenset((row + r, column + c) for r, c in ORIENTED[patch][orientation])
 
 
 def decode(action: int, offered: tuple[int, ...]) -> Move:
-    """Says what a legal ``action`` means when the patches ``offered`` lie in front of the neutral token."""
+    """The move that a legal action means when the patches ``offered`` may be bought."""
     if action == ADVANCE:
         return Move("advance")
     if action >= FIRST_SPECIAL:
@@ -101,8 +101,8 @@ def encode(move: Any, offered: tuple[int, ...]) -> int:
     """The action of a move, the inverse of :func:`decode`.
 
     Raises:
-        ValueError: It is no :class:`Move`, the patch is not offered, or the cells are not a placement of it
-            on the quilt.
+        ValueError: The value is no :class:`Move`, the patch is not offered, or the cells are not a placement
+            of it on the quilt.
     """
     if not isinstance(move, Move):
         raise ValueError(f"a move is a Move, not {shorten(move)}")

@@ -1,4 +1,4 @@
-"""The components of Patchwork: patches, time track and constants. Data only, no rules."""
+"""The components of Patchwork: patches, time track and constants. There is only data here, no rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUM_OFFERED = 3
 LAST_SPACE = 53
 INCOME_SPACES = (5, 11, 17, 23, 29, 35, 41, 47, 53)
 SPECIAL_SPACES = {"revised": (26, 32, 38, 44, 50), "2014": (20, 26, 32, 44, 50)}
-"""Spaces of the special 1x1 patches, by print; the publisher moved one of them between prints."""
+"""The spaces of the special 1x1 patches, by print of the game; one of them differs between the prints."""
 VARIANTS = tuple(SPECIAL_SPACES)
 
 BONUS_SQUARE = 7
@@ -25,7 +25,7 @@ PENALTY_PER_EMPTY_CELL = 2
 
 
 class Patch(NamedTuple):
-    """A patch: its cells in orientation 0, its two prices and its income buttons."""
+    """A patch: its cells in orientation 0, its prices in buttons and in time, and its income buttons."""
 
     cells: Cells
     buttons: int
@@ -34,7 +34,7 @@ class Patch(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of cells."""
+        """The number of its cells."""
         return len(self.cells)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from patchwork_env.core.bits import lowest_bit, nth_bit, popcount, unpack_bits
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.core.random import random_below as random_below
+from patchwork_env.core.random import random_below
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -46,12 +46,12 @@ from patchwork_env.patchwork.tables import (
 )
 
 NUM_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
-"""Maps of anchors in a legal set: one per slot and orientation, and one for special patches."""
+"""The number of maps of anchors in a legal set: one per slot and orientation, and one for special patches."""
 SPECIAL_MAP = NUM_MAPS - 1
 MAX_LEGAL_ACTIONS = 1345
-"""The most legal actions in any state."""
+"""The highest number of legal actions in any state."""
 MAX_TURNS = 2 * LAST_SPACE + 5
-"""More turns no game can have: all but the 5 special patches move one of the two tokens."""
+"""An upper bound on the turns of a game: all but the 5 with special patches move one of the two tokens."""
 
 _U = np.uint64
 _U1 = _U(1)
@@ -60,7 +60,7 @@ _FIRST_ROWS = _U((1 << (SECOND_WORD_ROW * QUILT_SIZE)) - 1)
 _LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
 
 LegalSet = npt.NDArray[np.uint64]
-"""Shape ``(2, NUM_MAPS)``: per map the anchors in rows 0-1 (18 bits) and those in rows 2-8 (63 bits)."""
+"""Shape ``(2, NUM_MAPS)``, two words per map: the anchors in rows 0-1 (18 bits) and in rows 2-8 (63 bits)."""
 
 
 # --- set-up -----------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def shuffle(states: States, i: int, streams: npt.NDArray[np.uint64]) -> None:
 
 @kernel
 def is_over(states: States, i: int) -> bool:
-    """Both tokens on the last space and no special patch left to place."""
+    """Whether both tokens are on the last space and no special patch is left to place."""
     position = states[i]["position"]
     return bool(position[0] == LAST_SPACE and position[1] == LAST_SPACE and states[i]["pending_special"] == 0)
 
@@ -147,7 +147,7 @@ def _place_everywhere(
 
 @kernel(inline=True)
 def count_placements(covered_0: np.uint64, covered_1: np.uint64, patch: int) -> int:
-    """How many distinct placements a patch has on a quilt, given as its two words."""
+    """The number of distinct placements of a patch on a quilt, which is given as its two words."""
     empty_0, empty_1 = covered_0 ^ FULL_WORD, covered_1 ^ FULL_WORD
     count = 0
     for o in range(NUM_ORIENTATIONS):
@@ -231,8 +231,8 @@ def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
     """Lists the legal actions of a set in ascending order and returns their number.
 
     Args:
-        anchors: The set, of a state that is not over.
-        actions: int16, long enough for them; the longest list has 1345 entries.
+        anchors: The legal set of a state that is not over.
+        actions: int16 array that receives the actions; the longest list has 1345 entries.
     """
     count = 0
     if anchors[0, SPECIAL_MAP] == 0 and anchors[1, SPECIAL_MAP] == 0:
@@ -251,14 +251,12 @@ def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 @kernel
 def write_mask(anchors: LegalSet, advance: bool, mask: npt.NDArray[np.int8]) -> None:
-    """Writes a legal set as bytes 0 and 1.
-
-    The 81 bits of a map are two overlapping runs of 64.
+    """Writes a legal set as an action mask; the 81 bits of a map are written as two overlapping runs of 64.
 
     Args:
-        anchors: The set.
+        anchors: The legal set.
         advance: Whether advancing is legal.
-        mask: int8, shape ``(NUM_ACTIONS,)``, contiguous.
+        mask: Contiguous int8 array ``(NUM_ACTIONS,)`` that receives the mask.
     """
     overlap = _U(NUM_CELLS - 64)
     mask[ADVANCE] = advance
@@ -369,7 +367,7 @@ def _move_token(states: States, i: int, player: int, space: int) -> None:
 
 @kernel
 def _trigger_marks(states: States, i: int, player: int, old: int) -> None:
-    """Income and special patch, for the marks between ``old`` and the player's present space."""
+    """Gives out income and special patch for the marks between ``old`` and the player's present space."""
     variant, space = states[i]["variant"], states[i]["position"][player]
     incomes = INCOMES_UP_TO[space] - INCOMES_UP_TO[old]
     states[i]["buttons"][player] += incomes * states[i]["income"][player]
@@ -383,7 +381,7 @@ def _trigger_marks(states: States, i: int, player: int, old: int) -> None:
 
 @kernel
 def empty_cells(states: States, i: int, player: int) -> int:
-    """Empty cells of a quilt, 0-81."""
+    """The number of empty cells of a quilt, 0-81."""
     quilt = states[i]["quilt"]
     return NUM_CELLS - popcount(quilt[player, 0]) - popcount(quilt[player, 1] >> _LAST_ROWS)
 

@@ -1,4 +1,4 @@
-"""What games say about play: scores, quilts, length, and where the buttons come from and where they go."""
+"""Figures of games: scores, quilts, length, and where the buttons come from and where they go."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from patchwork_env.patchwork.tables import PRICES
 
 SPENT, FROM_INCOME, FROM_ADVANCING = range(3)
-"""Columns of an economy: buttons paid for patches, received at income marks, and received for advancing."""
+"""The entries of an economy: buttons paid for patches, received at income marks, and for advancing."""
 _TURNS = 3
 _NUM_COUNTED = 4
 
 Economy = npt.NDArray[np.int64]
-"""Sums of buttons, shape ``(3,)`` or longer; what comes behind is left alone."""
+"""Sums of buttons, shape ``(3,)`` or longer; further entries are left as they are."""
 
 
 class Tally:
     """Counts what happens in a batch of games, from the first turn of each to its last.
 
     Args:
-        num_games: Their number; all of them begin now.
+        num_games: The number of games, all of which begin now.
     """
 
     def __init__(self, num_games: int) -> None:
         self._counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """Counts the next turns; returns the :meth:`Ended.figures` of the games that they ended.
+        """Counts the next turns; returns the :meth:`Ended.figures` of the games that end with them.
 
         Args:
             states: ``(T, num_games)`` records before each turn. A new game follows where one ends.
-            actions: int64 of the same shape.
+            actions: ``(T, num_games)`` actions of these turns.
         """
         return self.ended(states, actions).figures()
 
     def ended(self, states: States, actions: npt.NDArray[np.int64]) -> Ended:
-        """Counts the next turns, as :meth:`count` does; returns the games that they ended."""
+        """Counts the next turns, as :meth:`count` does; returns the games that end with them."""
         finals, counted = empty_states(states.size), np.empty((states.size, _NUM_COUNTED), np.int64)
         ended = int(_replay(states, actions, self._counts, finals, counted))
         return Ended(finals[:ended].copy(), counted[:ended].copy())
@@ -58,7 +58,7 @@ class Tally:
         """Goes on from what :meth:`save` returned.
 
         Raises:
-            ValueError: It is of another number of games.
+            ValueError: The counts are those of another number of games.
         """
         if saved["counts"].shape != self._counts.shape:
             shapes = saved["counts"].shape, self._counts.shape
@@ -70,20 +70,21 @@ class Ended(NamedTuple):
     """Games that are over.
 
     Attributes:
-        finals: ``(k,)`` records of how they ended.
-        counts: int64 ``(k, 4)``, what a :class:`Tally` counted in each.
+        finals: ``(k,)`` last records of the games.
+        counts: int64 ``(k, 4)``; each row is what a :class:`Tally` counted in one game.
     """
 
     finals: States
     counts: npt.NDArray[np.int64]
 
     def figures(self) -> dict[str, float]:
-        """Mean figures, empty if there are no games.
+        """Mean figures; empty if there are no games.
 
-        To those of :func:`statistics_of_games` come
+        They are those of :func:`statistics_of_games` and
 
-        - ``turns_per_game``: of both players, special patches included;
-        - ``buttons_from_income``, ``buttons_from_advancing``: what a player received in the whole game.
+        - ``turns_per_game``: the turns of both players, special patches included;
+        - ``buttons_from_income``, ``buttons_from_advancing``: the buttons that a player received in the whole
+          game.
         """
         if not len(self.finals):
             return {}
@@ -98,13 +99,14 @@ class Ended(NamedTuple):
 def statistics_of_games(finals: States) -> dict[str, float]:
     """Mean figures of games that are over; empty if there are none.
 
-    - ``score``: of a player; ``winner_score`` and ``loser_score`` of the better and of the other one.
-    - ``empty_cells``, ``income``, ``buttons``: of a player at the end.
-    - ``buttons_spent``: by a player in the whole game.
-    - ``bonus_tiles``: share of the games in which somebody owns the bonus tile.
+    - ``score``, ``winner_score``, ``loser_score``: the scores of all players, of the better and of the other
+      one.
+    - ``empty_cells``, ``income``, ``buttons``: what a player has at the end.
+    - ``buttons_spent``: the buttons that a player spent in the whole game.
+    - ``bonus_tiles``: the share of the games in which somebody owns the bonus tile.
 
     Args:
-        finals: ``(k,)`` records of how the games ended.
+        finals: ``(k,)`` last records of the games.
     """
     if not len(finals):
         return {}
@@ -147,7 +149,7 @@ def _replay(
     finals: States,
     counted: npt.NDArray[np.int64],
 ) -> int:
-    """Plays every turn on a copy and counts; lists how games ended and their counts; returns their number."""
+    """Plays every turn on a copy and counts; lists the games that ended; returns their number."""
     ended = 0
     for t in range(len(states)):
         for i in range(len(counts)):
@@ -170,7 +172,7 @@ def _count_up(finals: States, scores: npt.NDArray[np.int64], empty: npt.NDArray[
 
 
 def _spent(finals: States) -> npt.NDArray[np.int64]:
-    """What both players together paid in each game: the prices of the patches that left the circle."""
+    """The buttons that both players together paid in each game: the prices of the patches bought."""
     circles = finals["circle"]
     is_left = np.arange(circles.shape[1]) < finals["num_patches"][:, None]
     spent: npt.NDArray[np.int64] = PRICES.sum() - np.where(is_left, PRICES[circles], 0).sum(1)

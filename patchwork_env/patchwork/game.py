@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import names, storage
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.patchwork import engine, notation, observation, position, serialization
@@ -24,22 +25,17 @@ from patchwork_env.patchwork.components import (
     START_PATCH,
     VARIANTS,
 )
-from patchwork_env.patchwork.options import (
-    check_circle,
-    check_player,
-    check_variant,
-    seed_streams,
-)
+from patchwork_env.patchwork.options import check_circle, check_player, check_variant
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 EMPTY = -1
 SPECIAL_PATCH = NUM_PATCHES
 UNKNOWN_PIECE = NUM_PATCHES + 1
-"""What :meth:`Game.layout` says of a cell beside the index of a patch."""
+"""What :meth:`Game.layout` says of a cell that no known patch covers: empty, a special patch, or unknown."""
 
 
 class Game(BaseGame[Move]):
-    """A game of Patchwork, fully determined by the circle of patches and by who starts.
+    """A game of Patchwork, which is fully determined by the circle of patches and by who starts.
 
     >>> game = Game(seed=7)
     >>> while not game.is_over:
@@ -48,13 +44,13 @@ class Game(BaseGame[Move]):
     True
 
     Args:
-        seed: Seed of the random circle, ``0 ... 2**64 - 1``; None for a fresh random game.
-        circle: Instead of a seed: all 33 patches clockwise from the neutral token, the 1x2 patch (0) last.
-        first_player: 0 or 1.
-        special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
+        seed: The seed of the random circle, ``0 ... 2**64 - 1``; None for a fresh random game.
+        circle: All 33 patches clockwise from the neutral token, the 1x2 patch (0) last, instead of a seed.
+        first_player: The player who starts, 0 or 1.
+        special_patches: The print of the time track, ``"revised"`` or ``"2014"``.
 
     Raises:
-        ValueError: An argument is not of these.
+        ValueError: An argument has a value that is not allowed.
     """
 
     __slots__ = ()
@@ -90,32 +86,32 @@ class Game(BaseGame[Move]):
 
     @property
     def num_players(self) -> int:
-        """2."""
+        """The number of players, always 2."""
         return NUM_PLAYERS
 
     @property
     def positions(self) -> tuple[int, int]:
-        """Both players' spaces on the time track, 0-53."""
+        """The spaces of both players on the time track, 0-53."""
         return self._pair("position")
 
     @property
     def buttons(self) -> tuple[int, int]:
-        """Both players' buttons."""
+        """The buttons of both players."""
         return self._pair("buttons")
 
     @property
     def incomes(self) -> tuple[int, int]:
-        """Both players' income buttons: what each receives at an income mark."""
+        """The income buttons of both players: what each of them receives at an income mark."""
         return self._pair("income")
 
     @property
     def bonus_owner(self) -> int | None:
-        """Who owns the 7x7 bonus tile."""
+        """The player who owns the 7x7 bonus tile; None if nobody does."""
         return self._player_or_none("bonus_owner")
 
     @property
     def first_finisher(self) -> int | None:
-        """Who reached the last space first; wins on equal scores."""
+        """The player who reached the last space first and wins on equal scores; None if nobody has."""
         return self._player_or_none("first_finisher")
 
     @property
@@ -130,7 +126,7 @@ class Game(BaseGame[Move]):
 
     @property
     def starting_circle(self) -> tuple[int, ...]:
-        """The circle as it was when this object began: of a game from its start, all 33 patches."""
+        """The circle as it was when this object began; all 33 patches if that was the start of a game."""
         return self.root().circle
 
     @property
@@ -145,24 +141,24 @@ class Game(BaseGame[Move]):
 
     @property
     def special_spaces(self) -> tuple[int, ...]:
-        """Spaces of the special patches that nobody has taken yet."""
+        """The spaces of the special patches that nobody has taken yet."""
         return tuple(space for space in SPECIAL_SPACES[self.special_patches] if space > max(self.positions))
 
     def quilt(self, player: int) -> npt.NDArray[np.bool_]:
-        """Covered cells of a player's quilt, bool, shape ``(9, 9)``."""
+        """The covered cells of a player's quilt as a bool array ``(9, 9)``."""
         bits = self.quilt_bits(player).to_bytes(11, "little")
         cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=NUM_CELLS, bitorder="little")
         return cells.astype(bool).reshape(QUILT_SIZE, QUILT_SIZE)
 
     def quilt_bits(self, player: int) -> int:
-        """Covered cells of a player's quilt as an integer: bit ``9 * row + column`` is set if one is."""
+        """The covered cells of a player's quilt as an integer with the bits ``9 * row + column``."""
         return position.quilt_bits(self._state, self._check_player(player))
 
     def layout(self, player: int) -> npt.NDArray[np.int8]:
-        """Which piece covers each cell, int8, shape ``(9, 9)``.
+        """The piece that covers each cell of a player's quilt, as an int8 array ``(9, 9)``.
 
-        -1 empty, 0-32 a patch, 33 a special patch; 34 for pieces that lay there when this object began with a
-        stored state, which holds covered cells only.
+        Entries are -1 for an empty cell, 0-32 for a patch, 33 for a special patch, and 34 for a cell that was
+        covered already when this object began with a stored state, which does not tell the pieces apart.
         """
         layout = np.where(self.root().quilt(player), UNKNOWN_PIECE, EMPTY).astype(np.int8)
         for game, action in self._replay():
@@ -182,7 +178,7 @@ class Game(BaseGame[Move]):
         """The action of a legal move, the inverse of :meth:`decode`.
 
         Raises:
-            IllegalActionError: The move is not legal, or no move at all.
+            IllegalActionError: The move is not legal, or the value is no move at all.
         """
         try:
             index = encode(move, self.offered)
@@ -191,7 +187,7 @@ class Game(BaseGame[Move]):
         return self._require_legal(index)
 
     def scores(self) -> tuple[int, int]:
-        """Both players' scores as if the game ended now: buttons + bonus - 2 per empty cell."""
+        """The scores of both players as if the game ended now: buttons + bonus - 2 per empty cell."""
         first, second = super().scores()
         return first, second
 
@@ -200,7 +196,7 @@ class Game(BaseGame[Move]):
         return int(engine.winner(self._state, 0)) if self.is_over else None
 
     def winners(self) -> tuple[int, ...]:
-        """The winner alone, as in games that several players can win; nobody until the game is over."""
+        """The winner in a tuple, as in games that several players can win; empty until the game is over."""
         return (int(engine.winner(self._state, 0)),) if self.is_over else ()
 
     # --- details ------------------------------------------------------------------------------------------

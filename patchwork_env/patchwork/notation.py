@@ -9,9 +9,9 @@ rows 1-9 from the top. A game is a line with the set-up, then the moves::
 
 A game that started from a stored state has ``patchwork/1 state=<hexadecimal bytes>`` as its first line.
 
-A position is one line as well, and may stand there too. Its fields are named after properties of ``Game``,
-with ``-`` for nobody and nothing. The two quilts are written row by row, ``#`` for a covered cell and a
-number for so many empty ones::
+A position is one line as well, and may be the first line of a game too. Its fields are named after
+properties of ``Game``, with ``-`` for nobody and nothing. The two quilts are written row by row, with ``#``
+for a covered cell and a number for that many empty cells::
 
     patchwork/1 variant=revised player=1 pending_special=0 positions=3,0 buttons=4,5 incomes=0,0 bonus_owner=-
     first_finisher=- quilts=##7/#8/9/9/9/9/9/9/9,9/9/9/9/9/9/9/9/9 circle=25,14,...,0
@@ -35,7 +35,7 @@ SET_UPS = (
     ),
     ("state",),
 )
-"""The fields of a game's first line: of a new game, of any position, and of a stored state."""
+"""The fields that the first line may have: those of a new game, of any position, or of a stored state."""
 COLUMNS = "abcdefghi"
 """The columns of a quilt from the left; its rows are 1-9 from the top."""
 _BUY = re.compile(r"([0-9]+)/([0-7])@([a-i])([1-9])")
@@ -71,17 +71,17 @@ def parse_move(text: str, offered: Sequence[int]) -> int:
 
 
 def quilt_text(bits: int) -> str:
-    """A quilt, whose cells are the bits ``9 * row + column`` of a number, as text."""
+    """Writes a quilt as text; its covered cells are the bits ``9 * row + column`` of an integer."""
     cells = "".join("#" if bits >> cell & 1 else "." for cell in range(NUM_CELLS))
     rows = (cells[start : start + QUILT_SIZE] for start in range(0, NUM_CELLS, QUILT_SIZE))
     return "/".join(re.sub(r"\.+", lambda empty: str(len(empty[0])), row) for row in rows)
 
 
 def parse_quilt(text: str) -> int:
-    """The inverse of :func:`quilt_text`.
+    """Reads the bits of a quilt; the inverse of :func:`quilt_text`.
 
     Raises:
-        ValueError: These are not nine rows of nine cells each.
+        ValueError: The text does not consist of nine rows of nine cells each.
     """
     rows = [re.sub("[1-9]", lambda empty: "." * int(empty[0]), row) for row in text.split("/")]
     for row, written in zip(rows, text.split("/"), strict=True):

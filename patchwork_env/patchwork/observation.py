@@ -24,8 +24,7 @@ import numpy as np
 
 from patchwork_env.core.bits import unpack_bits
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.tensors import Layout
-from patchwork_env.core.tensors import Observation as Observation
+from patchwork_env.core.tensors import Layout, Observation
 from patchwork_env.patchwork.components import (
     INCOME_SPACES,
     LAST_SPACE,
@@ -42,12 +41,12 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import INCOMES_UP_TO
 
 BOX = 5
-"""Side of the square that holds the drawing of any patch."""
+"""The side of the square that holds the drawing of any patch, in cells."""
 OFFERED_FEATURES = BOX * BOX + 4
 PLAYER_FEATURES = 10
 BUTTONS_FEATURE = 3
 MAX_BUTTONS = 13.0
-"""Bound of buttons / 32: 5 to start, 53 by advancing and 9 incomes of at most 38 make no more than 400."""
+"""The upper bound of buttons / 32: 5 to start with, 53 by advancing and 9 incomes of at most 38 make 400."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "quilts": (NUM_PLAYERS, QUILT_SIZE, QUILT_SIZE),
@@ -56,14 +55,13 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "players": (NUM_PLAYERS, PLAYER_FEATURES),
     "specials": (len(SPECIAL_SPACES["revised"]),),
 }
-"""Names and shapes of the tensors, in the order of the vector."""
-
+"""The shapes of the tensors by name, in the order of the vector."""
 
 LAYOUT = Layout(SHAPES)
 SLICES = LAYOUT.slices
-"""Where each tensor lies in the vector."""
+"""The slices of the vector that hold the tensors, by name."""
 OBSERVATION_SIZE = LAYOUT.size
-"""Length of the vector."""
+"""The length of the vector."""
 as_dict = LAYOUT.as_dict
 UPPER_BOUNDS = np.ones(OBSERVATION_SIZE, np.float32)
 """float32 ``(OBSERVATION_SIZE,)``: no entry is larger; none is below 0."""
@@ -85,7 +83,7 @@ def _spaces_to_income() -> Observation:
 
 
 OFFERED_TABLE = _offered_table()
-"""Row ``i`` holds the features of patch ``i`` in ``offered``."""
+"""The features of every patch in ``offered``, a row for each."""
 _SPACES_TO_INCOME = _spaces_to_income()
 _SPECIALS = np.array(list(SPECIAL_SPACES.values()), np.uint8)
 _QUILTS_AT = SLICES["quilts"].start
@@ -100,7 +98,7 @@ _F = np.float32
 
 @kernel
 def write_observation(states: States, i: int, observer: int, out: Observation) -> None:
-    """Writes what ``observer`` (0 or 1) sees of a state to ``out``, ``(OBSERVATION_SIZE,)``, contiguous."""
+    """Writes what a player sees of a state to ``out``, a contiguous array ``(OBSERVATION_SIZE,)``."""
     for k in range(NUM_PLAYERS):
         player = observer ^ k
         _write_quilt(states, i, player, out, _QUILTS_AT + k * NUM_CELLS)
@@ -120,7 +118,7 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
 
 @kernel
 def _write_quilt(states: States, i: int, player: int, out: Observation, at: int) -> None:
-    """81 cells as two overlapping runs of 64."""
+    """Writes the 81 cells of a quilt as two overlapping runs of 64."""
     upper, lower = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
     unpack_bits(out, at, upper | (lower << _U18))
     unpack_bits(out, at + NUM_CELLS - 64, (upper >> _U17) | (lower << _U1))

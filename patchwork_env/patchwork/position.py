@@ -1,4 +1,4 @@
-"""Positions as the fields of a line of text; :mod:`~patchwork_env.patchwork.notation` says what they are."""
+"""Positions as the fields of a line of text, which :mod:`~patchwork_env.patchwork.notation` describes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW
 _NOBODY = "-"
 _PAIRS = {"positions": ("position", LAST_SPACE), "buttons": ("buttons", 2**15 - 1)}
 _PAIRS |= {"incomes": ("income", 2**8 - 1)}
-"""Fields of two numbers: which part of a record they are, and the highest number for which it has room."""
+"""The fields of two numbers, each with its name in the record and the highest number that fits there."""
 _OWNERS = ("bonus_owner", "first_finisher")
 
 
 def quilt_bits(states: States, player: int) -> int:
-    """A quilt of the first record as a number: bit ``9 * row + column`` is set for a covered cell."""
+    """A quilt of the first record as an integer, whose bit ``9 * row + column`` is set for a covered cell."""
     upper, lower = states["quilt"][0, player].tolist()
     bits: int = upper | lower << SECOND_WORD_ROW * QUILT_SIZE
     return bits
 
 
 def write_position(states: States) -> dict[str, str]:
-    """The fields of the first record."""
+    """The fields that describe the first record."""
     record = states[0]
     owners = {name: int(record[name]) for name in _OWNERS}
     return {
@@ -49,10 +49,10 @@ def write_position(states: States) -> dict[str, str]:
 
 
 def read_position(fields: Mapping[str, str]) -> States:
-    """The inverse of :func:`write_position`, an array of one record, still to be checked.
+    """An array of one record, still to be checked, for such fields; the inverse of :func:`write_position`.
 
     Raises:
-        ValueError: A field is not what it must be.
+        ValueError: A field has a value that it cannot have.
     """
     states = empty_states(1)
     states["variant"] = check_variant(fields["variant"])

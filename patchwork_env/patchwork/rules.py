@@ -1,4 +1,4 @@
-"""The rules of Patchwork for all who need no knowledge of the game."""
+"""The rules of Patchwork in the form that code without knowledge of the game uses."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from patchwork_env.patchwork.options import check_circle, check_first_player, ch
 from patchwork_env.patchwork.state import NOBODY, STATE, States, empty_states
 
 _RANDOM_FIRST_PLAYER, _GIVEN_CIRCLE = 1, 2
-"""What chance decides or does not decide, to be added up."""
+"""The bits of ``chance``: the first player is random; the circle is given instead of random."""
 
 
 def set_up(options: Mapping[str, Any], given: Mapping[str, Any]) -> SetUp:
-    """How games begin; see :class:`~patchwork_env.core.rules.Rules`."""
+    """How games begin with given options; see :class:`~patchwork_env.core.rules.Rules`."""
     chosen = {**options, **given}
     first_player, circle = check_first_player(chosen["first_player"]), chosen.get("circle")
     states, chance = empty_states(1), 0
@@ -39,7 +39,7 @@ def set_up(options: Mapping[str, Any], given: Mapping[str, Any]) -> SetUp:
 
 @kernel
 def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
-    """Begins a game; a given circle takes as many random numbers as one that chance decides."""
+    """Begins a game; a given circle uses up as many random numbers as a random one."""
     first_player = int(beginning[0]["current_player"])
     if chance & _RANDOM_FIRST_PLAYER:
         first_player = random_below(streams, i, NUM_PLAYERS)
@@ -52,7 +52,7 @@ def deal(states: States, i: int, streams: Streams, beginning: States, chance: in
 
 @kernel(inline=True)
 def num_players(states: States, i: int) -> int:
-    """Two."""
+    """The number of players, always 2."""
     return NUM_PLAYERS
 
 
@@ -66,7 +66,7 @@ def outcome(states: States, i: int, player: int) -> float:
 def write_mask(
     states: States, i: int, anchors: engine.LegalSet, count: int, mask: npt.NDArray[np.int8]
 ) -> None:
-    """Writes a legal set as 0 and 1."""
+    """Writes a legal set as an action mask."""
     engine.write_mask(anchors, count > 0 and not states[i]["pending_special"], mask)
 
 

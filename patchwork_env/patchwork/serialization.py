@@ -1,4 +1,4 @@
-"""How a state is stored, and what keeps a record from being a kind of state that play can reach."""
+"""How a state is stored, and how a record is recognized that no game can reach."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SECOND_WORD_SHIFT = SECOND_WORD_ROW * QUILT_SIZE
 
 
 def find_contradiction(states: States) -> str | None:
-    """Says what keeps the first record from being a state of a game; None if nothing was found."""
+    """Says why the first record cannot be a state of a game; None if nothing speaks against it."""
     record = states[0]
     return (
         _out_of_range(record)
@@ -68,7 +68,7 @@ def _bad_quilts(states: States) -> str | None:
 
 
 def _bad_totals(states: States) -> str | None:
-    """Patches out of the circle lie on the quilts, with special patches beside them."""
+    """The patches that left the circle must lie on the quilts, with nothing else than special patches."""
     record = states[0]
     left = set(record["circle"][: record["num_patches"]].tolist())
     bought = [patch for index, patch in enumerate(PATCHES) if index not in left]
@@ -87,10 +87,10 @@ def _bad_totals(states: States) -> str | None:
 
 
 def _too_many_buttons(record: Any) -> str | None:
-    """Buttons come from the start, from advancing by at most all spaces, and from each income mark passed.
+    """Buttons come from the start, from advancing by at most all spaces, and from every income mark passed.
 
-    Whoever keeps to these bounds at one time does so for the rest of the game, so that buttons never exceed
-    those 5 + 53 + 9 * 38 for which records and observations have room.
+    A state within these bounds leads only to states within them, so that buttons never exceed the number
+    5 + 53 + 9 * 38 for which records and observations have room.
     """
     incomes, positions = record["income"].tolist(), record["position"].tolist()
     most = [

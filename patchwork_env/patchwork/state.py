@@ -15,7 +15,7 @@ import numpy.typing as npt
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
 
 NOBODY = 2
-"""Value of ``bonus_owner`` and ``first_finisher`` as long as it is neither player."""
+"""The value of ``bonus_owner`` and ``first_finisher`` as long as it is neither player."""
 
 STATE = np.dtype(
     [
@@ -39,5 +39,5 @@ States = npt.NDArray[np.void]
 
 
 def empty_states(n: int) -> States:
-    """``n`` zeroed records, to be set up by the engine."""
+    """``n`` records of zeros, to be set up by the engine."""
     return np.zeros(n, STATE)

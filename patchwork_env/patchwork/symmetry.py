@@ -1,4 +1,4 @@
-"""Symmetries of the quilts: a turned or flipped quilt is worth the same, with all moves turned along.
+"""Symmetries of the quilts: a turned or flipped quilt has the same value, since moves can be turned with it.
 
 Symmetry ``g`` does to the quilt what orientation ``g`` does to a patch: ``g % 4`` clockwise quarter turns,
 after a left-right flip if ``g >= 4``. The quilts of the two players can be turned independently.
@@ -52,7 +52,7 @@ def _placement_table() -> npt.NDArray[np.uint16]:
 
 
 def _anchors_after(box: tuple[int, int], symmetry: int) -> npt.NDArray[np.uint16]:
-    """The top-left cell of a moved box for each top-left cell ``(81,)``; 0 for boxes that leave the quilt."""
+    """The new top-left cell of a box for each old one, ``(81,)``; 0 for boxes that reach beyond the quilt."""
     anchors = np.zeros(NUM_CELLS, np.uint16)
     for row in range(QUILT_SIZE - box[0] + 1):
         for column in range(QUILT_SIZE - box[1] + 1):
@@ -63,9 +63,9 @@ def _anchors_after(box: tuple[int, int], symmetry: int) -> npt.NDArray[np.uint16
 
 
 CELLS_AFTER = _cell_table()
-"""``CELLS_AFTER[symmetry, cell]``: where a cell goes."""
+"""``CELLS_AFTER[symmetry, cell]``: the cell to which a cell moves."""
 _PLACEMENTS_AFTER = _placement_table()
-"""``[patch, symmetry, orientation, anchor]``: that of the moved patch, ``81 orientation + anchor``."""
+"""``[patch, symmetry, orientation, anchor]``: the moved patch's placement, ``81 orientation + anchor``."""
 
 
 @kernel
@@ -73,9 +73,9 @@ def turn_quilts(states: States, own: Integers, other: Integers) -> None:
     """Turns quilts in place.
 
     Args:
-        states: ``(n,)``.
+        states: ``(n,)`` games.
         own: ``(n,)`` symmetries 0-7 for the quilts of the players to move.
-        other: Those for the quilts of their opponents.
+        other: ``(n,)`` symmetries 0-7 for the quilts of their opponents.
     """
     for i in range(len(states)):
         player = states[i]["current_player"]
@@ -99,16 +99,16 @@ def _turn_quilt(states: States, i: int, player: int, symmetry: int) -> None:
 
 @kernel(allocates=True)
 def turn_actions(states: States, counts: Integers, actions: Integers, own: Integers) -> Integers:
-    """What legal actions become when the quilts of the players to move are turned.
+    """The actions that legal actions become when the quilts of the players to move are turned.
 
     Args:
-        states: ``(n,)``, before or after :func:`turn_quilts`.
-        counts: ``(n,)``, actions of each state.
-        actions: ``(total,)``, state by state.
-        own: ``(n,)`` symmetries 0-7.
+        states: ``(n,)`` games, before or after :func:`turn_quilts`.
+        counts: ``(n,)`` numbers of actions, one for each state.
+        actions: ``(total,)`` actions, state by state.
+        own: ``(n,)`` symmetries 0-7 of these quilts.
 
     Returns:
-        ``(total,)``, in the same order.
+        ``(total,)`` turned actions in the same order.
     """
     turned = np.empty(len(actions), np.int64)
     begin = 0
@@ -135,16 +135,16 @@ def _turn_action(states: States, i: int, action: int, symmetry: int) -> int:
 def reorder(
     counts: Integers, actions: Integers, values: npt.NDArray[np.float32], order: Integers
 ) -> npt.NDArray[np.float32]:
-    """Values of actions, in another order of these actions.
+    """The values of actions, brought into another order of these actions.
 
     Args:
-        counts: ``(n,)``, actions of each state.
-        actions: ``(total,)``, state by state.
-        values: ``(total,)``, one for each of them.
-        order: ``(total,)``, the same actions within each state, in any order.
+        counts: ``(n,)`` numbers of actions, one for each state.
+        actions: ``(total,)`` actions, state by state.
+        values: ``(total,)`` values, one for each action.
+        order: ``(total,)`` actions, the same within each state, in any order.
 
     Returns:
-        ``(total,)``, the values of ``order``.
+        ``(total,)`` values, one for each action of ``order``.
     """
     result, by_action = np.empty(len(values), np.float32), np.empty(NUM_ACTIONS, np.float32)
     begin = 0

@@ -1,6 +1,6 @@
-"""Tables for the compiled rules: shapes as bits of quilt words, prices, marks of the track.
+"""Tables for the compiled rules: shapes as bits of quilt words, prices, and marks of the time track.
 
-For the two words of a quilt see :mod:`~patchwork_env.patchwork.state`.
+:mod:`~patchwork_env.patchwork.state` explains the two words of a quilt.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from patchwork_env.patchwork.components import (
 )
 
 WORD_ROWS = 7
-"""Rows in a word of a quilt."""
+"""The number of rows in a word of a quilt."""
 SECOND_WORD_ROW = QUILT_SIZE - WORD_ROWS
 """The row with which word 1 of a quilt starts, and the first row of the anchors found in it."""
 FULL_WORD = np.uint64((1 << (WORD_ROWS * QUILT_SIZE)) - 1)
-"""All cells of a word of a quilt."""
+"""The word of a quilt in which all cells are covered."""
 _MAX_SIZE = max(patch.size for patch in PATCHES)
 
 
@@ -37,7 +37,7 @@ def _bits(cells: Any, first_row: int = 0) -> int:
 
 
 def _anchors_that_fit(patch: int, orientation: int) -> tuple[int, int]:
-    """Anchors on an empty quilt; none for an orientation that repeats one with a lower index."""
+    """The anchors on an empty quilt, as two words; none for an orientation that repeats a lower one."""
     cells = DISTINCT[patch].get(orientation)
     if cells is None:
         return 0, 0
@@ -76,7 +76,7 @@ def _marks_up_to(marks: tuple[int, ...]) -> list[int]:
 
 SHIFTS = _shift_table()
 """``SHIFTS[patch, cell, orientation]``: the bit of a cell, counted from the anchor. Small patches repeat a
-cell: loops of a fixed length let the compiler handle all orientations in one vector."""
+cell, since loops of a fixed length let the compiler handle all orientations in one vector."""
 FITS = _fit_table()
 """``FITS[patch, word, orientation]``: the anchors on an empty quilt."""
 FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIENTED], np.uint64)
@@ -87,6 +87,6 @@ PRICES = np.array([patch.buttons for patch in PATCHES], np.int16)
 TIMES = np.array([patch.time for patch in PATCHES], np.uint8)
 INCOMES = np.array([patch.income for patch in PATCHES], np.uint8)
 INCOMES_UP_TO = np.array(_marks_up_to(INCOME_SPACES), np.uint8)
-"""``INCOMES_UP_TO[space]``: income marks reached or passed by a token on that space."""
+"""``INCOMES_UP_TO[space]``: the number of income marks reached or passed by a token on that space."""
 SPECIALS_UP_TO = np.array([_marks_up_to(spaces) for spaces in SPECIAL_SPACES.values()], np.uint8)
-"""``SPECIALS_UP_TO[variant, space]``: special patches reached or passed."""
+"""``SPECIALS_UP_TO[variant, space]``: the number of special patches reached or passed."""

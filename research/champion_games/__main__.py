@@ -23,6 +23,7 @@ from patchwork_env.agents.patchwork.value.files import read_value
 from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.core.batches import begin_games
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.learning.reports.palette import SERIES
 from patchwork_env.learning.reports.plots import new_figure, save
@@ -35,7 +36,6 @@ from patchwork_env.patchwork.components import (
     VARIANTS,
 )
 from patchwork_env.patchwork.engine import apply, empty_cells, is_over, score, winner
-from patchwork_env.patchwork.options import seed_streams
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import NOBODY, States
 

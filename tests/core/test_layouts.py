@@ -49,10 +49,10 @@ def test_a_strided_mask_is_refused_and_not_half_written() -> None:
         engine.legal_mask(Game(seed=1).state, 0, np.zeros(2 * NUM_ACTIONS, np.int8)[::2])
 
 
-def test_boards_of_teams_are_contiguous_arrays_of_int64() -> None:
+def test_counters_of_teams_are_contiguous_arrays_of_int64() -> None:
     for wrong in (np.zeros(80, np.int64)[::2], np.zeros(40, np.int32)):
         for counter in (finish_chunk, phase_of):
-            with pytest.raises(TypingError, match="a board must be a contiguous array of 1 dim"):
+            with pytest.raises(TypingError, match="the counters must be a contiguous array of 1 dim"):
                 counter(wrong)
 
 

@@ -44,34 +44,34 @@ OUTPUTS = (
 
 
 @kernel
-def _count_chunks(board, leads, visits, effort, helped):
+def _count_chunks(counters, leads, visits, effort, helped):
     """Counts the visits of every chunk, of each phase in a column of its own."""
-    chunk = claim_chunk(board, leads)
+    chunk = claim_chunk(counters, leads)
     while chunk >= 0:
         number = 1
         for _ in range(effort[0]):  # the Collatz sequence: 1, 4, 2, 1 and so on
             number = 3 * number + 1 if number % 2 else number // 2
-        visits[chunk, phase_of(board)] += number > 0
+        visits[chunk, phase_of(counters)] += number > 0
         if not leads:
             helped[0] = True
-        finish_chunk(board)
-        chunk = claim_chunk(board, leads)
+        finish_chunk(counters)
+        chunk = claim_chunk(counters, leads)
 
 
 @kernel
-def _lead(board, visits, effort, helped):
-    _count_chunks(board, True, visits, effort, helped)
-    wait_for_members(board, 1 << 62)
+def _lead(counters, visits, effort, helped):
+    _count_chunks(counters, True, visits, effort, helped)
+    wait_for_members(counters, 1 << 62)
     between = visits[:, 0].sum()
-    begin(board, 1)
-    _count_chunks(board, True, visits, effort, helped)
+    begin(counters, 1)
+    _count_chunks(counters, True, visits, effort, helped)
     return between
 
 
 @kernel
-def _assist(board, visits, effort, helped):
-    while look_out_for_work(board):
-        _count_chunks(board, False, visits, effort, helped)
+def _assist(counters, visits, effort, helped):
+    while look_out_for_work(counters):
+        _count_chunks(counters, False, visits, effort, helped)
 
 
 def team_of(size: int, effort: int = 0) -> tuple[Team, np.ndarray, np.ndarray]:
@@ -111,7 +111,7 @@ def test_every_chunk_is_done_once_in_every_phase(size: int, effort: int) -> None
 def test_members_help_and_are_woken_again() -> None:
     team, _, helped = team_of(3, effort=100_000)
     for _ in range(3):
-        wait_until(lambda: team._board[threads._ASLEEP] == 2)
+        wait_until(lambda: team._counters[threads._ASLEEP] == 2)
         helped[0], deadline = False, time.monotonic() + 60
         while not helped[0]:
             assert time.monotonic() < deadline
@@ -124,18 +124,18 @@ def test_members_that_are_of_no_use_are_woken_rarely() -> None:
     team._alarm.release = alarms.append  # wakes nobody
     for _ in range(1000):
         team.work()
-        team._board[threads._ASLEEP] = 1
+        team._counters[threads._ASLEEP] = 1
     del team._alarm.release
     assert alarms == [1] * 20  # after 1, 3, 7, 15, 31 and then always 63 calls
 
 
 def test_interrupted_work_is_finished_before_the_next(monkeypatch) -> None:
     team, visits, _ = team_of(1)
-    team._board[threads._DONE] = CHUNKS - 1  # a member still has a chunk
+    team._counters[threads._DONE] = CHUNKS - 1  # a member still has a chunk
 
     def finish(seconds: float) -> None:
         assert visits.sum() == 0
-        finish_chunk(team._board)
+        finish_chunk(team._counters)
 
     monkeypatch.setattr(time, "sleep", finish)
     team.work()
@@ -144,12 +144,12 @@ def test_interrupted_work_is_finished_before_the_next(monkeypatch) -> None:
 
 def test_leader_and_members_share_the_chunks_from_both_ends() -> None:
     team, _, _ = team_of(1)
-    begin(team._board, 0)
-    claims = [claim_chunk(team._board, leads) for leads in [True, False, False] * 20]
+    begin(team._counters, 0)
+    claims = [claim_chunk(team._counters, leads) for leads in [True, False, False] * 20]
     assert claims[:6] == [0, CHUNKS - 1, CHUNKS - 2, 1, CHUNKS - 3, CHUNKS - 4]
     assert sorted(claims[:CHUNKS]) == list(range(CHUNKS))
     assert claims[CHUNKS:] == [-1] * (60 - CHUNKS)
-    team._board[threads._DONE] = CHUNKS
+    team._counters[threads._DONE] = CHUNKS
 
 
 # --- batched self-play ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.core.batches import OUTCOME, begin_games, first_illegal, list_legal, loop
-from patchwork_env.core.random import start_streams
+from patchwork_env.core.random import random_below, start_streams
 from patchwork_env.envs.self_play import describe_games, play_games
 from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
 from patchwork_env.patchwork.rules import RULES
@@ -219,7 +219,7 @@ def test_the_random_numbers_are_splitmix64() -> None:
     """The published generator from state 0; `random_below` takes the upper half of each word."""
     words = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
     stream = np.zeros(1, np.uint64)
-    assert [engine.random_below(stream, 0, 2**31 - 1) for _ in words] == [
+    assert [random_below(stream, 0, 2**31 - 1) for _ in words] == [
         (word >> 32) * (2**31 - 1) >> 32 for word in words
     ]
 
@@ -227,7 +227,7 @@ def test_the_random_numbers_are_splitmix64() -> None:
 @pytest.mark.parametrize("bound", [1, 2, 7, 1345])
 def test_random_numbers_are_below_their_bound(bound: int) -> None:
     stream = streams(1)
-    drawn = {engine.random_below(stream, 0, bound) for _ in range(200)}
+    drawn = {random_below(stream, 0, bound) for _ in range(200)}
     assert min(drawn) >= 0
     assert max(drawn) < bound
     assert len(drawn) > min(bound, 100) / 2

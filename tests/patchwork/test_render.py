@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.core.polyomino import orient
+from patchwork_env.drawing.pictures import player_names
 from patchwork_env.drawing.scene import Label, Polygon
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
@@ -66,7 +67,7 @@ def pixel(frame: np.ndarray, x: float, y: float) -> tuple[int, ...]:
 
 
 def labels(game: Game) -> list[str]:
-    return [label.text for label in table(game, view.PLAYER_NAMES).labels]
+    return [label.text for label in table(game, player_names(game)).labels]
 
 
 # --- text ---------------------------------------------------------------------------------------------------
@@ -143,13 +144,13 @@ def test_text_names_figures_offer_and_circle(positions):
 
 def test_text_says_whose_turn_it_is_and_who_has_won(positions, pending):
     start, end = text(positions[0]), text(positions[-1])
-    assert start.startswith("player_0 to move")
-    assert "player_0   0" in start
+    assert start.startswith("player 0 to move")
+    assert "player 0   0" in start
     assert "(on top)" in start
     winner, scores = positions[-1].winner(), positions[-1].scores()
-    assert end.startswith(f"player_{winner} wins {scores[winner]} to {scores[1 - winner]}")
+    assert end.startswith(f"player {winner} wins {scores[winner]} to {scores[1 - winner]}")
     assert "<- on move" not in end
-    assert text(pending).startswith(f"player_{pending.current_player} places a special patch")
+    assert text(pending).startswith(f"player {pending.current_player} places a special patch")
 
 
 def test_str_of_a_game_is_its_text(positions):
@@ -209,7 +210,7 @@ def test_svg_is_self_contained_xml(positions):
 
 def test_svg_draws_the_cloth_of_every_piece(positions):
     game = positions[-1]
-    shapes = table(game, view.PLAYER_NAMES).shapes
+    shapes = table(game, player_names(game)).shapes
     drawn = [shape.fill for shape in shapes if isinstance(shape, Polygon) and shape.fill]
     for patch in range(NUM_PATCHES):
         on_table = sum(patch in game.layout(player) for player in (0, 1)) + (patch in game.circle)
@@ -261,7 +262,7 @@ def test_the_token_on_top_covers_the_other(first_player):
     game = Game(seed=1, first_player=first_player)
     discs = [
         shape.fill
-        for shape in table(game, view.PLAYER_NAMES).shapes
+        for shape in table(game, player_names(game)).shapes
         if getattr(shape, "fill", None) in theme.PLAYERS and getattr(shape, "radius", 0) == 13.5
     ]
     assert discs == [theme.PLAYERS[1 - first_player], theme.PLAYERS[first_player]]
@@ -285,9 +286,9 @@ def test_picture_shows_the_prices_of_the_whole_circle_in_order(positions):
 
 
 def test_picture_names_turn_and_result(positions, pending):
-    assert "player_0 to move" in labels(positions[0])
+    assert "player 0 to move" in labels(positions[0])
     assert labels(positions[0]).count("on move") == 1
-    assert f"player_{pending.current_player} places a special patch" in labels(pending)
+    assert f"player {pending.current_player} places a special patch" in labels(pending)
     assert labels(positions[-1]).count("winner") == 1
 
 
@@ -323,7 +324,7 @@ def test_rgb_array_rejects_a_bad_width(width):
 
 def test_labels_stay_on_the_picture(positions):
     for game in positions:
-        for label in table(game, view.PLAYER_NAMES).labels:
+        for label in table(game, player_names(game)).labels:
             assert isinstance(label, Label)
             assert 0 < label.x < WIDTH
             assert 0 < label.y < HEIGHT

@@ -1,7 +1,7 @@
-"""Row, a third game that is nothing but its rules: what the library makes of it, it makes of any game.
+"""Row, a third game, which consists of its rules alone: all else comes from the library, as for any game.
 
 Twelve cells lie in a row, and chance blocks two of them. Two players take turns; each covers one free cell or
-two free neighbors. When all are covered, whoever covers more cells has won, and equal numbers are a draw.
+two free neighbors. When no cell is free, whoever has covered more cells wins; equal numbers are a draw.
 """
 
 from tests.toy.game import Game

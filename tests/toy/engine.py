@@ -20,10 +20,10 @@ from patchwork_env.core.random import Streams, random_below
 NUM_CELLS, NUM_PLAYERS = 12, 2
 NUM_ACTIONS = 2 * NUM_CELLS - 1
 LEGAL_SHAPE = (1, 1)
-"""Bit ``a`` of the only word of a legal set says whether action ``a`` is legal."""
+"""The shape of a legal set: bit ``a`` of its only word says whether action ``a`` is legal."""
 
 STATE = np.dtype([("free", "u2"), ("covered", "u2", NUM_PLAYERS), ("current_player", "u1")])
-"""Cells as bits: those that are free, and those that each player has covered."""
+"""The cells as bits: those that are free, and those that each player has covered."""
 
 States = npt.NDArray[np.void]
 _U = np.uint64
@@ -32,7 +32,7 @@ _U1, _DOUBLES = _U(1), _U(NUM_CELLS)
 
 @kernel
 def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
-    """Begins a game; as many free cells as ``chance`` says are blocked."""
+    """Begins a game, in which ``chance`` random cells are blocked."""
     states[i] = beginning[0]
     for _ in range(chance):
         free = _U(states[i]["free"])
@@ -47,7 +47,7 @@ def is_over(states: States, i: int) -> bool:
 
 @kernel
 def num_players(states: States, i: int) -> int:
-    """Two."""
+    """The number of players, always 2."""
     return NUM_PLAYERS
 
 
@@ -72,13 +72,13 @@ def is_legal(states: States, i: int, action: int) -> bool:
 
 @kernel
 def nth_legal(legal_set: npt.NDArray[np.uint64], n: int) -> int:
-    """The ``n``-th legal action."""
+    """The ``n``-th legal action in ascending order."""
     return nth_bit(legal_set[0, 0], n)
 
 
 @kernel
 def write_actions(legal_set: npt.NDArray[np.uint64], actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions and returns their number."""
+    """Lists the legal actions in ascending order and returns their number."""
     bits, count = legal_set[0, 0], 0
     while bits:
         actions[count] = lowest_bit(bits)
@@ -91,7 +91,7 @@ def write_actions(legal_set: npt.NDArray[np.uint64], actions: npt.NDArray[np.int
 def write_mask(
     states: States, i: int, legal_set: npt.NDArray[np.uint64], count: int, mask: npt.NDArray[np.int8]
 ) -> None:
-    """Writes a legal set as 0 and 1."""
+    """Writes a legal set as an action mask."""
     for action in range(NUM_ACTIONS):
         mask[action] = (legal_set[0, 0] >> _U(action)) & _U1
 
@@ -126,7 +126,7 @@ def play(states: States, i: int, action: int) -> bool:
 
 @kernel
 def score(states: States, i: int, player: int) -> int:
-    """Cells that a player has covered."""
+    """The number of cells that a player has covered."""
     return popcount(_U(states[i]["covered"][player]))
 
 

@@ -18,7 +18,7 @@ from tests.toy.engine import NUM_CELLS, NUM_PLAYERS, STATE, States
 
 
 def find_contradiction(states: States) -> str | None:
-    """Says what keeps the first record from being a state of a game; None if it is one."""
+    """Says why the first record cannot be a state of a game; None if it is one."""
     free, (first, second), player = states[0].item()
     if free & first or free & second or first & second or (free | first | second) >> NUM_CELLS:
         return "its cells overlap, or lie beyond the row"
@@ -26,7 +26,7 @@ def find_contradiction(states: States) -> str | None:
 
 
 def set_up(options: Mapping[str, Any], given: Mapping[str, Any]) -> SetUp:
-    """How games begin: cells that are blocked by chance, or the free cells as given."""
+    """How games begin: chance blocks some cells, or the free cells are given."""
     states = np.zeros(1, STATE)
     if "free" in given:
         cells = [check_between(cell, 0, NUM_CELLS - 1, "a free cell") for cell in given["free"]]
@@ -57,7 +57,7 @@ class Game(BaseGame[int]):
 
     @property
     def num_players(self) -> int:
-        """Two."""
+        """The number of players, always 2."""
         return NUM_PLAYERS
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Game(BaseGame[int]):
 
 
 def text(game: Game) -> str:
-    """The cells in a row: free, blocked, or the number of the player who has covered them."""
+    """Draws the cells: ``.`` if free, ``#`` if blocked, or the number of the player who has covered them."""
     free, covered, _ = game.state[0].item()
     cells = range(NUM_CELLS)
     owners = ["0" if covered[0] >> cell & 1 else "1" if covered[1] >> cell & 1 else "#" for cell in cells]

@@ -1,4 +1,4 @@
-"""The rules of Row for the rest of the library."""
+"""The rules of Row in the form that the library uses."""
 
 from __future__ import annotations
 

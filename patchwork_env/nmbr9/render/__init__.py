@@ -1,8 +1,8 @@
 """Pictures of a game: text, SVG, arrays of pixels, files and a window.
 
-:func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow and a window pygame-ce, both of the
-optional extra ``render``; they are imported when they are first needed. All tables stand side by side, and
-every level lies a little higher than the one below it.
+:func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow, and windows need pygame-ce; both
+belong to the optional extra ``render`` and are imported when they are first needed. All tables stand side by
+side, and every level lies a little higher than the one below it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png
 from patchwork_env.drawing.window import Window
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.nmbr9.game import Game
-from patchwork_env.nmbr9.render.relief import PLAYER_NAMES, relief
+from patchwork_env.nmbr9.render.relief import relief
 from patchwork_env.nmbr9.render.text_drawing import text
 
 __all__ = [
@@ -27,5 +27,5 @@ __all__ = [
     "text",
 ]
 
-PICTURES: Pictures[Game] = Pictures("NMBR 9", PLAYER_NAMES, text, relief)
+PICTURES: Pictures[Game] = Pictures("NMBR 9", text, relief)
 svg, rgb_array = PICTURES.svg, PICTURES.rgb_array

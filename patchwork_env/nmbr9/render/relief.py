@@ -7,18 +7,16 @@ from collections.abc import Iterable
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.drawing.scene import Label, Lines, Polygon, Rectangle, Scene, Segment
 from patchwork_env.nmbr9.actions import Move
-from patchwork_env.nmbr9.components import MAX_PLAYERS, NUM_DIGITS
+from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 
-PLAYER_NAMES = tuple(f"player {player}" for player in range(MAX_PLAYERS))
-
 PANEL = 560.0
-"""Side of the square in which a table is drawn."""
+"""The side of the square in which a table is drawn."""
 _MARGIN, _HEAD = 20.0, 70.0
 _MIN_SPREAD = 10
-"""Rows and columns for which there is always room."""
+"""The number of rows and columns for which there is always room."""
 _RISE = 0.22
-"""How far each level is shifted up and to the left, in cells."""
+"""The distance by which each level is shifted up and to the left, in cells."""
 
 _TABLE, _PAPER, _INK, _FADED = "#e7eaee", "#fafbfc", "#2b3138", "#78828d"
 
@@ -26,12 +24,12 @@ _TOPS = (
     *("#9aa5b1", "#e3a857", "#7fb069", "#d9705f", "#5b9bd5"),
     *("#b887c9", "#e6c84b", "#4fb3a5", "#e58fb0", "#8f7fd9"),
 )
-"""``_TOPS[digit]``: color of a tile."""
+"""``_TOPS[digit]``: the color of a tile."""
 _SIDES = (
     *("#66707b", "#a87328", "#4f7a3c", "#9c4335", "#2f6699"),
     *("#80538f", "#a58d1c", "#27796d", "#a9567a", "#5b4da6"),
 )
-"""``_SIDES[digit]``: color of its walls and edges."""
+"""``_SIDES[digit]``: the color of its walls and edges."""
 assert len(_TOPS) == len(_SIDES) == NUM_DIGITS
 
 
@@ -47,7 +45,7 @@ class _View:
         self._top = top + (PANEL - self.cell * (max(rows) + min(rows) + 1)) / 2
 
     def point(self, row: float, column: float, height: float) -> tuple[float, float]:
-        """Where a corner of the grid is seen that lies so many tiles above the table."""
+        """The point at which a corner of the grid is seen that lies ``height`` tiles above the table."""
         return (
             self._left + self.cell * (column - _RISE * height),
             self._top + self.cell * (row - _RISE * height),
@@ -55,7 +53,7 @@ class _View:
 
 
 def relief(game: Game, names: tuple[str, ...]) -> Scene:
-    """The scene of all tables side by side."""
+    """Draws all tables side by side as a scene."""
     width = game.num_players * (PANEL + _MARGIN) + _MARGIN
     scene = Scene(width, PANEL + _HEAD + _MARGIN, _PAPER)
     for player, score in enumerate(game.scores()):
@@ -79,7 +77,7 @@ def _status(game: Game, player: int) -> str:
 
 
 def _add_table(scene: Scene, moves: tuple[Move, ...], view: _View) -> None:
-    """The tiles from the lowest level up, and on each visible part of a tile its digit."""
+    """Adds the tiles from the lowest level up, and the digit of every tile that can be seen."""
     heights: dict[Cell, int] = {}
     for move in moves:
         for cell in move.cells:
@@ -96,7 +94,7 @@ def _add_table(scene: Scene, moves: tuple[Move, ...], view: _View) -> None:
 
 
 def _add_tile(scene: Scene, move: Move, view: _View) -> None:
-    """A tile: its walls below and to the right, its cells, and a line around it."""
+    """Adds a tile: its walls below and to the right, its cells, and a line around it."""
     level = move.level or 0
     top, side = _TOPS[move.digit], _SIDES[move.digit]
     for row, column in sorted(move.cells):

@@ -1,42 +1,40 @@
-"""Drawings of a game."""
+"""A game as plain text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from patchwork_env.core.polyomino import Cell
+from patchwork_env.drawing.pictures import player_names
 from patchwork_env.nmbr9.actions import Move
-from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 
 _EMPTY = "·"
 
 
 def text(game: Game) -> str:
-    """The game as text: per player the digits that lie uppermost and, beside them, how many tiles do.
+    """Draws a game as text: for each player the uppermost digits and, beside them, the heights in tiles.
 
     Rows and columns have the numbers that they have in moves, counted from the table's first tile:
     ``7/3@-2,5`` puts the top-left corner of tile 7 into row -2, column 5.
     """
-    lines = [_headline(game)]
+    names = player_names(game)
+    lines = [_headline(game, names)]
     for player, score in enumerate(game.scores()):
         moves = game.placements(player)
-        lines += ["", f"player {player}: {len(moves)} tiles, score {score}", *_table(moves)]
+        lines += ["", f"{names[player]}: {len(moves)} tiles, score {score}", *_table(moves)]
     return "\n".join(lines) + "\n"
 
 
-def _headline(game: Game) -> str:
+def _headline(game: Game, names: tuple[str, ...]) -> str:
     if game.is_over:
-        winners = " and ".join(f"player {player}" for player in game.winners())
+        winners = " and ".join(names[player] for player in game.winners())
         return f"NMBR 9: over, won by {winners}" if game.num_players > 1 else "NMBR 9: over"
     tile = f"places tile {game.digit}" if game.digit is not None else "chooses a tile"
-    to_come = " ".join(
-        f"{digit}x{game.remaining(game.current_player)[digit]}"
-        for digit in range(NUM_DIGITS)
-        if game.remaining(game.current_player)[digit]
-    )
+    remaining = enumerate(game.remaining(game.current_player))
+    to_come = " ".join(f"{digit}x{count}" for digit, count in remaining if count)
     left = f", to come {to_come}" if to_come else ""
-    return f"NMBR 9, round {game.round + 1} of {game.num_rounds}: player {game.current_player} {tile}{left}"
+    return f"NMBR 9, round {game.round + 1} of {game.num_rounds}: {names[game.current_player]} {tile}{left}"
 
 
 def _table(moves: tuple[Move, ...]) -> Iterator[str]:

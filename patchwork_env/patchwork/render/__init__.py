@@ -1,7 +1,8 @@
 """Pictures of a game: text, SVG, arrays of pixels, files and a window.
 
-:func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow and a window pygame-ce, both of
-the optional extra ``render``; they are imported when they are first needed. The scene is 1200 by 760 units.
+:func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow, and windows need pygame-ce; both
+belong to the optional extra ``render`` and are imported when they are first needed. The scene is 1200 by 760
+units.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from patchwork_env.errors import MissingExtraError
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.render.table import table
 from patchwork_env.patchwork.render.text_drawing import text
-from patchwork_env.patchwork.render.view import PLAYER_NAMES
 
 __all__ = [
     "PICTURES",
@@ -27,5 +27,5 @@ __all__ = [
     "text",
 ]
 
-PICTURES: Pictures[Game] = Pictures("Patchwork", PLAYER_NAMES, text, table)
+PICTURES: Pictures[Game] = Pictures("Patchwork", text, table)
 svg, rgb_array = PICTURES.svg, PICTURES.rgb_array

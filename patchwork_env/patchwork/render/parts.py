@@ -37,13 +37,13 @@ _WEAVE_LINES: dict[Weave, tuple[float, tuple[Segment, ...]]] = {
     "pins": (0.13, (((0.25, 0), (0.25, 1)), ((0.75, 0), (0.75, 1)))),
     "crosses": (0.08, (((0.36, 0.36), (0.64, 0.64)), ((0.36, 0.64), (0.64, 0.36)))),
 }
-"""Width and lines of a weave within one cell, in cells."""
+"""The width of the lines of a weave, and the lines within one cell; lengths are in cells."""
 
 
 def outline(cells: Collection[Cell]) -> list[Cell]:
-    """Corners (row, column) of the edge of a piece, clockwise on the screen.
+    """The corners (row, column) of the outline of a piece, clockwise on the screen.
 
-    The piece is connected, has no hole and nowhere touches itself at a corner only: true of all patches.
+    The piece must be connected, have no hole and nowhere touch itself at a corner only, as all patches do.
     """
     covered = set(cells)
     follows = {
@@ -71,16 +71,16 @@ def _without_straight(loop: list[Cell]) -> list[Cell]:
 def patch(
     cells: Cells, fabric: Fabric, origin: Point, cell: float, *, fine: bool = True
 ) -> tuple[Shape, ...]:
-    """A piece as cloth with its weave, edge and, if ``fine``, stitches.
+    """A piece of cloth with its edge and, if ``fine``, with weave and stitches.
 
-    Remembered, since from one picture of a game to the next most pieces stay.
+    Results are cached, since most pieces stay from one picture of a game to the next.
 
     Args:
-        cells: Its cells (row, column).
-        fabric: What it is made of.
-        origin: Where the top-left corner of cell (0, 0) lies.
-        cell: Length of a cell's side.
-        fine: Whether weave and stitches are drawn; on very small cells they only blur.
+        cells: The cells (row, column) of the piece.
+        fabric: The fabric of which it is made.
+        origin: The point at which the top-left corner of cell (0, 0) lies.
+        cell: The length of a cell's side.
+        fine: Whether weave and stitches are drawn; on very small cells they would only blur.
     """
     corners = [(origin[0] + column * cell, origin[1] + row * cell) for row, column in outline(cells)]
     soft = tuple(_rounded(corners, _CORNER * cell))
@@ -201,7 +201,7 @@ def token_number(player: int, x: float, y: float, radius: float) -> Label:
 
 
 def price_tag(scene: Scene, buttons: int, time: int, center: Point, size: float) -> None:
-    """The price of a patch in buttons and in time around ``center``, with digits of the given size."""
+    """Adds the price of a patch, in buttons and in time, around ``center``; digits have the given size."""
     digit, radius = 0.6 * size, 0.42 * size
     widths = [2.45 * radius + digit * len(str(number)) for number in (buttons, time)]
     gap = 0.45 * size

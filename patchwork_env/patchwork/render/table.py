@@ -1,4 +1,4 @@
-"""The picture of a game: where everything lies on the table."""
+"""The picture of a game: the whole table with quilts, time track and patches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PANEL_TOP, _PANEL_HEIGHT = 24, 84
 _QUILT_TOP = 124
 
 _LETTER_WIDTH = 0.58
-"""Average width of a letter, as a share of the font size."""
+"""The average width of a letter, as a share of the font size."""
 
 _SPACE = 44
 _TRACK_COLUMNS, _TRACK_ROWS = 8, 7
@@ -43,7 +43,7 @@ _REST_COLUMNS, _REST_ROWS = 10, 3
 
 
 def table(game: Game, names: tuple[str, ...]) -> Scene:
-    """The whole table as a scene of 1200 by 760 units."""
+    """Draws the whole table as a scene of 1200 by 760 units."""
     scene = Scene(WIDTH, HEIGHT, theme.LINEN)
     for player in (0, 1):
         _panel(scene, game, player, names[player])
@@ -133,7 +133,7 @@ def _headline(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
 
 
 def _spiral() -> list[Cell]:
-    """The fields (row, column) of the track's board in the order of a spiral that winds inward."""
+    """The fields (row, column) of the time track in the order of a spiral that winds inward."""
     row, column, down, right = 0, 0, 0, 1
     path: list[Cell] = []
     free = {(r, c) for r in range(_TRACK_ROWS) for c in range(_TRACK_COLUMNS)}
@@ -147,11 +147,11 @@ def _spiral() -> list[Cell]:
 
 
 _PATH = _spiral()
-"""Fields of the spiral. The last space of the track takes all that remain in its middle."""
+"""The fields of the spiral. The last space of the track takes all fields that remain in its middle."""
 
 
 def _space_box(space: int) -> tuple[float, float, float, float]:
-    """Left, top, width and height of a space of the track."""
+    """The left, top, width and height of a space of the track."""
     fields = _PATH[LAST_SPACE:] if space == LAST_SPACE else [_PATH[space]]
     top, left = min(row for row, _ in fields), min(column for _, column in fields)
     rows = 1 + max(row for row, _ in fields) - top
@@ -179,7 +179,7 @@ def _track(scene: Scene, game: Game) -> None:
 
 
 def _walls() -> list[Segment]:
-    """Edges between neighboring fields that do not follow each other on the path."""
+    """The edges between neighboring fields that do not follow each other on the path."""
     order = {spot: number for number, spot in enumerate(_PATH)}
     walls: list[Segment] = []
     for (row, column), number in order.items():
@@ -192,7 +192,7 @@ def _walls() -> list[Segment]:
 
 
 def _entrance(space: int) -> Point:
-    """The middle of the edge across which a token comes to a space, where its marks lie."""
+    """The middle of the edge across which a token enters a space; marks lie there."""
     (row, column), (row_before, column_before) = _PATH[space], _PATH[space - 1]
     return (
         _TRACK_LEFT + (column + column_before + 1) / 2 * _SPACE,

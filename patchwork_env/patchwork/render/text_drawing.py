@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from patchwork_env.core.polyomino import Cells, extent
+from patchwork_env.drawing.pictures import player_names
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     INCOME_SPACES,
@@ -13,7 +14,7 @@ from patchwork_env.patchwork.components import (
 )
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
 from patchwork_env.patchwork.notation import COLUMNS
-from patchwork_env.patchwork.render.view import PLAYER_NAMES, empty_cells, status, top_player
+from patchwork_env.patchwork.render.view import empty_cells, status, top_player
 
 _MARKS = {EMPTY: ".", SPECIAL_PATCH: "*", UNKNOWN_PIECE: "#"}
 _COLUMN = 50
@@ -24,7 +25,7 @@ _LEGEND = "a number: that patch   * special patch   # covered by an unknown patc
 
 
 def text(game: Game) -> str:
-    """Draws a game as text: players and quilts, time track, offered patches, the rest of the circle.
+    """Draws a game as text: players and quilts, time track, offered patches, and the rest of the circle.
 
     Cells and patches have the names that they have in moves: ``12/3@d5`` puts patch 12 into column d, row 5.
 
@@ -34,8 +35,9 @@ def text(game: Game) -> str:
     Returns:
         Several lines of at most 100 ASCII characters, without a final line break.
     """
-    players = _side_by_side([_player(game, 0), _player(game, 1)], _COLUMN)
-    blocks = [[status(game, PLAYER_NAMES)], [*players, "", _LEGEND], _track(game), _circle(game)]
+    names = player_names(game)
+    players = _side_by_side([_player(game, player, name) for player, name in enumerate(names)], _COLUMN)
+    blocks = [[status(game, names)], [*players, "", _LEGEND], _track(game, names), _circle(game)]
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -44,14 +46,14 @@ def _side_by_side(columns: list[list[str]], width: int) -> list[str]:
     return ["".join(part.ljust(width) for part in row).rstrip() for row in rows]
 
 
-def _player(game: Game, player: int) -> list[str]:
+def _player(game: Game, player: int, name: str) -> list[str]:
     marker = "  <- on move" if player == game.current_player and not game.is_over else ""
     bonus = f"  +{BONUS_POINTS} bonus tile" if game.bonus_owner == player else ""
     figures = (
         f"buttons {game.buttons[player]}  income {game.incomes[player]}  "
         f"empty {empty_cells(game, player)}  score {game.scores()[player]}"
     )
-    return [PLAYER_NAMES[player] + marker + bonus, figures, *_quilt(game, player)]
+    return [name + marker + bonus, figures, *_quilt(game, player)]
 
 
 def _quilt(game: Game, player: int) -> list[str]:
@@ -62,7 +64,7 @@ def _quilt(game: Game, player: int) -> list[str]:
     return [ruler, *(f"{number}{row}" for number, row in enumerate(rows, 1))]
 
 
-def _track(game: Game) -> list[str]:
+def _track(game: Game, names: tuple[str, ...]) -> list[str]:
     marks = ["."] * (LAST_SPACE + 1)
     for space in INCOME_SPACES:
         marks[space] = "$"
@@ -77,7 +79,7 @@ def _track(game: Game) -> list[str]:
     for player, position in enumerate(game.positions):
         note = " (on top)" if player == top else ""
         token = (" " * position + str(player)).ljust(LAST_SPACE + 1)
-        lines.append(f"{PLAYER_NAMES[player]:<{_LABEL}}{token}   space {position}{note}")
+        lines.append(f"{names[player]:<{_LABEL}}{token}   space {position}{note}")
     return lines
 
 

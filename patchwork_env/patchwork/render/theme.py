@@ -14,13 +14,13 @@ QUILT_GRID = "#dccfbb"
 INK = "#3a322c"
 FADED_INK = "#8a7d70"
 PLAYERS = ("#23777b", "#c4552f")
-"""Color of each player's token, quilt frame and panel."""
+"""The color of each player's token, quilt frame and panel."""
 PLAYER_TINTS = ("#e0efee", "#fae6dc")
 BUTTON = "#3f6fb5"
 BUTTON_RIM = "#2a4d80"
 BUTTON_HOLE = "#e6eefa"
 TRACK = ("#e4d5bb", "#d3bf9d")
-"""Color of the first and of the last space of the track; those between blend."""
+"""The colors of the first and the last space of the track; those between are mixtures."""
 TRACK_WALL = "#8b7355"
 TRACK_GRID = "#f3eadb"
 TRACK_NUMBER = "#6b5c4b"
@@ -31,7 +31,7 @@ Weave = Literal["plain", "dots", "stripes", "checks", "pins", "crosses"]
 
 
 class Fabric(NamedTuple):
-    """What a piece is made of: the color of its cloth, of the weave on it, its edge and its stitches."""
+    """What a piece is made of: its weave, and the colors of cloth, weave, edge and stitches."""
 
     cloth: str
     pattern: str
@@ -44,9 +44,9 @@ def oklch(lightness: float, chroma: float, hue: float) -> str:
     """A color as ``#rrggbb`` from OKLCH, in which equal steps look equal (B. Ottosson, 2020).
 
     Args:
-        lightness: 0-1.
-        chroma: 0 is gray; up to about 0.15 exists on screens at every hue.
-        hue: In turns.
+        lightness: The lightness, 0-1.
+        chroma: The chroma, where 0 is gray; up to about 0.15, screens can show it at every hue.
+        hue: The hue in turns, 0-1.
     """
     a, b = chroma * math.cos(math.tau * hue), chroma * math.sin(math.tau * hue)
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
@@ -66,7 +66,7 @@ def _gamma(channel: float) -> float:
 
 
 def mix(first: str, second: str, share: float) -> str:
-    """``first`` with the given share (0-1) of ``second``."""
+    """A mixture of two colors, with the given share (0-1) of ``second``."""
     pairs = ((int(first[i : i + 2], 16), int(second[i : i + 2], 16)) for i in (1, 3, 5))
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in pairs)
 
@@ -86,7 +86,7 @@ _WEAVES: tuple[Weave, ...] = ("plain", "dots", "stripes", "checks", "pins", "cro
 
 
 def _patch_fabric(patch: int) -> Fabric:
-    """Eleven hues in three tones; neighbors in number are far apart in hue."""
+    """The fabric of a patch: eleven hues in three tones; patches with close numbers differ much in hue."""
     hues = NUM_PATCHES // len(_TONES)
     tone = patch % len(_TONES)
     hue = (patch * 4 % hues + tone / len(_TONES)) / hues

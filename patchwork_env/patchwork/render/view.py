@@ -1,4 +1,4 @@
-"""What text and picture say of a game in common."""
+"""What both the text and the picture of a game say."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from patchwork_env.core.polyomino import Cell, Cells
 from patchwork_env.patchwork.components import QUILT_SIZE
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
 
-PLAYER_NAMES = ("player_0", "player_1")
-
 
 def top_player(game: Game) -> int | None:
-    """Whose token lies on top when both share a space, else None."""
+    """The player whose token lies on top if both share a space, else None."""
     if game.positions[0] != game.positions[1]:
         return None
     if game.is_over and game.first_finisher is not None:
@@ -21,12 +19,12 @@ def top_player(game: Game) -> int | None:
 
 
 def empty_cells(game: Game, player: int) -> int:
-    """Number of cells of a quilt that are not covered."""
+    """The number of cells of a quilt that are not covered."""
     return int(np.count_nonzero(~game.quilt(player)))
 
 
 def pieces(game: Game, player: int) -> list[tuple[int, Cells]]:
-    """The pieces of a quilt with their cells; special patches and unknown cells each by itself."""
+    """The pieces of a quilt with their cells; every special patch and every unknown cell is a piece."""
     layout = game.layout(player)
     patches: dict[int, list[Cell]] = {}
     singles: list[tuple[int, Cells]] = []
@@ -41,7 +39,7 @@ def pieces(game: Game, player: int) -> list[tuple[int, Cells]]:
 
 
 def status(game: Game, names: tuple[str, ...]) -> str:
-    """One phrase: who is to do what, or who has won."""
+    """A phrase that says who is to do what, or who has won."""
     winner = game.winner()
     if winner is not None:
         return f"{names[winner]} wins {game.scores()[winner]} to {game.scores()[1 - winner]}"

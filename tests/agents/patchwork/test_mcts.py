@@ -19,9 +19,9 @@ from patchwork_env.agents.patchwork.mcts.candidates import MOST_CANDIDATES, list
 from patchwork_env.agents.patchwork.mcts.placing import NOWHERE, loneliest_cell, new_sums, snuggest_placement
 from patchwork_env.agents.patchwork.mcts.playout import new_playout_buffers, play_out
 from patchwork_env.agents.patchwork.mcts.simulation import value_of
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import PATCHES, Game, engine
-from patchwork_env.patchwork.options import seed_streams
 from tests.agents.positions import many_states
 
 

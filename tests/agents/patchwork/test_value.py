@@ -36,9 +36,9 @@ from patchwork_env.agents.patchwork.value.network import (
 )
 from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.agents.patchwork.value.quilts import MOST_CHOICES, forget
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.options import seed_streams
 from tests.agents.positions import many_states
 
 PAYOFFS = Payoffs(1.0, 0.025)

@@ -11,12 +11,12 @@ from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.budgets import check_budget, spec_of
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver, solve
 from patchwork_env.agents.patchwork.mcts.simulation import Workspace, new_workspace, simulate
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.engine import NUM_MAPS, legal, nth_legal
 from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.options import seed_streams
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.search.reuse import TreeMemory
 from patchwork_env.search.tree import NOTHING, ROOT, Tree

@@ -18,9 +18,9 @@ from patchwork_env.agents.patchwork.joints import Digits, count_neighbors
 from patchwork_env.core.bits import lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.core.random import random_below
 from patchwork_env.patchwork.actions import FIRST_BUY, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_CELLS, PATCHES, QUILT_SIZE
-from patchwork_env.patchwork.engine import random_below
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import FITS, FULL_WORD, SHIFTS, WORD_ROWS
 

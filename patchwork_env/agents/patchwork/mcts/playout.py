@@ -16,9 +16,10 @@ from patchwork_env.agents.patchwork.mcts.placing import (
     snuggest_placement,
 )
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import random_below
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_OFFERED
-from patchwork_env.patchwork.engine import apply, is_over, random_below
+from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import PRICES
 

@@ -14,7 +14,9 @@ from stable_baselines3.common.vec_env import VecEnv
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.core import batches
 from patchwork_env.core.batches import OUTCOME, Games, loop
+from patchwork_env.core.checks import check_at_least_one, check_seed, seed_streams
 from patchwork_env.core.rules import SetUp
+from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import answers, opponent_seed
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
@@ -24,8 +26,7 @@ from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE, Observation
-from patchwork_env.patchwork.options import check_at_least_one, check_seed, seed_streams
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States, empty_states
 

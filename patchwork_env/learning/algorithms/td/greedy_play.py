@@ -9,8 +9,9 @@ from patchwork_env.agents.patchwork.value.expansion import Expansion, expand_lik
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import Weights, evaluate
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import random_below
 from patchwork_env.learning.algorithms.td.games import STEPS, Games, Targets, change_sides, write_result
-from patchwork_env.patchwork.engine import apply, is_over, random_below
+from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
 
 

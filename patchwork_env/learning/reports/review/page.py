@@ -23,7 +23,6 @@ from patchwork_env.patchwork.render import svg
 _TEMPLATE = "review/page.html.jinja"
 _LONGEST = 30
 """The number of moves of a line of play that the page shows."""
-_PLAYERS = "player 0", "player 1"
 
 
 class Mistake(NamedTuple):
@@ -55,7 +54,7 @@ def render_page(review: Review, title: str) -> str:
         sides=[_side(review, player) for player in (0, 1)],
         moves=list(zip(review.verdicts, review.evaluations[1:], strict=True)),
         losses=loss_texts,
-        final=Markup(svg(review.game, _PLAYERS)),
+        final=Markup(svg(review.game)),
     )
 
 
@@ -80,4 +79,4 @@ def _side(review: Review, player: int) -> Side:
 def _mistake(review: Review, verdict: Verdict) -> Mistake:
     position = position_after(review.game, verdict.number - 1)
     best, played = line_text(verdict.best_line, _LONGEST), line_text(verdict.played_line, _LONGEST)
-    return Mistake(verdict, loss_texts(verdict), best, played, Markup(svg(position, _PLAYERS)))
+    return Mistake(verdict, loss_texts(verdict), best, played, Markup(svg(position)))
