@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
-from patchwork_env.learning.config import load_config
+from patchwork_env.learning.config import load_stored_config
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
 from patchwork_env.learning.runs.folder import CONFIG_FILE
@@ -61,7 +61,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     figures = []
     for run in options.runs:
-        algorithm = load_config(run / CONFIG_FILE).algorithm
+        algorithm = load_stored_config(run / CONFIG_FILE).algorithm
         for minutes, steps, folder in chosen(run, options.minutes):
             specs = [str(folder)]
             if algorithm != "maskable_ppo":

@@ -30,9 +30,9 @@ from patchwork_env.patchwork.components import LAST_SPACE
 
 _PLAYED_LEVELS = ("instant", "fast", "strong")
 _NODES = 1000
-"""Of a search whose positions are timed."""
+"""Nodes of a search whose positions are timed."""
 _GAMES = 4
-"""That positions are taken from, at least."""
+"""The least number of games that positions are taken from."""
 
 
 def positions(agent: Agent, number: int, seed: int) -> list[Game]:

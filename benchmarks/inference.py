@@ -26,7 +26,7 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 _TURNS = 20
-"""Of random play before the positions that are evaluated: the middle of the game."""
+"""Turns of random play before the positions that are evaluated: the middle of the game."""
 
 Call = Callable[[], object]
 Rates = dict[str, dict[int, float]]

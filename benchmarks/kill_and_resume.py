@@ -44,7 +44,7 @@ total_steps: 2560
 checkpoint_every: 1
 threads: 1
 network: {width: 8, depth: 1, channels: 4}
-ppo: {num_envs: 8, rollout_turns: 8, minibatch_size: 32, epochs: 1}
+ppo: {num_envs: 8, rollout_steps: 8, minibatch_size: 32, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 4, size: 3, opponents: 2}
 evaluation: {every: 8, games: 2, final_games: 2, opponents: [random]}
 """
@@ -77,10 +77,10 @@ def start(config: Path, run: Path) -> int:
 
 
 def wait_for(process: int) -> None:
-    """Lets a process come to its end.
+    """Waits for a process to end.
 
     Raises:
-        ChildProcessError: It ended with an error.
+        ChildProcessError: The process ended with an error.
     """
     while not has_ended(process):
         time.sleep(0.01)
@@ -95,13 +95,13 @@ def has_ended(process: int) -> bool:
 
 
 def kill_after(process: int, seconds: float, run: Path, while_writing: bool) -> bool:
-    """Kills a process, if it does not end before; says whether it was killed.
+    """Kills a process, if it does not end before; returns whether it was killed.
 
     Args:
-        process: Its id.
-        seconds: How long it lives at least.
-        run: The folder of its run.
-        while_writing: Whether to wait then until it is writing something.
+        process: The id of the process.
+        seconds: The time before the process may be killed.
+        run: The folder of the run that the process trains.
+        while_writing: Whether to wait, after that time, until the process is writing a file.
     """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline or (while_writing and not is_writing(run)):
@@ -130,7 +130,7 @@ class Witness:
         self.seen: dict[str, list[str]] = {}
 
     def look(self) -> list[str]:
-        """What is wrong now."""
+        """Checks all checkpoints; returns a sentence for each thing that is wrong."""
         folders = sorted((self.run / "checkpoints").glob("step_*"))
         present = {folder.name: digests(folder, POLICY) for folder in folders}
         wrong = [f"{name} is lost" for name in self.seen if name not in present]
@@ -158,18 +158,18 @@ def problems_of(load: Callable[[], object]) -> list[str]:
 
 
 def read_state(folder: Path) -> tuple[Any, Any]:
-    """What a checkpoint holds to go on from."""
+    """The trainer's counters and tensors in a checkpoint."""
     return json.loads((folder / TRAINER[0]).read_text()), load_file(folder / TRAINER[1])
 
 
 def digests(folder: Path, names: tuple[str, ...]) -> list[str]:
-    """Of files; empty texts where they are missing."""
+    """SHA-256 digests of files; an empty text for a file that is missing."""
     paths = [folder / name for name in names]
     return [hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "" for path in paths]
 
 
 def result_of(run: Path) -> dict[str, Any]:
-    """All that a finished run leaves and that is no time, by what it is."""
+    """What a finished run leaves, except times, under a name for each kind."""
     folders = sorted((run / "checkpoints").glob("step_*"))
     states = [read_state(folder)[0] for folder in folders[-2:]]
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
@@ -193,8 +193,8 @@ class Cycles:
     """Runs that are killed and resumed, one after the other.
 
     Attributes:
-        figures: What has happened so far.
-        wrong: What must not have happened.
+        figures: Counts of what has happened so far.
+        wrong: A sentence for everything that must not have happened.
     """
 
     def __init__(self, config: Path, folder: Path, seed: int, kills_per_run: int) -> None:
@@ -215,7 +215,7 @@ class Cycles:
         self._witness = Witness(folder / "run-1")
 
     def kill_and_resume(self) -> None:
-        """One cycle; completed runs do not count."""
+        """Kills a run once and checks it; runs that end before they are killed do not count as cycles."""
         while not self._kill(start(self.config, self._witness.run)):
             self._compare()
             self.figures["runs"] += 1
@@ -231,7 +231,7 @@ class Cycles:
         return kill_after(process, seconds, self._witness.run, while_writing)
 
     def finish(self) -> None:
-        """Lets the last run reach its end."""
+        """Resumes the last run to its end, and compares it."""
         wait_for(start(self.config, self._witness.run))
         self._compare()
 

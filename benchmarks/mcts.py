@@ -41,7 +41,7 @@ GAMES = 16
 BUDGETS = (10_000, 100_000, 1_000_000)
 """Positions that the solver may look at."""
 MOST_SPACES = 32
-"""Left to both players together, of endings."""
+"""Spaces of the time track that both players together have left in an ending, at most."""
 SPACES_PER_ROW = 4
 
 
@@ -120,7 +120,7 @@ def endings(number: int) -> list[Game]:
 
 
 def spaces_left(game: Game) -> int:
-    """Of both players together."""
+    """The spaces of the time track that both players together have left."""
     return 2 * LAST_SPACE - sum(game.positions)
 
 

@@ -63,7 +63,7 @@ class Way(NamedTuple):
         return f"{self.workers} worker{'s' * (self.workers > 1)}, {threads}{', ahead' * self.ahead}"
 
     def settings(self) -> list[str]:
-        """Of a configuration."""
+        """The settings of a configuration that run it in this way."""
         ahead = f"cluster.ahead={str(self.ahead).lower()}"
         return [f"threads={self.threads}", f"cluster.workers={self.workers}", ahead]
 
@@ -77,7 +77,7 @@ class Runner:
     Args:
         path: The file of its configuration.
         settings: Changes of the configuration, as ``key=value``.
-        stack: Ends its workers.
+        stack: The stack that ends the workers when it is closed.
     """
 
     def __init__(self, path: Path, settings: list[str], stack: ExitStack) -> None:
@@ -88,7 +88,7 @@ class Runner:
         self.turn(0.0)
 
     def turn(self, seconds: float) -> Figures:
-        """Figures of so many seconds, of one iteration at least."""
+        """Measures iterations for so many seconds, one at least; returns the figures."""
         trainer = self.trainer
         trainer.iterate()  # an iteration for which games are ready, if they are played ahead
         before, began, cpu = trainer.steps, time.perf_counter(), time.process_time()
@@ -119,7 +119,7 @@ def shared_trainer(path: Path, settings: list[str]) -> RemoteTrainer:
 
 
 def mean(name: str, lines: Sequence[Figures]) -> float:
-    """Of a metric over iterations."""
+    """The mean of a metric over iterations."""
     return statistics.fmean(line[name] for line in lines)
 
 
@@ -134,7 +134,7 @@ def measure_ways(
 
 
 def medians(turns: Sequence[Figures]) -> Figures:
-    """Of every figure."""
+    """The median of every figure over the turns."""
     return {name: statistics.median(figures[name] for figures in turns) for name in turns[0]}
 
 

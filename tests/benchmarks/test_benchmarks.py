@@ -13,7 +13,7 @@ from tests.scripts import run_benchmark as run
 TINY = """
 threads: 1
 network: {width: 8, depth: 1, channels: 4}
-ppo: {num_envs: 16, rollout_turns: 8, minibatch_size: 32}
+ppo: {num_envs: 16, rollout_steps: 8, minibatch_size: 32}
 """
 
 

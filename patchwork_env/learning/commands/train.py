@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -28,25 +27,12 @@ from patchwork_env.learning.runs.folder import CONFIG_FILE
 from patchwork_env.learning.runs.run import Run
 
 
-def main(
-    arguments: list[str] | None = None,
-    program: str = "training.train",
-    loop: Callable[[Run], None] = training.loop,
-) -> int:
-    """The command.
-
-    Args:
-        arguments: The words behind the command; those of the process by default.
-        program: The name under which it was called.
-        loop: Trains a run to its end.
-
-    Returns:
-        The exit code: 0, 2 for an error, 128 + the number of a signal that stopped it.
-    """
-    return run_command(_parser(), lambda options: _run(options, loop), arguments, program)
+def main(arguments: list[str] | None = None, program: str = "training.train") -> int:
+    """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
+    return run_command(_parser(), _run, arguments, program)
 
 
-def _run(options: argparse.Namespace, loop: Callable[[Run], None]) -> int:
+def _run(options: argparse.Namespace) -> int:
     if options.list:
         return _list()
     if options.explain is not None:
@@ -59,7 +45,7 @@ def _run(options: argparse.Namespace, loop: Callable[[Run], None]) -> int:
         options.fail("--run-dir is for new runs; --resume goes on in the folder of the old one")
     with ExitStack() as stack:
         run = _resumed_run(options, stack) if options.resume else _new_run(options, stack)
-        return training.train(run, loop)
+        return training.train(run)
 
 
 def _new_run(options: argparse.Namespace, stack: ExitStack) -> Run:

@@ -1,8 +1,8 @@
-"""What the configurations of all runs have in common.
+"""The keys of a configuration that runs of all algorithms share.
 
-An algorithm's own configuration is a subclass of :class:`RunConfig` in ``algorithms/NAME/config.py``. It is
-the registration of the algorithm at the same time, and its fields are the sections that the algorithm reads:
-there are no others that could be set without effect.
+The configuration of an algorithm is a subclass of :class:`RunConfig` in ``algorithms/NAME/config.py``, which
+also registers the algorithm. Its fields are the sections that the algorithm reads and no others, so that no
+key can be set without effect.
 """
 
 from __future__ import annotations
@@ -22,49 +22,53 @@ from patchwork_env.learning.config.sections import (
     Seed,
 )
 
-# YAML reads the rules of the year 2014 as a number.
+# YAML reads 2014 as a number.
 SpecialPatches = Annotated[
     Literal["revised", "2014"], BeforeValidator(lambda given: "2014" if given == 2014 else given)
 ]
 
 
 class RunConfig(Section):
-    """A training run."""
+    """The configuration of a training run."""
 
     GAMES: ClassVar[tuple[str, ...]] = ()
     """The games that the algorithm learns."""
     TRAINER: ClassVar[str] = ""
-    """The class that trains, a ``Trainer`` as ``module:Class``."""
+    """The subclass of ``Trainer`` that trains, as ``module:Class``."""
     EXTRA: ClassVar[str] = "train"
-    """The extra of the package that installs what the trainer needs."""
+    """The extra of ``patchwork-env`` that installs the packages that the trainer needs."""
 
     description: str = ""
-    """What the run is for, in a sentence."""
+    """A sentence that says what the run is for; ``--list`` shows it."""
     game: str = PATCHWORK
     """The game that is learned, ``patchwork`` or ``nmbr9``."""
     algorithm: str = ""
     """The algorithm that learns."""
     special_patches: SpecialPatches = "revised"
-    """The rules of Patchwork's special patches: those of today or those of 2014."""
+    """Print of Patchwork's time track, which says where special patches lie: ``revised``, or that of
+    ``2014``."""
     seed: Seed = 0
-    """Seed of all that is random in training; evaluations have their own."""
+    """Seed of everything random in training; evaluations have a seed of their own."""
     total_steps: Positive = 1_000_000
-    """Turns after which the run ends, with the iteration that reaches them."""
+    """Number of steps of the run; it ends with the iteration that reaches them. A step is a turn of a
+    game; with ``maskable_ppo`` it is a decision of the learner."""
     checkpoint_every: Positive = 20
-    """Iterations between two checkpoints."""
+    """Number of iterations between two checkpoints."""
     checkpoint_minutes: Rate | None = None
-    """Minutes after which an iteration is followed by a checkpoint in any case."""
+    """Minutes after which a checkpoint is written even if fewer iterations have passed; null never writes one
+    early."""
     threads: Positive = 2
-    """Threads that share the work of this process."""
+    """Number of threads that share the work of this process."""
     device: str = "cpu"
-    """Where PyTorch learns: ``cpu``, ``cuda`` or another of its names, or ``auto``: a GPU if there is one."""
+    """The device on which PyTorch learns: ``cpu``, ``cuda`` or another of its names; ``auto`` takes a GPU if
+    there is one."""
     logging: tuple[str, ...] = ("tensorboard",)
-    """Loggers beside ``metrics.jsonl``: ``tensorboard``, ``csv``."""
+    """Loggers that get the metrics in addition to ``metrics.jsonl``: ``tensorboard``, ``csv``."""
     evaluation: Evaluation = Evaluation()
 
     @property
     def variant(self) -> dict[str, Any]:
-        """Options of the game that is played; see ``check_variant``."""
+        """The options of the game that is played, as ``check_variant`` takes them."""
         return {"special_patches": self.special_patches} if self.game == PATCHWORK else {}
 
     @model_validator(mode="after")
@@ -78,13 +82,13 @@ class RunConfig(Section):
 
 
 class RewardedRun(RunConfig):
-    """A run whose algorithm reads what the end of a game is worth."""
+    """A run whose algorithm reads the section ``reward``."""
 
     reward: Reward = Reward()
 
     @property
     def has_rewards(self) -> bool:
-        """Whether there is anything to learn from."""
+        """Whether any reward is above 0."""
         return self.reward.outcome > 0 or self.reward.margin > 0
 
     @model_validator(mode="after")
@@ -95,6 +99,6 @@ class RewardedRun(RunConfig):
 
 
 class ClusterRun(RunConfig):
-    """A run whose games can be played by the workers of a cluster."""
+    """A run whose games the workers of a cluster can play."""
 
     cluster: Cluster = Cluster()

@@ -1,6 +1,6 @@
-"""Sections that runs of several algorithms have, and what all sections are made of.
+"""The sections of a configuration that several algorithms share, and the types of their values.
 
-The text below a field is its description: ``train --explain`` prints it beside the field's type and default.
+The text below a field describes it: ``train --explain`` prints it with the type and the default of the field.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rate = Annotated[float, Field(gt=0)]
 
 
 class Section(BaseModel):
-    """Typed values with defaults. Unknown keys, wrong types and numbers that are not finite are errors."""
+    """Keys with types and defaults. Unknown keys, wrong types and numbers that are not finite are errors."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -27,14 +27,14 @@ class Section(BaseModel):
 
 
 class Schedule(Section):
-    """A number that moves from ``start`` to ``end`` over the run, in equal steps or by equal factors."""
+    """A number that moves from ``start`` to ``end`` during the run."""
 
     start: NonNegative
     """Value at the beginning of the run."""
     end: NonNegative
     """Value at the end of the run."""
     curve: Literal["linear", "geometric"] = "linear"
-    """Whether it moves in equal steps or by equal factors; a geometric one needs values above 0."""
+    """``linear`` moves in equal steps, ``geometric`` by equal factors, which needs values above 0."""
 
     @model_validator(mode="after")
     def _check_curve(self) -> Schedule:
@@ -43,7 +43,7 @@ class Schedule(Section):
         return self
 
     def at(self, progress: float) -> float:
-        """The value when the fraction ``progress`` of the run is over."""
+        """The value when a fraction ``progress`` of the run, 0 to 1, is over."""
         progress = min(progress, 1.0)
         if self.curve == "geometric":
             return float(self.start * (self.end / self.start) ** progress)
@@ -51,71 +51,76 @@ class Schedule(Section):
 
 
 class Network(Section):
-    """Sizes of the policy network; see ``NetworkConfig`` in ``agents/patchwork/policy_network.py``."""
+    """The size of the policy network; see ``NetworkConfig`` in ``agents/patchwork/policy_network.py``."""
 
     width: Positive = 256
-    """Units of each hidden layer."""
+    """Number of units in each hidden layer; more of them learn more and take more time."""
     depth: Positive = 2
     """Number of hidden layers."""
     channels: Positive = 32
-    """Channels of the convolutions over the boards."""
+    """Number of channels of the convolutions over the boards."""
 
 
 class Reward(Section):
-    """What the end of a game is worth to a player."""
+    """The reward that a player gets at the end of a game."""
 
     outcome: NonNegative = 1.0
-    """Reward of a win; a loss costs as much."""
+    """Reward of a win; a loss gives the same number below 0."""
     margin: NonNegative = 0.0
-    """Weight of the difference of the scores, divided by ``margin_scale`` and clipped to -1 ... 1."""
+    """Weight of the score difference, which is divided by ``margin_scale`` and clipped to -1 ... 1."""
     margin_scale: Rate = 40.0
-    """Difference of the scores, in points, that counts as 1."""
+    """Score difference, in points, that counts as 1; larger differences count no more."""
 
 
 class League(Section):
-    """Past selves as opponents in some of the games."""
+    """Self-play against past selves: snapshots of the policy from earlier in the run."""
 
     fraction: Fraction = 0.25
-    """Share of the games that are played against past selves."""
+    """Share of the games that are played against past selves, 0 to 1; the others are self-play."""
     snapshot_every: Positive = 10
-    """Iterations between two snapshots of the policy."""
+    """Number of iterations between two snapshots of the policy."""
     size: Positive = 20
-    """Number of snapshots that are kept; the oldest goes first."""
+    """Largest number of snapshots that are kept; the oldest one makes way for a new one."""
     opponents: Positive = 4
-    """Number of snapshots that are played against at a time."""
+    """Number of different snapshots that are opponents at the same time."""
     choice: Literal["uniform", "hard", "even"] = "hard"
-    """Which snapshots are drawn more often: none, those that win most, or those that win every other game."""
+    """Which snapshots are drawn as opponents more often: ``uniform`` prefers none, ``hard`` those that beat
+    the policy most often, ``even`` those that win about half of their games against it."""
     half_life: Positive = 20
-    """Iterations after which a result counts half."""
+    """Number of iterations after which the result of a game against a snapshot counts half as much."""
 
 
 class Evaluation(Section):
-    """Paired games against fixed opponents during the run and at its end."""
+    """Evaluations: paired games against fixed opponents, during the run and at its end."""
 
     every: Positive | None = 20
-    """Iterations between two evaluations; null for none by iterations."""
+    """Number of iterations between two evaluations; null evaluates by ``every_steps`` alone."""
     every_steps: Positive | None = None
-    """Steps between two evaluations, beside those by iterations; null for none by steps."""
+    """Number of steps between two evaluations, in addition to those by iterations; null evaluates by
+    ``every`` alone."""
     seed: Seed = 0
-    """Seed of the circles or decks that are played, and of the players; the same in all runs by default."""
+    """Seed of the circles or decks, and of the players; with the same seed, runs are measured on the same
+    ones."""
     games: Games = 200
-    """Games against each opponent."""
+    """Number of games against each opponent in an evaluation during the run."""
     final_games: Games = 1000
-    """Games against each opponent at the end of the run."""
+    """Number of games against each opponent at the end of the run."""
     opponents: tuple[str, ...] = ("random", "greedy")
-    """Specs of the agents to play against."""
+    """Specs of the agents that the policy plays against; an empty list leaves evaluations out."""
 
 
 class Cluster(Section):
-    """Self-play by workers of Ray; what they play does not depend on how many there are."""
+    """Self-play by workers of a Ray cluster; the games do not depend on the number of workers."""
 
     address: Annotated[str, Field(min_length=1)] = "local"
-    """``local`` for a Ray of the run's own, ``auto`` for this machine's cluster, or ``host:port`` of one."""
+    """``local`` starts a Ray for this run alone, ``auto`` finds the cluster of this machine, and
+    ``host:port`` names a cluster."""
     workers: NonNegativeInt = 0
-    """Number of workers; with 0 the run stays in one process and needs no Ray."""
+    """Number of workers, of one processor each; with 0 the run plays in its own process and needs no Ray."""
     games_per_job: Positive = 64
-    """Games that a worker gets at a time."""
+    """Number of games that a worker gets at a time; larger jobs cost the learner less time to hand out."""
     ahead: bool = False
-    """Whether workers play the next iteration's games during learning, or wait for the new weights."""
+    """Whether workers play the games of the next iteration while the learner learns, with weights that are
+    one iteration older, or wait for the new weights."""
     patience: Rate = 120.0
-    """Seconds without any worker after which the run ends."""
+    """Seconds without any worker after which the run ends with an error."""

@@ -1,7 +1,4 @@
-"""Beginning a run, going on with one, and the loop that trains.
-
-``training/train.py`` has the loop as well, to be read and changed.
-"""
+"""The training loop, and how a run begins or is resumed."""
 
 from __future__ import annotations
 
@@ -26,7 +23,11 @@ from patchwork_env.learning.system.memory import keep_freed_memory
 
 
 def loop(run: Run) -> None:
-    """Trains a run to its end."""
+    """Trains a run to its end.
+
+    This is how every run goes, whatever its algorithm. Another loop, for :func:`train`, is made of the same
+    steps, which are methods of :class:`~patchwork_env.learning.runs.run.Run`.
+    """
     run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
     while not run.trainer.is_done:
         with run.in_one_piece():
@@ -38,11 +39,19 @@ def loop(run: Run) -> None:
 
 
 def train(run: Run, loop: Callable[[Run], None] = loop) -> int:
-    """Trains a run to its end or to a signal; returns the exit code, 0 or 128 + the number of the signal.
+    """Trains a run until it ends or a signal stops it.
+
+    Args:
+        run: The run; see :func:`new_run` and :func:`resumed_run`.
+        loop: The function that trains the run to its end.
+
+    Returns:
+        The exit code: 0, or 128 + the number of the signal that stopped the run.
 
     Raises:
-        DivergenceError: The message says where to look for the cause.
-        StorageError, NoWorkersError: The message says how to go on.
+        DivergenceError: A loss is not finite; the message says where the batch that led to it is kept.
+        StorageError, NoWorkersError: The folder cannot be written, or there are no workers; the message says
+            how to go on.
     """
     with run.stopping_cleanly() as outcome:
         loop(run)
@@ -54,11 +63,12 @@ def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
 
     Args:
         config: The configuration of the run.
-        base: Its folder; if there is one that is not empty, ``base-2`` and so on.
-        stack: With it the run lets go of its folder and of all else that it holds.
+        base: The folder of the run. If that folder exists and is not empty, the run takes ``base-2``,
+            ``base-3`` and so on.
+        stack: The stack that closes the trainer and unlocks the folder when it is closed itself.
 
     Raises:
-        ConfigError: An opponent, a logger or the device is not there.
+        ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
         StorageError: The folder cannot be written.
     """
     trainer = _trainer(config, stack)
@@ -70,17 +80,18 @@ def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
 
 
 def resumed_run(folder: Path, stack: ExitStack, overrides: Sequence[str] = ()) -> Run:
-    """Goes on with a run; nothing is written before the checkpoint is read, besides the lock.
+    """Resumes a run from its newest checkpoint; before that is read, nothing but the lock is written.
 
     Args:
         folder: The folder of the run.
-        stack: With it the run lets go of its folder and of all else that it holds.
-        overrides: Changes of its configuration, which keeps them.
+        stack: The stack that closes the trainer and unlocks the folder when it is closed itself.
+        overrides: Changes to the configuration, each as ``key=value``; they are stored with the run.
 
     Raises:
-        FileNotFoundError: The folder is no run.
-        ConfigError: An override, an opponent, a logger or the device cannot be.
-        ValueError: The checkpoint is damaged or of another configuration.
+        FileNotFoundError: The folder does not hold a run.
+        ConfigError: An override is not valid, an opponent or a logger does not exist, or PyTorch cannot use
+            the device.
+        ValueError: The checkpoint is damaged or belongs to another configuration.
         InUseError: Another process trains there.
         StorageError: The folder cannot be written.
     """
@@ -99,7 +110,11 @@ def resumed_run(folder: Path, stack: ExitStack, overrides: Sequence[str] = ()) -
 
 
 def check_names(config: RunConfig) -> None:
-    """Raises ConfigError if an opponent or a logger is not there, or an opponent does not play the game."""
+    """Checks the opponents and loggers of a configuration.
+
+    Raises:
+        ConfigError: An opponent or a logger does not exist, or an opponent does not play the game.
+    """
     for spec in config.evaluation.opponents:
         try:
             agents.load(spec).check_game(config.game)
@@ -110,7 +125,7 @@ def check_names(config: RunConfig) -> None:
 
 
 def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
-    """The trainer, which lets go of all that it holds with the stack."""
+    """Makes the trainer of a configuration; the stack closes it."""
     check_names(config)
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     keep_freed_memory()
@@ -122,7 +137,7 @@ def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
 
 
 def _usable_device(name: str) -> str:
-    """The device of that name, with ``auto`` resolved; raises ConfigError if PyTorch cannot use it."""
+    """Checks the name of a device and resolves ``auto``; raises ConfigError if PyTorch cannot use it."""
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
-import inspect
 import json
 import platform
 from pathlib import Path
@@ -15,7 +13,6 @@ from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import ConfigError, algorithms, explain
 from patchwork_env.learning.config.explain import keys_of
-from patchwork_env.learning.runs import training
 from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
 from patchwork_env.learning.runs.loggers import LOGGERS, Log
 
@@ -149,11 +146,6 @@ def test_every_start_notes_its_versions(run) -> None:
 
 
 # --- commands -----------------------------------------------------------------------------------------------
-
-
-def test_the_script_shows_the_loop_of_the_library() -> None:
-    script = importlib.import_module("training.train")
-    assert inspect.getsource(script.loop) == inspect.getsource(training.loop)
 
 
 @pytest.mark.parametrize("algorithm", algorithms())

@@ -21,38 +21,40 @@ from patchwork_env.learning.config.sections import (
 
 
 class AlphaZero(Section):
-    """Gumbel AlphaZero (Danihelka et al. 2022): learning from what a search makes of the policy."""
+    """Gumbel AlphaZero (Danihelka et al. 2022): the policy learns what a search improves in it."""
 
     num_envs: Positive = 256
-    """Games that are played side by side."""
+    """Number of games that are played side by side."""
     rollout_steps: Positive = 32
-    """Turns of each game in an iteration."""
+    """Number of turns of each game in an iteration."""
     simulations: Annotated[int, Field(ge=2)] = 16
-    """Simulations of the search for each decision."""
+    """Number of simulations of the search for each decision; more play better games and take more time."""
     max_considered: Annotated[int, Field(ge=2)] = 8
-    """Actions of the root that a search tries."""
+    """Number of actions at the root that a search tries, at most."""
     c_visit: NonNegative = 50.0
-    """Constant of the transformation of values in the search."""
+    """Number added to the visits of the most visited action where the search weighs values against logits, as
+    ``c_visit`` of the paper."""
     c_scale: Rate = 3.0
-    """Weight of values against logits in the search."""
+    """Factor on values where the search weighs them against logits, as ``c_scale`` of the paper."""
     window: Positive = 8
-    """Iterations whose games are learned from."""
+    """Number of the latest iterations whose games are learned from."""
     gradient_steps: Positive = 16
-    """Gradient steps in an iteration."""
+    """Number of gradient steps in an iteration."""
     minibatch_size: Positive = 1024
-    """Decisions in a gradient step."""
+    """Number of decisions in a gradient step."""
     learning_rate: Schedule = Schedule(start=2e-3, end=1e-4, curve="geometric")
     """Step size of AdamW."""
     weight_decay: NonNegative = 1e-4
     """Weight decay of AdamW."""
     value_coefficient: NonNegative = 0.5
-    """Weight of the error of the value in the loss."""
+    """Weight of the squared error of the value in the loss."""
     td_lambda: Fraction = 0.95
-    """Decay of the lambda-returns that the value learns; 1 is the outcome alone."""
+    """Decay of the lambda-returns that the value learns: 1 takes the outcome alone, 0 the next value of a
+    search."""
     max_gradient_norm: Rate = 1.0
-    """Norm to which gradients are clipped."""
+    """Norm to which longer gradients are shortened."""
     evaluation_simulations: NonNegativeInt = 64
-    """Simulations for each decision in evaluations; 0 is the bare policy."""
+    """Number of simulations for each decision in evaluations; 0 plays the policy without a search."""
 
 
 class AlphaZeroConfig(ClusterRun, RewardedRun):

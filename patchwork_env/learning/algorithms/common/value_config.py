@@ -1,4 +1,4 @@
-"""Configuration that temporal-difference learning of a compiled value has in either game."""
+"""Keys of the configuration that temporal-difference learning has in both games."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ class TdLearning(Section):
     """Temporal-difference learning of a compiled value."""
 
     games: Positive = 512
-    """Games in an iteration."""
+    """Number of games in an iteration."""
     candidate_placements: Positive = 16
-    """Placements that are tried of each patch (Patchwork) or on each level (NMBR 9), the likeliest ones."""
+    """Number of placements of each patch (Patchwork) or on each level (NMBR 9) that are compared by the
+    value; the likeliest ones are taken."""
     exploration: Schedule = Schedule(start=0.1, end=0.02)
-    """Probability of an action that is drawn from a softmax instead of the best one."""
+    """Probability that an action is drawn from a softmax over the values, instead of taking the best one."""
     temperature: Rate = 0.05
-    """Temperature of that softmax, in units of the value."""
+    """Temperature of that softmax, in units of the value; higher ones draw more evenly."""
     td_lambda: Fraction = 0.8
-    """Decay of the lambda-returns that are learned."""
+    """Decay of the lambda-returns that are learned: 1 takes the result of the game, 0 the next value."""
     window: Positive = 4
-    """Iterations whose games are learned from."""
+    """Number of the latest iterations whose games are learned from."""
     gradient_steps: Positive = 64
-    """Gradient steps in an iteration."""
+    """Number of gradient steps in an iteration."""
     minibatch_size: Positive = 1024
-    """Positions in a gradient step."""
+    """Number of positions in a gradient step."""
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
-    """Step size of Adam."""
+    """Step size of Adam, after ``warmup``."""
     warmup: Positive = 500
-    """Gradient steps in which the step size rises to its start."""
+    """Number of gradient steps at the beginning of the run in which the step size rises from 0."""
     table_rate: Rate = 0.1
-    """Factor on the step size of tables, of which a sum takes a hundred rows."""
+    """Factor on the step size of weights that are tables, about a hundred rows of which are added up."""
     ema_decay: Fraction = 0.998
-    """Decay of the moving average of the weights, which is what plays."""
+    """Decay of the moving average of the weights per gradient step; games are played with the average."""
     max_gradient_norm: Rate = 1.0
-    """Norm to which gradients are clipped."""
+    """Norm to which longer gradients are shortened."""
 
 
 class ValueRun(ClusterRun):
-    """A run that learns a compiled value, on the CPU."""
+    """A run that learns a compiled value; it uses no GPU."""
 
     device: Literal["cpu"] = "cpu"
-    """The processor: this algorithm does not use a GPU."""
+    """The device on which PyTorch learns; this algorithm uses no GPU."""

@@ -7,61 +7,39 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning
 from patchwork_env.learning.config.run_config import RewardedRun
-from patchwork_env.learning.config.sections import (
-    Fraction,
-    League,
-    NonNegative,
-    Positive,
-    Rate,
-    Schedule,
-    Section,
-)
+from patchwork_env.learning.config.sections import Fraction, League, Positive
 
 
-class MaskablePpo(Section):
+class MaskablePpo(PpoLearning):
     """MaskablePPO of sb3-contrib; every game has one learner and one opponent.
 
-    In ``fixed_fraction`` of the games the opponent is one of the agents ``fixed_opponents``, in the league's
-    games a past self, and else the present self.
+    In ``fixed_fraction`` of the games the opponent is one of the agents ``fixed_opponents``, in the games of
+    the league it is a past self, and in the others the present self.
     """
 
     num_envs: Positive = 64
-    """Games that are played side by side."""
+    """Number of games that are played side by side."""
     rollout_steps: Positive = 64
-    """Decisions of the learner in each game in an iteration; ``n_steps`` of sb3-contrib."""
+    """Number of the learner's decisions in each game in an iteration; ``n_steps`` of sb3-contrib."""
     epochs: Positive = 4
-    """Passes over the decisions of an iteration; ``n_epochs`` of sb3-contrib."""
+    """Number of passes over the decisions of an iteration; ``n_epochs`` of sb3-contrib."""
     minibatch_size: Annotated[int, Field(ge=2)] = 512
-    """Decisions in a gradient step, a divisor of those of an iteration; ``batch_size`` of sb3-contrib."""
-    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
-    """Step size of Adam."""
-    entropy_coefficient: Schedule = Schedule(start=0.01, end=0.001)
-    """Weight of the policy's entropy in the loss; ``ent_coef`` of sb3-contrib."""
-    value_coefficient: NonNegative = 0.5
-    """Weight of the error of the value in the loss; ``vf_coef`` of sb3-contrib."""
-    clip_range: Rate = 0.2
-    """By how much the probability ratio may leave 1 before the gain is clipped."""
-    gamma: Fraction = 1.0
-    """Discount per decision of one's own."""
-    gae_lambda: Fraction = 0.95
-    """Decay of generalized advantage estimation."""
-    max_gradient_norm: Rate = 0.5
-    """Norm to which gradients are clipped; ``max_grad_norm`` of sb3-contrib."""
-    target_kl: Rate | None = None
-    """Learning stops when the policy has moved by 1.5 times this divergence; never by default."""
+    """Number of decisions in a gradient step, which divides that of an iteration; ``batch_size`` of
+    sb3-contrib."""
     normalize_advantage: bool = True
-    """Whether the advantages of a minibatch are brought to mean 0 and deviation 1."""
+    """Whether the advantages of a minibatch are scaled to mean 0 and standard deviation 1."""
     net_arch: tuple[Positive, ...] = (256, 256)
-    """Units of the hidden layers, for policy and value each."""
+    """Number of units in each hidden layer; policy and value have the same layers, each its own."""
     activation_fn: Literal["relu", "tanh"] = "relu"
     """Activation of the hidden layers."""
     ortho_init: bool = True
-    """Whether weights begin orthogonal."""
+    """Whether the weights of a layer begin as an orthogonal matrix."""
     fixed_fraction: Fraction = 0.0
-    """Share of the games against ``fixed_opponents``."""
+    """Share of the games, 0 to 1, that are played against ``fixed_opponents``."""
     fixed_opponents: tuple[str, ...] = ()
-    """Specs of agents that play those games in turn."""
+    """Specs of the agents that are the opponents in these games, one after the other."""
 
     @model_validator(mode="after")
     def _check_combinations(self) -> MaskablePpo:

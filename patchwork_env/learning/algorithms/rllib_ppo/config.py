@@ -24,39 +24,45 @@ class RllibPpo(Section):
     """PPO of RLlib."""
 
     num_envs: Positive = 32
-    """Games that each worker, or the run's own process, plays side by side; ``num_envs_per_env_runner``."""
+    """Number of games that each worker, or the process of a run without workers, plays side by side;
+    ``num_envs_per_env_runner`` of RLlib."""
     batch_size: Positive = 4096
-    """Turns of all games in an iteration, or a few more; ``train_batch_size`` of RLlib."""
+    """Number of turns of all games together in an iteration, or a few more; ``train_batch_size`` of RLlib."""
     epochs: Positive = 4
-    """Passes over the turns of an iteration; ``num_epochs`` of RLlib."""
+    """Number of passes over the turns of an iteration; ``num_epochs`` of RLlib."""
     minibatch_size: Annotated[int, Field(ge=2)] = 512
-    """Decisions in a gradient step."""
+    """Number of decisions in a gradient step."""
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
     """Step size of Adam; ``lr`` of RLlib."""
     entropy_coefficient: Schedule = Schedule(start=0.01, end=0.001)
-    """Weight of the policy's entropy in the loss; ``entropy_coeff`` of RLlib."""
+    """Weight of the policy's entropy in the loss, ``entropy_coeff`` of RLlib; more of it explores more."""
     value_coefficient: NonNegative = 0.5
-    """Weight of the error of the value in the loss; ``vf_loss_coeff`` of RLlib."""
+    """Weight of the squared error of the value in the loss; ``vf_loss_coeff`` of RLlib."""
     value_clip_range: Rate = 10.0
-    """Errors of the value above it are clipped; ``vf_clip_param`` of RLlib."""
+    """Number above which squared errors of the value are clipped; ``vf_clip_param`` of RLlib."""
     clip_range: Rate = 0.2
-    """By how much the probability ratio may leave 1 before the gain is clipped; ``clip_param`` of RLlib."""
+    """By how much the probability ratio may leave 1 before the objective is clipped; ``clip_param`` of
+    RLlib."""
     gamma: Fraction = 1.0
-    """Discount per decision of one's own."""
+    """Discount of rewards from one decision to the next decision of the same player."""
     gae_lambda: Fraction = 0.95
-    """Decay of generalized advantage estimation; ``lambda_`` of RLlib."""
+    """Decay of generalized advantage estimation, ``lambda_`` of RLlib: 1 takes the returns themselves, 0
+    trusts the next value."""
     max_gradient_norm: Rate = 0.5
-    """Norm to which gradients are clipped; ``grad_clip`` of RLlib."""
+    """Norm to which longer gradients are shortened; ``grad_clip`` of RLlib."""
     kl_coefficient: NonNegative = 0.0
-    """First weight of the divergence in the loss, which adapts to ``kl_target``; ``kl_coeff`` of RLlib."""
+    """Weight, in the loss, of the KL divergence from the policy that played, at the beginning; RLlib then
+    adapts it to ``kl_target``. ``kl_coeff`` of RLlib."""
     kl_target: Rate = 0.01
-    """Divergence that the adapting ``kl_coefficient`` aims at; it stops nothing."""
+    """KL divergence that the adapted ``kl_coefficient`` aims at; it does not end the learning of an
+    iteration."""
     initial_policy: str | None = None
-    """A checkpoint of the same game to start from, with a network of the same sizes."""
+    """Path or name of a policy of the same game to start from, whose network has the same size; null starts
+    from random weights."""
     players: Annotated[int, Field(ge=1, le=4)] = 2
-    """Number of players of a game of NMBR 9."""
+    """Number of players in a game of NMBR 9."""
     points: NonNegative = 0.0
-    """Reward of each point of NMBR 9 when it is gained."""
+    """Reward for each point in NMBR 9, at the moment when it is scored."""
 
     @model_validator(mode="after")
     def _check_batches(self) -> RllibPpo:
@@ -66,7 +72,7 @@ class RllibPpo(Section):
 
 
 class RllibPpoConfig(ClusterRun, RewardedRun):
-    """A run of PPO of RLlib, whose workers play."""
+    """A run of PPO of RLlib, whose own workers play the games."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.rllib_ppo.trainer:RllibTrainer"
@@ -75,14 +81,14 @@ class RllibPpoConfig(ClusterRun, RewardedRun):
     algorithm: Literal["rllib_ppo"] = "rllib_ppo"
     """The algorithm that learns."""
     device: Literal["cpu"] = "cpu"
-    """The processor: this algorithm does not use a GPU."""
+    """The device on which PyTorch learns; this algorithm uses no GPU."""
     rllib_ppo: RllibPpo = RllibPpo()
     network: Network = Network()
     league: League = League()
 
     @property
     def has_rewards(self) -> bool:
-        """Whether there is anything to learn from."""
+        """Whether any reward is above 0."""
         return super().has_rewards or self.rllib_ppo.points > 0
 
     @model_validator(mode="after")

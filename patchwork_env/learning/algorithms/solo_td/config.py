@@ -10,10 +10,10 @@ from patchwork_env.learning.config.sections import Rate
 
 
 class SoloTd(TdLearning):
-    """Temporal-difference learning of the value of NMBR 9: everybody plays for the own score."""
+    """Temporal-difference learning of a value of NMBR 9, where all players play for their own score."""
 
     temperature: Rate = 1.0
-    """Temperature of the softmax of exploration, in points."""
+    """Temperature of the softmax of ``exploration``, in points; higher ones draw more evenly."""
 
 
 class SoloTdConfig(ValueRun):

@@ -14,13 +14,15 @@ class Td(TdLearning):
     """Temporal-difference learning of a compiled value by greedy self-play (Tesauro 1995)."""
 
     openings: Fraction = 0.3
-    """Share of the games that guests, who play by rules of thumb, begin."""
+    """Share of the games, 0 to 1, in which guests make the first turns; guests play the quick policy of
+    ``mcts``."""
     guests: Fraction = 0.2
-    """Share of the games of which guests play one side."""
+    """Share of the games, 0 to 1, in which a guest plays one side to the end."""
     denial: Fraction = 1.0
-    """Weight of the opponent's points in self-play; with 1 players may block each other for whole games."""
+    """Weight of the opponent's points when actions are chosen in self-play; with 1, players may block each
+    other for whole games."""
     score_coefficient: NonNegative = 1.0
-    """Weight of the error of the expected scores in the loss."""
+    """Weight of the errors of the predicted scores and empty cells in the loss."""
 
 
 class TdConfig(ValueRun, RewardedRun):

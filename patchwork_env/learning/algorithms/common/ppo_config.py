@@ -1,0 +1,42 @@
+"""Keys of the configuration that two implementations of proximal policy optimization share."""
+
+from __future__ import annotations
+
+from patchwork_env.learning.config.sections import (
+    Fraction,
+    NonNegative,
+    Positive,
+    Rate,
+    Schedule,
+    Section,
+)
+
+
+class PpoLearning(Section):
+    """Proximal policy optimization (Schulman et al. 2017)."""
+
+    num_envs: Positive = 512
+    """Number of games that are played side by side."""
+    rollout_steps: Positive = 64
+    """Number of turns of each game in an iteration."""
+    epochs: Positive = 2
+    """Number of passes over the decisions of an iteration."""
+    minibatch_size: Positive = 1024
+    """Number of decisions in a gradient step."""
+    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
+    """Step size of Adam."""
+    entropy_coefficient: Schedule = Schedule(start=0.01, end=0.001)
+    """Weight of the policy's entropy in the loss, ``ent_coef`` of sb3-contrib; more of it explores more."""
+    value_coefficient: NonNegative = 0.5
+    """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib."""
+    clip_range: Rate = 0.2
+    """By how much the probability ratio may leave 1 before the objective is clipped."""
+    gamma: Fraction = 1.0
+    """Discount of rewards from one decision to the next decision of the same player."""
+    gae_lambda: Fraction = 0.95
+    """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value."""
+    max_gradient_norm: Rate = 0.5
+    """Norm to which longer gradients are shortened; ``max_grad_norm`` of sb3-contrib."""
+    target_kl: Rate | None = None
+    """The learning of an iteration ends when the policy has moved by 1.5 times this KL divergence; null lets
+    it always go on to the end."""
