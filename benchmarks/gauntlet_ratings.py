@@ -33,9 +33,8 @@ from patchwork_env.learning.evaluation.gauntlet import (
 )
 from patchwork_env.learning.evaluation.matches import check_games
 from patchwork_env.learning.evaluation.players import Entrant
-from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_beside
-from patchwork_env.learning.evaluation.results import MatchResult
-from patchwork_env.learning.evaluation.standings import show_bounds
+from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_beside, show_bounds
+from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_up
 from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports.tournament import write_results
@@ -92,13 +91,9 @@ class Ladder:
 
     def rate(self) -> tuple[Floats, tuple[Bounds, ...]]:
         """The ratings of ``specs`` and their 95% intervals; those of version 1 stand."""
-        circles = max(result.num_set_ups for result in self.results)
-        wins = np.zeros((circles, len(self.specs), len(self.specs)))
-        for result in self.results:
-            i, j = self.specs.index(result.agent), self.specs.index(result.opponent)
-            won = result.wins_by_set_up()
-            wins[: len(won), i, j], wins[: len(won), j, i] = won, 2 - won
-        return rate_beside(self.known, wins)
+        place = self.specs.index
+        results = {(place(result.agent), place(result.opponent)): result for result in self.results}
+        return rate_beside(self.known, wins_by_set_up(results, len(self.specs)))
 
     def matches(self) -> list[str]:
         """The matches as lines of text."""

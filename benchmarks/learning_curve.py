@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from patchwork_env.learning.reports.palette import SERIES
-from patchwork_env.learning.reports.plots import new_figure, save
+from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics
 from patchwork_env.learning.system.machine import describe_setup
 

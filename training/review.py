@@ -1,4 +1,4 @@
-"""Reviews a game: who was ahead when, and which moves cost most; as table, picture, page and JSON.
+"""Reviews a game of Patchwork: who was ahead when, and which moves cost most, as text, page and picture.
 
 python -m training.review examples/game.txt
 python -m training.review game.txt --agent champion:strong --out review

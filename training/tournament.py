@@ -1,4 +1,4 @@
-"""A round robin among agents: all pairings with the same circles or decks, and the ratings they give.
+"""A round robin: every agent meets every other with the same circles or decks, and all get ratings.
 
 python -m training.tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
 python -m training.tournament --ladder runs/ppo --count 8 greedy

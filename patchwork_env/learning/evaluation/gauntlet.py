@@ -25,9 +25,8 @@ from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.intervals import CONFIDENCE
 from patchwork_env.learning.evaluation.matches import Pairing, Player, Progress, check_games, play_pairings
 from patchwork_env.learning.evaluation.players import Entrant, fingerprint, load_player
-from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_against
-from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells
-from patchwork_env.learning.evaluation.standings import show_bounds
+from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_against, show_bounds
+from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells, wins_by_set_up
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
 from patchwork_env.learning.evaluation.tournament import KIND, STORE_VERSION, Settings
@@ -394,11 +393,9 @@ def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float
         )
     members = tuple(pool.member(result.opponent) for result in results)
     ratings = replace(pool, members=members).ratings()
-    wins, losses = np.zeros((2, max(result.num_set_ups for result in results), len(results)))
-    for k, result in enumerate(results):
-        won = result.wins_by_set_up()
-        wins[: len(won), k], losses[: len(won), k] = won, 2 - won
-    return rate_against(ratings, wins, losses)
+    wins = wins_by_set_up({(0, k): result for k, result in enumerate(results, 1)}, 1 + len(results))
+    won, lost = np.ascontiguousarray(wins[:, 0, 1:]), np.ascontiguousarray(wins[:, 1:, 0])
+    return rate_against(ratings, won, lost)
 
 
 def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:

@@ -6,7 +6,6 @@ import hashlib
 import importlib
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from patchwork_env import agents
@@ -21,7 +20,6 @@ HELP = (
 _IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 WEIGHTS_FILE = "weights.safetensors"
 """The file with the weights of a checkpoint."""
-_CHUNK = 2**20
 
 
 class Entrant(NamedTuple):
@@ -90,15 +88,8 @@ def fingerprint(text: str) -> str | None:
     path = None if _import_of(text) else agents.path_of(text)
     if path is None:
         return None
-    return _sha256(path if path.is_file() else path / WEIGHTS_FILE)
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+    with (path if path.is_file() else path / WEIGHTS_FILE).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def labels(texts: Sequence[str]) -> list[str]:

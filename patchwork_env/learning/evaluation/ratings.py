@@ -170,6 +170,14 @@ def expected_wins(differences: npt.ArrayLike) -> Floats:
     return result
 
 
+def show_bounds(interval: Bounds) -> str:
+    """An interval of ratings as text."""
+    low, high = interval
+    if low is None or high is None:
+        return "unknown" if low == high else f"at least {low:.0f}" if high is None else f"at most {high:.0f}"
+    return f"{low:.0f} to {high:.0f}"
+
+
 def _checked(wins: Floats) -> Floats:
     """The wins of all circles together, ``(n, n)``, checked to connect all players."""
     total: Floats = wins.sum(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,6 +175,22 @@ class MatchResult:
 
     def _differences(self) -> npt.NDArray[np.int64]:
         return self.games.scores[:, AGENT] - self.games.scores[:, OPPONENT]
+
+
+def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int) -> npt.NDArray[np.float64]:
+    """How many games with each circle or deck the row won against the column, ``(set-ups, n, n)``.
+
+    Args:
+        results: The matches by the indices of the agent and of the opponent. All begin with the same circles
+            or decks; those that a match did not play count 0 wins for both.
+        players: The number of players, ``n``.
+    """
+    wins = np.zeros((max(result.num_set_ups for result in results.values()), players, players))
+    for (i, j), result in results.items():
+        won = result.wins_by_set_up()
+        wins[: len(won), i, j] = won
+        wins[: len(won), j, i] = result.contest.games_per_set_up - won
+    return wins
 
 
 def matches_table(results: Sequence[MatchResult]) -> Table:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest
 from patchwork_env.learning.evaluation.intervals import CONFIDENCE
-from patchwork_env.learning.evaluation.ratings import MEAN_AT_ZERO, Anchor, Bounds, Ratings, rate
-from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.ratings import MEAN_AT_ZERO, Anchor, Ratings, rate, show_bounds
+from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_up
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, csv_text, render
 
 Pair = tuple[int, int]
@@ -38,7 +38,7 @@ class Standings:
     @cached_property
     def ratings(self) -> Ratings:
         """The ratings in the order of ``names``; see :mod:`patchwork_env.learning.evaluation.ratings`."""
-        return rate(self._wins_by_set_up(), self.anchor)
+        return rate(wins_by_set_up(self.results, len(self.names)), self.anchor)
 
     @property
     def contest(self) -> type[Contest]:
@@ -96,15 +96,6 @@ class Standings:
         for (i, j), result in self.results.items():
             if agent in (i, j):
                 yield result, AGENT if agent == i else OPPONENT
-
-    def _wins_by_set_up(self) -> npt.NDArray[np.float64]:
-        """How many games with each circle or deck the row won against the column, ``(set-ups, n, n)``."""
-        times = self.contest.games_per_set_up
-        wins = np.zeros((self._any_result.num_set_ups, len(self.names), len(self.names)))
-        for (i, j), result in self.results.items():
-            wins[:, i, j] = result.wins_by_set_up()
-            wins[:, j, i] = times - wins[:, i, j]
-        return wins
 
     # --- as tables, JSON and CSV --------------------------------------------------------------------------
 
@@ -233,11 +224,3 @@ def _as_numbers(values: npt.NDArray[Any]) -> list[Any]:
 def _percent(value: float) -> str:
     """A cell of the win matrix; its diagonal is NaN."""
     return "-" if np.isnan(value) else f"{value:.1f}"
-
-
-def show_bounds(interval: Bounds) -> str:
-    """An interval of ratings as text."""
-    low, high = interval
-    if low is None or high is None:
-        return "unknown" if low == high else f"at least {low:.0f}" if high is None else f"at most {high:.0f}"
-    return f"{low:.0f} to {high:.0f}"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.learning.reports.palette import SERIES
+from patchwork_env.learning.reports.plots import SERIES
 
 WIDTH, HEIGHT = 460, 240
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 10, 36

@@ -1,4 +1,4 @@
-"""What pictures by matplotlib have in common; it comes with the extra ``train``."""
+"""What charts have in common: their colors, and pictures by matplotlib (of the extra ``train``)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchwork_env.learning.system.files import write_bytes
+from patchwork_env.patchwork.render.theme import mix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+SERIES = ("#23777b", "#c4552f", "#3f6fb5", "#b58312", "#7d5ba6", "#5a8f3c", "#b9547f", "#7a6a58")
+"""The colors of lines on a light background, in the order in which they are used."""
+
+SERIES_ON_DARK = tuple(mix(color, "#ffffff", 0.35) for color in SERIES)
+"""The colors of the same lines on a dark background."""
 
 _DPI = 120
 _PNG = "png"

@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from patchwork_env.learning.reports import charts
-from patchwork_env.learning.reports.palette import SERIES, SERIES_ON_DARK
+from patchwork_env.learning.reports.plots import SERIES, SERIES_ON_DARK
 
 _FOLDER = Path(__file__).parent
 

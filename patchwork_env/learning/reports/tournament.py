@@ -13,8 +13,7 @@ import numpy.typing as npt
 from patchwork_env.learning.evaluation.ratings import Bounds
 from patchwork_env.learning.evaluation.standings import Standings
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
-from patchwork_env.learning.reports.palette import SERIES
-from patchwork_env.learning.reports.plots import new_figure, save
+from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 from patchwork_env.learning.system.files import write_text
 
 if TYPE_CHECKING:

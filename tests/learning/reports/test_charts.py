@@ -22,7 +22,7 @@ from patchwork_env.learning.reports.charts import (
     thinned,
     ticks,
 )
-from patchwork_env.learning.reports.palette import SERIES
+from patchwork_env.learning.reports.plots import SERIES
 
 
 def coordinates(path: str) -> list[tuple[float, float]]:

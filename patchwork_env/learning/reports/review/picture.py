@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patchwork_env.learning.evaluation.players import labels
-from patchwork_env.learning.reports.palette import SERIES
-from patchwork_env.learning.reports.plots import new_figure, save
+from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 from patchwork_env.learning.reports.review.judging import Review, Verdict
 from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, headline
 
