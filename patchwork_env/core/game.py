@@ -170,7 +170,7 @@ class BaseGame(ABC, Generic[M]):
     @property
     def history(self) -> tuple[int, ...]:
         """The actions played on this object so far, without those that were taken back."""
-        return tuple(action for action, _ in self._settled())
+        return tuple(action for action, _ in self._played())
 
     @property
     def is_over(self) -> bool:
@@ -238,8 +238,8 @@ class BaseGame(ABC, Generic[M]):
             IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
         """
         index = checks.check_action(action, self._num_actions)
-        plies = self._settled()
-        plies.append((index, bytes(self._buffer)))  # before it is played: see _settled
+        plies = self._played()
+        plies.append((index, bytes(self._buffer)))  # before it is played: see _played
         if not self._engine.play(self._state, 0, index):
             plies.pop()
             raise self._why_refused(index)
@@ -250,14 +250,14 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             IndexError: Nothing was played on this object, or everything was taken back.
         """
-        plies = self._settled()
+        plies = self._played()
         if not plies:
             raise IndexError("there is no action to take back: nothing was played on this game")
         action, self._buffer[:] = plies[-1]
         plies.pop()
         return action
 
-    def _settled(self) -> list[tuple[int, bytes]]:
+    def _played(self) -> list[tuple[int, bytes]]:
         """The plies, without the last one if an interrupt kept it from being played or from being removed.
 
         Every action changes the state, so an action whose state is still the present one has not been played.
@@ -274,7 +274,7 @@ class BaseGame(ABC, Generic[M]):
     def _replay(self) -> Iterator[tuple[Self, int]]:
         """The actions of the history, each with the game before it, which is one object that goes on."""
         game = self.root()
-        for action, before in self._settled():
+        for action, before in self._played():
             game._buffer[:] = before
             yield game, action
 
@@ -343,7 +343,7 @@ class BaseGame(ABC, Generic[M]):
     def clone(self) -> Self:
         """An independent copy, with the history."""
         game = self._at(bytes(self._buffer), self._origin)
-        game._plies = self._settled().copy()
+        game._plies = self._played().copy()
         return game
 
     def __copy__(self) -> Self:
@@ -353,7 +353,7 @@ class BaseGame(ABC, Generic[M]):
         return self.clone()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (type(self), bytes(self._buffer), self._origin, self._settled())
+        return _unpickled, (type(self), bytes(self._buffer), self._origin, self._played())
 
     def to_bytes(self) -> bytes:
         """The state as bytes, with version and checksum; the history is not part of it."""
