@@ -36,7 +36,7 @@ class PlayedBlock(NamedTuple):
 
     Attributes:
         games: The figures of all games.
-        seconds: The time that the agent and the opponent took to choose their actions.
+        seconds: The time in seconds that the agent and the opponent took to choose their actions.
         kept: The games that are kept move by move.
     """
 

@@ -51,7 +51,7 @@ class DeckGame(NamedTuple):
         deck: The number of the deck.
         score: The points that the agent scored.
         tiles: How many tiles lie on each level, the table itself first.
-        seconds: The time that the agent took for all of its moves.
+        seconds: The time that the agent took for all of its moves, in seconds.
         longest: The time that the agent took for its slowest move, in seconds.
         notation: The game in notation, which ``Game.from_notation`` replays.
     """
@@ -98,7 +98,7 @@ class DecksResult:
 
     @property
     def seconds_per_move(self) -> float:
-        """The mean time that the agent took for a move."""
+        """The mean time that the agent took for a move, in seconds."""
         moves = sum(sum(game.tiles) for game in self.games)
         return sum(game.seconds for game in self.games) / moves
 

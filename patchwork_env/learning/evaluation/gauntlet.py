@@ -20,16 +20,15 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
-from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE, split
+from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE
 from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.intervals import CONFIDENCE
 from patchwork_env.learning.evaluation.matches import Pairing, Player, Progress, check_games, play_pairings
 from patchwork_env.learning.evaluation.players import Entrant, fingerprint, load_player
 from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_against, show_bounds
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells, wins_by_set_up
-from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
-from patchwork_env.learning.evaluation.tournament import KIND, STORE_VERSION, Settings
+from patchwork_env.learning.evaluation.tournament import Settings
 from patchwork_env.learning.system.machine import made_with
 
 FORMAT = "patchwork-env gauntlet"
@@ -185,7 +184,7 @@ class GauntletResult:
 
     @property
     def seconds_per_move(self) -> float:
-        """The mean time that the agent took per action."""
+        """The mean time that the agent took per action, in seconds."""
         moves = sum(int(result.games.turns[:, AGENT].sum()) for result in self.results)
         return sum(result.seconds[AGENT] for result in self.results if result.seconds) / moves
 
@@ -360,14 +359,10 @@ def play_meetings(
         pairings = []
         for meeting in meetings:
             size, sides = meeting.circles_per_block, (entrants[meeting.agent], entrants[meeting.opponent])
-            store = None
-            if folder is not None:
-                names, weights = tuple(side.name for side in sides), tuple(side.weights for side in sides)
-                settings = Settings(names, weights, meeting.games, seed, special_patches, block_size=size)
-                place = folder / meeting.folder
-                store = stack.enter_context(open_store(place, KIND, STORE_VERSION, settings.as_dict()))
-            blocks = split(PATCHWORK, special_patches, meeting.games, seed, block_size=size)
-            pairings.append(Pairing(meeting.agent, meeting.opponent, blocks, store))
+            names, weights = tuple(side.name for side in sides), tuple(side.weights for side in sides)
+            settings = Settings(names, weights, meeting.games, seed, special_patches, block_size=size)
+            store = None if folder is None else stack.enter_context(settings.open(folder / meeting.folder))
+            pairings.append(Pairing(meeting.agent, meeting.opponent, settings.blocks(), store))
         return play_pairings(all_names, players, pairings, workers, progress)
 
 

@@ -35,7 +35,7 @@ class MatchResult:
         variant: What was played of the game; see :attr:`Contest.variant`.
         games: The figures of every game.
         kept: The first games of the match move by move, as many as were asked for.
-        seconds: The time that the agent and the opponent took to choose their actions; None if that was not
+        seconds: The seconds that the agent and the opponent took to choose their actions; None if that was not
             measured.
     """
 
@@ -103,7 +103,7 @@ class MatchResult:
         return {name: float(figure[:, side].mean()) for name, figure in self.games.figures.items()}
 
     def seconds_per_move(self, side: int) -> float | None:
-        """The mean time that ``AGENT`` or ``OPPONENT`` took per action; None if that was not measured."""
+        """The mean seconds that ``AGENT`` or ``OPPONENT`` took per action; None if that was not measured."""
         return None if self.seconds is None else self.seconds[side] / int(self.games.turns[:, side].sum())
 
     def set_ups(self) -> str:

@@ -83,7 +83,7 @@ class Standings:
         return float(np.nanmean(self.win_rates[agent]))
 
     def seconds_per_move(self, agent: int) -> float | None:
-        """The mean time that an agent took per action in all of its games; None if that was not measured."""
+        """The mean seconds that an agent took per action in all of its games; None if not measured."""
         seconds, moves = 0.0, 0
         for result, side in self._matches_of(agent):
             if result.seconds is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -13,18 +14,18 @@ from patchwork_env.core.checks import check_seed
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE, split
-from patchwork_env.learning.evaluation.contests import check_variant, common_game, contest_of
+from patchwork_env.learning.evaluation.contests import Block, check_variant, common_game, contest_of
 from patchwork_env.learning.evaluation.matches import Pairing, Progress, check_games, play_pairings
 from patchwork_env.learning.evaluation.players import Entrant, labels
 from patchwork_env.learning.evaluation.ratings import Anchor, check_installed
 from patchwork_env.learning.evaluation.standings import Standings
-from patchwork_env.learning.evaluation.store import open_store, read_settings
+from patchwork_env.learning.evaluation.store import GameStore, open_store, read_settings
 from patchwork_env.learning.system.machine import made_with
 
 DEFAULT_ANCHOR = "random"
-KIND = "tournament"
+_KIND = "tournament"
 """The name of the file with the settings, in a folder that keeps games."""
-STORE_VERSION = 2
+_STORE_VERSION = 2
 """The version of the files that keep games."""
 _FORMAT, _VERSION = "patchwork-env tournament results", 1
 
@@ -45,7 +46,7 @@ class Rung(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the games of a tournament.
+    """What decides the games of a tournament, or of a match of the gauntlet.
 
     Attributes:
         agents: The agents as the command names them.
@@ -69,6 +70,14 @@ class Settings:
     block_size: int = BLOCK_SIZE
     package: str = __version__
 
+    def blocks(self) -> list[Block]:
+        """The blocks of every pairing."""
+        return split(self.game, self.variant, self.games, self.seed, block_size=self.block_size)
+
+    def open(self, folder: Path) -> AbstractContextManager[GameStore]:
+        """Opens a folder that keeps the games, for this process alone; see :func:`open_store`."""
+        return open_store(folder, _KIND, _STORE_VERSION, self.as_dict())
+
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain data; the variant goes by the name of the game's option for it."""
         values = {"game": self.game} | asdict(self)
@@ -83,14 +92,14 @@ class Settings:
             FileNotFoundError: The folder holds no tournament.
             ValueError: The settings are damaged, or of another version.
         """
-        contents = read_settings(folder, KIND, STORE_VERSION)
+        contents = read_settings(folder, _KIND, _STORE_VERSION)
         try:
             variant = contents.pop(contest_of(contents["game"]).variant or "variant")
             agents, weights = tuple(contents.pop("agents")), tuple(contents.pop("weights"))
             rungs = tuple(Rung(*rung) for rung in contents.pop("rungs"))
             return cls(agents, weights, variant=variant, rungs=rungs, **contents)
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{folder / KIND}.json is damaged: {error!r}") from None
+            raise ValueError(f"{folder / _KIND}.json is damaged: {error!r}") from None
 
 
 @dataclass(frozen=True)
@@ -203,8 +212,8 @@ class Tournament:
         check_installed()
         settings, pairs = self.settings, self._pairs()
         names, players = labels(settings.agents), [entrant.agent for entrant in self.entrants]
-        blocks = split(settings.game, settings.variant, settings.games, settings.seed)
-        with open_store(folder, KIND, STORE_VERSION, settings.as_dict()) as store:
+        blocks = settings.blocks()
+        with settings.open(folder) as store:
             pairings = [Pairing(*pair, blocks, store, pair) for pair in pairs]
             results = play_pairings(names, players, pairings, workers, progress)
         return Standings(tuple(names), dict(zip(pairs, results, strict=True)), self.anchor)
