@@ -35,8 +35,8 @@ class MatchResult:
         variant: What was played of the game; see :attr:`Contest.variant`.
         games: The figures of every game.
         kept: The first games of the match move by move, as many as were asked for.
-        seconds: The seconds that the agent and the opponent took to choose their actions; None if that was not
-            measured.
+        seconds: The seconds that the agent and the opponent took to choose their actions; None if they were
+            not measured.
     """
 
     agent: str
