@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 ANALYST = "champion:seconds=1"
-"""Who analyses unless another agent is named."""
+"""The spec of the agent that analyses unless another one is named."""
 
 register("random", RandomAgent)
 register("greedy", lambda seed: GreedyAgent(), games=GreedyAgent.games)
@@ -74,7 +74,7 @@ def as_agent(
         game: The game that the agent must play, such as ``"patchwork"``; None for any.
 
     Raises:
-        ValueError: It is none of these, or does not play the game; or see :func:`load`.
+        ValueError: ``agent`` is none of these, or does not play the game; or see :func:`load`.
         FileNotFoundError: See :func:`load`.
         ModuleNotFoundError: See :func:`load`.
     """
@@ -99,12 +99,12 @@ def _as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: 
 
 
 def analyse(game: Any, agent: str | os.PathLike[str] | Agent = ANALYST, k: int | None = None) -> Analysis:
-    """What an agent that searches thinks of a game: margin, probability to win and line of play of each move.
+    """The analysis of a game by an agent that searches: margin, chance to win and line of play of each move.
 
     Args:
         game: A ``Game`` that is not over; it is left as it was.
-        agent: A search with a learned value, or its spec, whose budget is that of the analysis.
-        k: The most moves that the analysis has; None for all.
+        agent: An agent that searches with a learned value, or its spec; the analysis takes its budget.
+        k: The number of moves to keep, the best ones; None for all.
 
     Returns:
         The moves, best first: see :mod:`patchwork_env.agents.analysis`. ``str`` makes a table of it.

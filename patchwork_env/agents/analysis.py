@@ -1,4 +1,4 @@
-"""What an agent that searches thinks of a position: its moves and what they lead to, as data and as text."""
+"""The analysis of a position by an agent that searches: its moves and what to expect of them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ _SOURCES = {
 
 _MOST_ROWS = 20
 _MOST_WORDS = 6
-"""Moves and words of a line that a text shows."""
+"""The most moves, and the most words of a line, that a text shows."""
 
 
 class Line(NamedTuple):
-    """What a search found out about one action.
+    """The result of a search for one action.
 
     Attributes:
         action: The action of the player to move.
-        visits: Simulations that began with it.
-        margin: The final margin that it leads to, in points, expected for the player to move.
-        win: That player's probability to win.
-        exact: Whether both are exact, as far as they depend on actions that the search considered.
-        variation: The line of play that the search holds for best, from the action on.
+        visits: The number of simulations that began with it.
+        margin: The expected final margin, in points, for the player to move.
+        win: The probability that the player to move wins.
+        exact: Whether margin and probability are exact, as far as they depend on actions that the search
+            considered.
+        variation: The line of play that the search considers best, from the action on.
     """
 
     action: int
@@ -44,33 +45,33 @@ class Line(NamedTuple):
 
 @runtime_checkable
 class Analyst(Protocol):
-    """An agent that can tell what it thinks of a position."""
+    """An agent that can analyse a position."""
 
     def search(self, game: Any) -> Sequence[Line]:
-        """A line for every action that its search considers, the one that it would play first."""
+        """A line for every action that its search considers; the one that it would play comes first."""
 
     def appraise(self, game: Any) -> Sequence[Line]:
-        """A line for every legal action by its value alone, the best first."""
+        """A line for every legal action by the learned value alone, without a search; the best first."""
 
     def alike(self, game: Any) -> dict[int, list[int]]:
-        """For every legal action those that lead to the same position but for symmetries, itself included."""
+        """For every legal action, all that lead to the same position up to symmetry, itself included."""
 
 
 @dataclass(frozen=True)
 class AnalysedMove:
-    """A move and what it leads to, for the player to move.
+    """A move and what to expect of it, for the player to move.
 
     Attributes:
         action: The action of the player to move.
-        move: The same in the notation of the game.
-        margin: Expected final margin, in points.
-        win: Probability to win, 0-1.
-        visits: Simulations that began with the move.
-        source: Where the figures come from. ``"exact"``: the ending is solved, as far as it depends on moves
-            that the search considered; ``"search"``: the visits; ``"value"``: there are none, and the learned
-            value judges the position after the move.
-        line: The line of play that the search holds for best, from the move on, in notation.
-        alike: Other legal moves that lead to the same position but for turns and flips of the quilt.
+        move: The action in the notation of the game.
+        margin: The expected final margin, in points.
+        win: The probability to win, 0-1.
+        visits: The number of simulations that began with the move.
+        source: The source of the figures. ``"exact"``: the ending is solved, as far as it depends on moves
+            that the search considered; ``"search"``: the simulations; ``"value"``: there are no visits, and
+            the learned value judges the position after the move.
+        line: The line of play that the search considers best, from the move on, in notation.
+        alike: The other legal moves that lead to the same position up to turns and flips of the quilt.
     """
 
     action: int
@@ -85,14 +86,14 @@ class AnalysedMove:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What an agent thinks of a position.
+    """The analysis of a position by an agent.
 
     Attributes:
-        agent: Its name.
-        player: Who is to move.
-        num_legal: How many legal moves there are.
-        moves: The best first, of moves that are alike only one. The first is what the agent would play. Those
-            that the search considered come first.
+        agent: The name of the agent.
+        player: The player to move.
+        num_legal: The number of legal moves.
+        moves: The moves, those that the search considered first, the best at the front; of moves that are
+            alike only one. The agent would play the first one.
     """
 
     agent: str
@@ -102,7 +103,7 @@ class Analysis:
 
     @property
     def best(self) -> AnalysedMove:
-        """The first of the moves; what it leads to is what the position is worth."""
+        """The first of the moves; its margin and its probability to win are those of the position."""
         return self.moves[0]
 
     def find(self, move: str) -> AnalysedMove:
@@ -117,14 +118,14 @@ class Analysis:
         raise ValueError(f"the analysis has no move {move!r}; it has {len(self.moves)} moves")
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as dictionaries, tuples, numbers and words, as JSON can hold it."""
+        """The whole analysis as dictionaries, tuples, numbers and strings, ready for JSON."""
         return asdict(self)
 
     def text(self, rows: int | None = _MOST_ROWS) -> str:
-        """A table to read.
+        """A table for people to read.
 
         Args:
-            rows: How many moves it shows at most; None for all.
+            rows: The most moves that it shows; None for all.
 
         Raises:
             ValueError: ``rows`` is below 1.
@@ -175,7 +176,7 @@ def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:
 
 
 def _words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
-    """A line of play from a position in notation."""
+    """A line of play from a position on, in notation."""
     position, words = game.clone(), []
     for action in actions:
         words.append(position.move_text(action))

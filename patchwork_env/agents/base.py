@@ -49,7 +49,7 @@ class Agent(ABC):
     between two moves.
 
     Attributes:
-        name: What tables and messages call the agent.
+        name: The name of the agent in tables and messages.
         games: The games that it plays; all, unless it says otherwise.
     """
 
@@ -75,7 +75,7 @@ class Agent(ABC):
                 setattr(cls, name, takes_turns(cls.__dict__[name]))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Attributes without lock and workspace, which copies and pickles have of their own."""
+        """The attributes but the lock and the workspace: copies and pickles get their own."""
         return self.__dict__.copy()
 
     @abstractmethod
@@ -86,27 +86,27 @@ class Agent(ABC):
             game: A ``Game`` of one of :attr:`games`.
 
         Raises:
-            ValueError: The game is over, or another one than the agent plays.
+            ValueError: The game is over, or is not one that the agent plays.
         """
 
     def act_batch(self, states: States) -> Actions:
         """Legal actions for many games, as :meth:`act` would choose them one after the other.
 
         Args:
-            states: Records ``(n,)`` of one of :attr:`games`, which are left as they were; see ``state.py`` of
-                each. Their type says which game it is.
+            states: Records ``(n,)`` of one of :attr:`games`, which are left as they were; ``state.py`` of
+                each game describes them. Their type says which game it is.
 
         Returns:
             int64 ``(n,)``.
 
         Raises:
-            ValueError: A game is over, or it is another one than the agent plays.
+            ValueError: A game is over, or is not one that the agent plays.
         """
         kind = rules_of(self.check_states(states)).game
         return np.array([self.act(kind.from_state(states, i)) for i in range(len(states))], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
-        """Starts the agent's random numbers anew, freshly for None; agents that use none need not have it."""
+        """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None."""
         return
 
     def workspace(self) -> Any:
@@ -128,7 +128,7 @@ class Agent(ABC):
         """The name of the game that records are of.
 
         Raises:
-            ValueError: It is a game that the agent does not play, or one of them is over.
+            ValueError: The agent does not play this game, or one of the games is over.
         """
         rules = rules_of(states)
         self.check_game(rules.name)
@@ -155,7 +155,7 @@ class SamplingAgent(BatchAgent):
     """An agent with a policy, from which it can draw its actions.
 
     Args:
-        name: What tables and messages call the agent.
+        name: The name of the agent in tables and messages.
         sample: Whether to draw from the policy.
         seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
@@ -176,8 +176,8 @@ class CallableAgent(Agent):
     The function gets a copy of the game, so it may play on it.
 
     Args:
-        function: Called with a ``Game``, returns an action, an integer of any type.
-        name: What tables and messages call the agent; the function's own name by default.
+        function: The function, called with a ``Game``; it returns an action, an integer of any type.
+        name: The name of the agent in tables and messages; the function's own name by default.
     """
 
     def __init__(self, function: Callable[[Any], SupportsIndex], name: str | None = None) -> None:
@@ -185,7 +185,7 @@ class CallableAgent(Agent):
         self._function = function
 
     def act(self, game: BaseGame) -> int:
-        """The function's action; not checked for being legal, which is for the game to do."""
+        """The function's action; whether it is legal is for the game to check."""
         check_running(game.state)
         return as_integer(self._function(game.clone()), f"the action of agent {self.name!r}")
 

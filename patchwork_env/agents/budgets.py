@@ -1,4 +1,4 @@
-"""Budgets of searches: at most one is given, by its name."""
+"""Budgets of searches, of which at most one is given, and the specs that name them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def check_budget(**budgets: Any) -> dict[str, Any]:
     """The budgets that are given, one or none.
 
     Args:
-        budgets: Budgets by name; None for those that are not given.
+        budgets: The budgets by name; None for those that are not given.
 
     Raises:
         ValueError: More than one is given; or a number is not above 0 and finite.

@@ -42,7 +42,7 @@ def write_kind_of_policy(
         kind: The kind of policy, which says what can play it; see :func:`patchwork_env.agents.load`.
         network: The sizes from which the network is built; JSON.
         weights: The tensors by name.
-        info: What to remember of how the policy was made; JSON.
+        info: Facts to keep on how the policy was made; JSON.
         game: The name of the game that the policy plays.
     """
     write_description(folder, kind, network, info, game=game)
@@ -64,9 +64,7 @@ def read_network(
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy.
     """
-    description = read_description(folder, game)
-    if description["policy"] != NETWORK:
-        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {NETWORK!r}")
+    description = read_description(folder, game, NETWORK)
     config = network_config(description.get("network"), folder)
     network = make(config)
     read_weights(folder, network, f"a network of {config}")
@@ -74,11 +72,11 @@ def read_network(
 
 
 def read_weights(folder: Path, network: nn.Module, what: str) -> None:
-    """Reads the weights of a checkpoint into a network; ``what`` describes it in messages.
+    """Reads the weights of a checkpoint into a network, which ``what`` describes in messages.
 
     Raises:
         FileNotFoundError: There is no file of weights.
-        ValueError: It is damaged, or does not fit the network.
+        ValueError: The file is damaged, or does not fit the network.
     """
     weights = folder / WEIGHTS_FILE
     if not weights.is_file():
@@ -94,7 +92,7 @@ def network_config(sizes: Any, folder: Path) -> NetworkConfig:
     """The sizes that the description of a checkpoint gives.
 
     Raises:
-        ValueError: They are none.
+        ValueError: The description does not give such sizes.
     """
     names = [field.name for field in fields(NetworkConfig)]
     if not isinstance(sizes, dict) or set(sizes) != set(names):

@@ -21,11 +21,11 @@ VERSION = 1
 CHECKPOINT_FILE, WEIGHTS_FILE = "checkpoint.json", "weights.safetensors"
 """The description, which makes a folder a checkpoint, and the weights."""
 NETWORK, MASKABLE_PPO, VALUE = "network", "maskable_ppo", "value"
-"""Kinds of policies, as checkpoints call them; a checkpoint that does not say so holds the first of them."""
+"""Kinds of policies, as checkpoints call them; a checkpoint that names no kind holds the first of them."""
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that come with the package; each has the name of its folder."""
 PARTIAL = ".partial"
-"""How the names of files and folders end that are not complete yet; they begin with a dot."""
+"""The ending of names of files and folders that are not complete yet; such names begin with a dot."""
 
 
 def is_shipped(path: str | Path) -> bool:
@@ -47,7 +47,7 @@ def write_description(
         folder: The folder of the checkpoint.
         kind: The kind of policy, which says what can play it; see :func:`patchwork_env.agents.load`.
         network: The sizes from which the network is built; JSON.
-        info: What to remember of how the policy was made; JSON.
+        info: Facts to keep on how the policy was made; JSON.
         game: The name of the game that the policy plays.
     """
     description = {"format": FORMAT, "version": VERSION, "game": game, "policy": kind}
@@ -55,7 +55,7 @@ def write_description(
     (folder / CHECKPOINT_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 
-def read_description(folder: Path, game: str | None = None) -> dict[str, Any]:
+def read_description(folder: Path, game: str | None = None, kind: str | None = None) -> dict[str, Any]:
     """The contents of ``checkpoint.json``, checked to be of this format and version and of a known game.
 
     Its ``game`` is the name of the game; its ``policy`` the kind of policy, ``"network"`` where the file
@@ -64,10 +64,11 @@ def read_description(folder: Path, game: str | None = None) -> dict[str, Any]:
     Args:
         folder: The folder of the checkpoint.
         game: The name of the game that the checkpoint must be for; None for any.
+        kind: The kind of policy that the checkpoint must hold; None for any.
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It is something else.
+        ValueError: The file is damaged, or is of another format, version, game or kind of policy.
     """
     path = folder / CHECKPOINT_FILE
     if not path.is_file():
@@ -90,6 +91,8 @@ def read_description(folder: Path, game: str | None = None) -> dict[str, Any]:
         raise ValueError(f"{path} is damaged: its info is {description.get('info')!r}, not an object")
     if not isinstance(description.setdefault("policy", NETWORK), str):
         raise ValueError(f"{path} is damaged: its policy is {description['policy']!r}, not a kind's name")
+    if kind is not None and description["policy"] != kind:
+        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {kind!r}")
     return description
 
 
@@ -98,7 +101,7 @@ def write_folder(folder: Path, write: Callable[[Path], None], *, replace: bool =
 
     Args:
         folder: The folder to write; its parents are created.
-        write: Fills the folder that it is called with.
+        write: A function that fills the folder that it is called with.
         replace: Whether a folder that exists is replaced, once the new one is complete.
 
     Raises:

@@ -1,6 +1,6 @@
 """The agent that takes what looks best now, without looking ahead.
 
-The module ``greedy`` among the agents of a game says what that is there.
+The module ``greedy`` in the folder of each game's agents defines what looks best there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from patchwork_env.games import NMBR9, PATCHWORK
 
 
 class GreedyAgent(BatchAgent):
-    """Plays what looks best now, in each game that says what that is; draws nothing at random."""
+    """Plays what looks best now, in the games that define it; draws nothing at random."""
 
     name = "greedy"
     games = (PATCHWORK, NMBR9)

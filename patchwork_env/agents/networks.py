@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Sizes of the network.
+    """The sizes of a network.
 
     Attributes:
-        width: Units of each hidden layer of the trunk.
-        depth: Hidden layers of the trunk, at least 1.
-        channels: Features of each cell of the quilt, and length of the keys.
+        width: The units of each hidden layer of the trunk.
+        depth: The number of hidden layers of the trunk, at least 1.
+        channels: The features of each cell or placement; see the network of each game.
     """
 
     width: int = 256
@@ -35,12 +35,12 @@ class NetworkConfig:
 
 
 class Output(NamedTuple):
-    """What the network says of ``n`` states.
+    """The output of a network for ``n`` states.
 
     Attributes:
-        log_probabilities: ``(total,)``, of the legal actions.
-        entropies: ``(n,)``, of the policy, in nats.
-        values: ``(n,)``, the expected return of the current player.
+        log_probabilities: ``(total,)``, the log-probabilities of the legal actions.
+        entropies: ``(n,)``, the entropy of the policy in each state, in nats.
+        values: ``(n,)``, the expected return of the current player of each state.
     """
 
     log_probabilities: Tensor
@@ -49,7 +49,7 @@ class Output(NamedTuple):
 
 
 def new_trunk(inputs: int, config: NetworkConfig) -> nn.Sequential:
-    """Layers of rectified units, of the ``width`` and ``depth`` of a network."""
+    """Fully connected layers of rectified units, with the ``width`` and ``depth`` of a configuration."""
     sizes = [inputs, *[config.width] * config.depth]
     layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(sizes))
     return nn.Sequential(*(module for layer in layers for module in layer))
@@ -64,13 +64,13 @@ def hierarchical_policy(
     adds nothing to gradients.
 
     Args:
-        kind_logits: ``(n, kinds)``.
-        scores: ``(total,)``, logits of the legal actions within their kind.
+        kind_logits: ``(n, kinds)``, the logits of the kinds of action.
+        scores: ``(total,)``, the logits of the legal actions within their kind.
         rows: ``(total,)``, the state that each legal action belongs to.
         kinds: ``(total,)``, the kind of each legal action.
 
     Returns:
-        ``(total,)`` and ``(n,)``.
+        The log-probabilities ``(total,)`` and the entropies ``(n,)``.
     """
     groups = rows * kind_logits.shape[1] + kinds
     highest = scores.new_full((kind_logits.numel(),), -torch.inf)

@@ -1,7 +1,7 @@
 """Legal actions of a batch as one flat list, and choices from such lists.
 
-Rows of very different lengths lie one behind the other: a state has 79 legal actions on average and at most
-1345 of 2026, so lists cost a fraction of masks.
+The lists of the states, of very different lengths, lie one behind the other. A state of Patchwork has 79
+legal actions on average and at most 1345 of 2026, so lists cost a fraction of masks.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from patchwork_env.core.rules import States
 from patchwork_env.games import rules_of
 
 TIE = 1e-4
-"""Actions whose log-probabilities differ by less are equally probable. On an almost empty quilt many
-placements are, up to rounding, which depends on the machine, the library and the size of the batch."""
+"""Actions whose log-probabilities differ by less count as equally probable. On an almost empty quilt many
+placements are equal up to rounding, which depends on the machine, the library and the size of the batch."""
 
 
 class LegalLists(NamedTuple):
     """Legal actions of ``n`` states, ``total`` in all.
 
     Attributes:
-        counts: int64 ``(n,)``, legal actions of each state.
-        actions: int64 ``(total,)``, all of them, state by state, ascending within each.
-        rows: int64 ``(total,)``, the state that each belongs to.
+        counts: int64 ``(n,)``, the number of legal actions of each state.
+        actions: int64 ``(total,)``, the legal actions, state by state, ascending within each.
+        rows: int64 ``(total,)``, the state that each legal action belongs to.
     """
 
     counts: npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ class LegalLists(NamedTuple):
     rows: npt.NDArray[np.int64]
 
     def position_of(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Where one legal action per state, int64 ``(n,)``, stands in the list."""
+        """The position in the list of one legal action per state, int64 ``(n,)``."""
         return _positions(self.counts, self.actions, actions)
 
 
@@ -69,9 +69,9 @@ def sample(
     """One position of the flat list per row, drawn from the row's distribution.
 
     Args:
-        counts: ``(n,)`` lengths of the rows.
-        log_probabilities: ``(total,)``.
-        uniforms: ``(n,)`` random numbers in 0 ... 1.
+        counts: ``(n,)``, the lengths of the rows.
+        log_probabilities: ``(total,)``, the log-probabilities of the listed actions.
+        uniforms: ``(n,)``, random numbers between 0 and 1.
 
     Returns:
         ``(n,)`` positions in ``0 ... total - 1``.
@@ -104,13 +104,13 @@ def most_probable(
     The most probable action alone would favor advancing, whose probability is not split among placements.
 
     Args:
-        counts: ``(n,)`` lengths of the rows.
-        kinds: ``(total,)``, in ``0 ... num_kinds - 1``.
-        log_probabilities: ``(total,)``.
-        num_kinds: Number of kinds.
+        counts: ``(n,)``, the lengths of the rows.
+        kinds: ``(total,)``, the kinds of the listed actions, ``0 ... num_kinds - 1``.
+        log_probabilities: ``(total,)``, the log-probabilities of the listed actions.
+        num_kinds: The number of kinds.
 
     Returns:
-        ``(n,)`` positions in ``0 ... total - 1``; the first one of those that are equal up to :data:`TIE`.
+        ``(n,)`` positions in ``0 ... total - 1``; of actions that are equal up to :data:`TIE`, the first.
     """
     positions = np.empty(len(counts), np.int64)
     of_kind = np.empty(num_kinds)

@@ -36,12 +36,12 @@ ENTRY_POINT_GROUP = "patchwork_env.agents"
 LEVELS = ("instant", "fast", "strong", "analysis")
 """Names of budgets that searches with a learned value have, from the smallest to the largest."""
 MAX_SPEC_LENGTH = 4096
-"""Characters; as long as paths may be on most systems."""
+"""The most characters of a spec: as many as a path may have on most systems."""
 _PROVIDERS = ("patchwork_env.agents.patchwork", "patchwork_env.agents.nmbr9")
 """Packages of this library that register agents when they are imported."""
 
 Reader = Callable[[str], Any]
-"""Makes the value of an option from its text; its ValueError says what is allowed."""
+"""Makes the value of an option from its text; the ValueError that it raises says what is allowed."""
 Factory = str | Callable[..., Agent]
 """Makes an agent, or ``"module:function"`` for a function to import."""
 
@@ -80,7 +80,7 @@ def integer(lowest: int, highest: int | None = None) -> Reader:
 
 
 def one_of(*words: str) -> Reader:
-    """A reader of one of some words."""
+    """A reader that accepts only the words given."""
 
     def read(text: str) -> str:
         if text not in words:
@@ -95,7 +95,7 @@ def one_of(*words: str) -> Reader:
 
 @dataclass(frozen=True)
 class _Entry:
-    """How to make the agents of one name, of one kind of checkpoint, or of files with one ending."""
+    """The way to make the agents of one name, of one kind of checkpoint, or of files with one ending."""
 
     factory: Factory
     options: Mapping[str, Reader]
@@ -152,15 +152,15 @@ def register(
 
     Args:
         name: The name: letters, digits, ``_``, ``-`` and dots.
-        factory: Called as ``factory(seed, **options)``, returns an :class:`~patchwork_env.agents.Agent`; or
-            the text ``"module:function"``.
+        factory: A function, called as ``factory(seed, **options)``, that returns an
+            :class:`~patchwork_env.agents.Agent`; or the text ``"module:function"``.
         games: The games that the agents play; None for every game that there is.
         options: The options that a spec may give, each with a reader of its text: a function whose ValueError
             says what is allowed.
         listed: Whether :func:`names` lists the name: not if the agents play only some set-ups of their games.
 
     Raises:
-        ValueError: The name is taken, or is not of these characters.
+        ValueError: The name is taken, or has other characters.
     """
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
         raise ValueError(f"the name of an agent is {name!r}; allowed are letters, digits, '_', '-' and '.'")
@@ -175,11 +175,11 @@ def register_checkpoint(
     """Makes checkpoints of a kind playable.
 
     Args:
-        game: The name of the game that ``checkpoint.json`` gives.
-        kind: The kind of policy that it gives.
-        factory: Called as ``factory(path, seed, **options)``; see :func:`register`.
-        options: See :func:`register`.
-        extra: The extra of this package that brings what the factory imports.
+        game: The name of a game, as ``checkpoint.json`` gives it.
+        kind: The kind of policy, as ``checkpoint.json`` gives it.
+        factory: A function, called as ``factory(path, seed, **options)``, or a text; see :func:`register`.
+        options: The options that a spec may give; see :func:`register`.
+        extra: The extra of this package that installs what the factory imports.
 
     Raises:
         ValueError: There is such a kind already.
@@ -274,7 +274,7 @@ def path_of(spec: str | os.PathLike[str]) -> Path | None:
     """Where the policy of a spec lies, whether it is there or not; None for agents without one.
 
     Raises:
-        ValueError: The spec is not one: empty, too long or no text, or it gives an option twice.
+        ValueError: The spec is empty, too long or no text, or gives an option twice.
     """
     name, _ = _parse(spec)
     return None if _named(name) else Path(checkpoint_path(name))
@@ -301,8 +301,7 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
         ValueError: There is no such agent or option, the spec is no text, or the checkpoint is not one of
             these games and version.
         FileNotFoundError: The path names no checkpoint.
-        ModuleNotFoundError: The agent needs a library, such as PyTorch, that is not installed; or the agent
-            of another package does.
+        ModuleNotFoundError: The agent needs a library, such as PyTorch, that is not installed.
     """
     check_seed(seed)
     name, texts = _parse(spec)
@@ -318,7 +317,7 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
 
 
 def _kind_of(path: str) -> _Entry:
-    """What plays a checkpoint."""
+    """The entry of the agents that play a checkpoint."""
     description = checkpoints.read_description(Path(path))
     game, kind = description["game"], description["policy"]
     if (game, kind) not in _registry.kinds:
@@ -396,7 +395,7 @@ def check_checkpoint(path: str) -> None:
 
 
 def _hint(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
-    """What may have been meant, as the end of a message."""
+    """The end of a message that says which known word may have been meant; empty if none is near."""
     close = nearest(word, known)
     return f"; did you mean {close!r}?" if close else ""
 

@@ -1,11 +1,11 @@
 """An agent for every game: UCT whose leaves are played out at random. It knows nothing but the rules.
 
-What the end of a game is worth to a player is mostly its outcome, and a little its points: the difference to
-the best score of the others. A player who plays alone is after points. Points count relative to those of
-random games from the position at hand, so that they need no scale of the game.
+The value of the end of a game for a player is mostly its outcome, and to a small part its points: the
+difference to the best score of the others. For a player who plays alone, points are all that counts. They are
+measured against those of random games from the position at hand, so that no game needs to give a scale.
 
-Where the game hides something, several possibilities are drawn and searched apart, and the visits of the
-actions are added up (determinization; Ginsberg 2001, Whitehouse et al. 2011).
+Where the game hides something, several possibilities are drawn, each is searched in a tree of its own, and
+the visits of the actions are added up (determinization; Ginsberg 2001, Whitehouse et al. 2011).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from patchwork_env.search.uct import Rule, add_edges, new_tree, start_tree
 DEFAULT_SIMULATIONS = 400
 RULE = Rule(exploration=0.7, first=4.0, factor=1.0, exponent=0.5)
 MARGIN_SHARE = 0.2
-"""How much of the value of a game's end is points instead of the outcome, in games of several players."""
+"""The share of points in the value of a game's end, in games of several players; the outcome has the rest."""
 _MOST_NODES, _EDGES_PER_NODE, _MOST_EDGES, _LONGEST_PATH = 1 << 16, 16, 256, 1024
 _POSSIBILITIES = 8
-"""How many are drawn where a game hides something."""
+"""The number of possibilities that are drawn where a game hides something."""
 _SAMPLES, _DEVIATIONS = 16, 3.0
-"""Random games that give points a scale, and how many standard deviations count as 1."""
+"""The number of random games that give points a scale, and of standard deviations that count as 1."""
 _BLOCK = 20
 """Simulations between two looks at the clock."""
 
@@ -49,14 +49,14 @@ class Workspace(NamedTuple):
 
     Attributes:
         state: One record, in which games are played out.
-        actions: int64, the actions of a node.
-        values: float64 ``(max_players,)``, what the end of a game is worth to each player.
-        path: The way down.
+        actions: int64, receives the actions of a node.
+        values: float64 ``(max_players,)``, receives the value of the end of a game for each player.
+        path: The path of the current simulation.
         tree: The tree that is searched.
-        root: One record, the position to search from, of which what is hidden is drawn.
+        root: One record, the position to search from, with what is hidden drawn at random.
         legal_set: The legal actions of a position.
-        listed: int16 ``(max_legal_actions,)``, the same as a list.
-        scale: float64 ``(2,)``, the points that are worth 0, and how many more are worth 1.
+        listed: int16 ``(max_legal_actions,)``, the legal actions as a list.
+        scale: float64 ``(2,)``, the points that have the value 0, and how many more have the value 1.
     """
 
     state: States
@@ -71,15 +71,16 @@ class Workspace(NamedTuple):
 
 
 class UctAgent(BatchAgent):
-    """Searches every move of any game with a budget of simulations or of time; see the module.
+    """Searches every move of any game with a budget of simulations or of time, as the module describes.
 
     Args:
         seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
-        simulations: The budget of a move, at least 1; :data:`DEFAULT_SIMULATIONS` if there is no other.
-        seconds: The time of a move, above 0, instead of simulations.
+        simulations: The number of simulations of a move, at least 1; :data:`DEFAULT_SIMULATIONS` if no budget
+            is given.
+        seconds: The time of a move in seconds, above 0, instead of simulations.
 
     Raises:
-        ValueError: An argument is not of these, or both budgets are given.
+        ValueError: An argument is not allowed, or both budgets are given.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class UctAgent(BatchAgent):
         return np.array([self._choose(rules, states[i : i + 1]) for i in range(len(states))], np.int64)
 
     def _new_workspace(self) -> dict[str, Workspace]:
-        """The memory for each game that the agent has met."""
+        """The workspace for each game that the agent has met, by the name of the game."""
         return {}
 
     def _choose(self, rules: Rules, state: States) -> int:
@@ -127,14 +128,14 @@ class UctAgent(BatchAgent):
         return int(actions[np.lexsort((values, visits))[-1]])
 
     def _work(self, rules: Rules) -> Workspace:
-        memory: dict[str, Workspace] = self.workspace()
-        if rules.name not in memory:
-            memory[rules.name] = work = _new_work(
+        workspaces: dict[str, Workspace] = self.workspace()
+        if rules.name not in workspaces:
+            workspaces[rules.name] = work = _new_work(
                 rules, _MOST_NODES if self.seconds else self.simulations + 1
             )
             if self.seconds:  # compiled beforehand, so that it takes none of the time of the move
                 _compile(rules, work)
-        return memory[rules.name]
+        return workspaces[rules.name]
 
     def _search(self, work: Workspace, kernels: Any, began: float, part: int, parts: int) -> None:
         """Spends one of several equal parts of a budget."""
@@ -148,7 +149,7 @@ class UctAgent(BatchAgent):
 
 
 def _new_work(rules: Rules, nodes: int) -> Workspace:
-    """Memory for searches with so many nodes in one game."""
+    """A workspace for searches with that many nodes in one game."""
     width = RULE.first + RULE.factor * nodes**RULE.exponent + 1
     edges = int(min(width, rules.max_legal_actions, _MOST_EDGES))
     return Workspace(
@@ -200,9 +201,9 @@ def _kernels(rules: Rules) -> ModuleType:
 
 @template
 def list_actions(states: States, i: int, work: Workspace, streams: Streams) -> int:
-    """Lists random legal actions in random order, as many as there is room for; returns their number.
+    """Writes random legal actions in random order to ``work.actions``, as many as fit; returns their number.
 
-    Actions that cut the game off are left out; ``work.listed[0]`` is one of them if there are no others.
+    Actions that cut the game off are left out; if there are no others, ``work.listed[0]`` is one of them.
     """
     count = game.legal(states, i, work.legal_set)
     game.write_actions(work.legal_set, work.listed)
@@ -220,7 +221,7 @@ def list_actions(states: States, i: int, work: Workspace, streams: Streams) -> i
 
 @template
 def play_out(work: Workspace, streams: Streams) -> None:
-    """Plays ``work.state`` to its end at random and writes what it is worth to each player."""
+    """Plays ``work.state`` to its end at random and writes the value for each player to ``work.values``."""
     _play_randomly(work, streams)
     players = game.num_players(work.state, 0)
     for player in range(players):

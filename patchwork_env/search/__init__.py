@@ -1,15 +1,15 @@
 """Planning with a policy and a value, for any game whose states are records: it knows no game.
 
-A game comes as :class:`Dynamics` and what is known about it as :data:`Evaluate`; both exchange arrays of
-states, so that the search of many games makes one call per simulation.
+The rules come as :class:`Dynamics`, the policy and the value as :data:`Evaluate`. Both take arrays of states,
+so that the search of many games makes one call per simulation.
 """
 
+from patchwork_env.search.gumbel.improvement import SearchResult
 from patchwork_env.search.gumbel.search import (
     Dynamics,
     Evaluate,
     Evaluation,
     GumbelSearch,
-    SearchResult,
     States,
 )
 

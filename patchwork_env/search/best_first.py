@@ -1,19 +1,20 @@
-"""Best-first trees over an evaluation that knows all successors of a position, for any game of two players.
+"""Best-first trees over an evaluation that gives all successors of a position, for any game of two players.
 
-An evaluation gives a position its *edges* at once: its best actions with the values of what they
-lead to. A simulation follows edges down to one that leads to no node yet, adds that node with its edges and
-refreshes the values on the way back up. Selection is PUCT (Rosin 2011; Silver et al. 2017): the value of an
-edge plus a bonus in proportion to its prior, which fades with its visits. Priors are a softmax of the values
-that the edges start with, times the weights that the game gives them; an edge without visits keeps its value.
+An evaluation gives a position all its *edges* at once: its best actions with the values of the positions that
+they lead to. A simulation follows edges down to one that leads to no node yet, adds that node with its edges
+and refreshes the values on the way back up. Selection is PUCT (Rosin 2011; Silver et al. 2017): the value of
+an edge plus a bonus in proportion to its prior, which fades with its visits. Priors are a softmax of the
+values that the edges start with, times the weights that the game gives them; an edge without visits keeps its
+value.
 
 The value of a node is a mixture of the mean over its visits and of the value of its best edge. With a share
 of 0 for the latter, this is the backup of Monte Carlo tree search, with a share of 1 best-first minimax.
 
 All values come as :data:`VALUES` numbers in pairs: one for the player to move at the node that has the edge,
-one for the other player. The first pair is what the players maximize, each its own number, so that they need
-not be pure opponents (max^n, Luckhardt and Irani 1986); the others travel along. Players need not alternate.
+one for the other player. Each player maximizes its own number of the first pair, so the two need not be pure
+opponents (max^n, Luckhardt and Irani 1986); the other pairs are carried along. Players need not alternate.
 
-The game's part, playing and evaluating, calls the kernels here.
+The game's code plays and evaluates, and calls the kernels here.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ NODE = np.dtype(
         ("count", "<i4"),  # edges; 0 if its values are exact
         ("visits", "<i4"),  # of all its edges
         ("player", "<i4"),  # who is to move
-        ("solved", "<i4"),  # how many of its edges are
+        ("solved", "<i4"),  # how many of its edges are solved
     ]
 )
 EDGE = np.dtype(
@@ -48,13 +49,13 @@ EDGE = np.dtype(
         ("visits", "<i4"),
         ("child", "<i4"),  # node, or NOTHING
         ("action", "<i4"),
-        ("solved", "<i4"),  # 1: visits change nothing any more
+        ("solved", "<i4"),  # 1 if visits change nothing any more, else 0
     ]
 )
 
 
 class Rule(NamedTuple):
-    """How a tree grows.
+    """The rule by which a tree grows.
 
     Attributes:
         exploration: The weight of the bonus for edges with few visits, in units of the first value.
@@ -68,7 +69,7 @@ class Rule(NamedTuple):
 
 
 def new_tree(capacity: int, edges_per_node: int, state: np.dtype[np.void]) -> Tree:
-    """An empty tree with room for so many nodes."""
+    """An empty tree with room for ``capacity`` nodes."""
     return Tree(
         np.empty(capacity, NODE),
         np.empty(capacity * edges_per_node, EDGE),
@@ -81,8 +82,8 @@ def new_tree(capacity: int, edges_per_node: int, state: np.dtype[np.void]) -> Tr
 def add_node(tree: Tree) -> int:
     """A new node, without edges, for which there must be room.
 
-    A node with edges is completed by :func:`start_node`; of one whose values are exact the player and the
-    values are to be written.
+    A node with edges is completed by :func:`start_node`; if the values of a node are exact, the caller writes
+    them and the player.
     """
     node = add_plain_node(tree)
     tree.nodes[node]["solved"] = 0
@@ -91,13 +92,13 @@ def add_node(tree: Tree) -> int:
 
 @kernel
 def add_edge(tree: Tree, node: int, action: int, weight: float = 1.0) -> int:
-    """Gives the newest node one more edge, the best one first; its values are yet to be written.
+    """Gives the newest node one more edge, the best one first; the caller writes the values of the edge.
 
     Args:
         tree: The tree.
         node: The newest node.
         action: The action that the edge stands for.
-        weight: A factor of the edge's prior.
+        weight: The factor of the edge's prior.
     """
     edge = add_plain_edge(tree, node, action)
     tree.edges[edge]["prior"] = weight
@@ -136,12 +137,12 @@ def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
 
 @kernel
 def back_up(tree: Tree, path: Path, length: int, rule: Rule) -> None:
-    """Counts a simulation and refreshes the values on its way.
+    """Counts a simulation and refreshes the values on its path.
 
     Args:
         tree: The tree.
-        path: The way down, whose edges lead to nodes.
-        length: How many edges it has.
+        path: The path of the simulation, from the root; its edges lead to nodes.
+        length: The number of edges of the path.
         rule: The rule whose ``best_weight`` mixes values.
     """
     for k in range(length - 1, -1, -1):
@@ -188,13 +189,13 @@ def _mix(tree: Tree, node: int, rule: Rule) -> None:
 
 @kernel
 def most_visited(tree: Tree, node: int) -> int:
-    """The edge with the most visits; of equal ones, that with the higher value."""
+    """The edge with the most visits; ties go to the higher value."""
     return int(most_visited_by(tree, node, tree.edges["values"][:, 0]))
 
 
 @kernel
 def best_edge(tree: Tree, node: int) -> int:
-    """The edge to play: the most visited one, but that with the highest value if the node is solved."""
+    """The edge to play: the most visited one or, if the node is solved, the one with the highest value."""
     best = most_visited(tree, node)
     if not is_solved(tree, node):
         return best
@@ -207,7 +208,7 @@ def best_edge(tree: Tree, node: int) -> int:
 
 @kernel
 def is_decided(tree: Tree, simulations: int) -> bool:
-    """Whether so many more simulations cannot change which edge of the root has the most visits."""
+    """Whether that many more simulations cannot change which edge of the root has the most visits."""
     best = most_visited(tree, ROOT)
     begin = tree.nodes[ROOT]["begin"]
     for edge in range(begin, begin + tree.nodes[ROOT]["count"]):

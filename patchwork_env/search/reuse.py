@@ -1,4 +1,4 @@
-"""Trees of UCT that are kept from one search to the next, for any number of games of one kind."""
+"""Trees of UCT that are reused from one search to the next, for any number of games of one kind."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from patchwork_env.search.uct import copy_subtree
 
 
 class TreeMemory:
-    """Keeps trees of games that go on, and finds the part of them that a later position starts.
+    """Keeps the trees of running games, and finds the subtree of a later position.
 
     Args:
-        most_nodes: The most nodes of all trees together; beyond it, those kept first are forgotten.
+        most_nodes: The most nodes of all trees together; beyond it, the oldest trees are forgotten.
     """
 
     def __init__(self, most_nodes: int) -> None:
@@ -26,7 +26,7 @@ class TreeMemory:
 
     @property
     def num_nodes(self) -> int:
-        """Nodes of all trees that are kept."""
+        """The number of nodes of all trees that are kept."""
         return sum(len(tree.nodes) for tree in self._trees)
 
     def keep(self, tree: Tree) -> None:
@@ -44,11 +44,11 @@ class TreeMemory:
             self._trees.popleft()
 
     def recall(self, state: npt.NDArray[np.void], target: Tree) -> bool:
-        """Makes ``target`` the tree below a state, if that was searched; the rest of its tree is forgotten.
+        """Copies the subtree of a state to ``target`` if a tree holds it; the rest of that tree is forgotten.
 
         Args:
-            state: One record, shape ``(1,)``.
-            target: Changed only if the state is found.
+            state: The state to look for, one record, shape ``(1,)``.
+            target: The tree that receives the subtree; it is changed only if the state is found.
 
         Returns:
             Whether the state was found.
@@ -67,14 +67,14 @@ class TreeMemory:
 
 
 def _words(states: npt.NDArray[np.void]) -> npt.NDArray[Any]:
-    """The bytes of records ``(n, words)``, in words of eight if there are no others."""
+    """The contents of records, ``(n, words)``, in words of eight bytes if possible, else in bytes."""
     word = np.dtype(np.uint8 if states.itemsize % 8 else np.uint64)
     return states.view(word).reshape(len(states), states.itemsize // word.itemsize)
 
 
 @kernel
 def _find(words: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> int:
-    """The first row that equals ``wanted``, or ``NOTHING``."""
+    """The index of the first row that equals ``wanted``, or ``NOTHING``."""
     for row in range(len(words)):
         k = 0
         while k < len(wanted) and words[row, k] == wanted[k]:

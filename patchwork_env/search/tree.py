@@ -2,10 +2,10 @@
 
 A node is a record with the fields ``begin`` and ``count``, the block of its edges; ``visits``, those of all
 its edges; and ``player``, who is to move. An edge is a record with the fields ``action``, ``child``, the node
-that it leads to or :data:`NOTHING`, and ``visits``. What else they hold is a matter of the search:
-:mod:`~patchwork_env.search.uct` and :mod:`~patchwork_env.search.best_first` have records of their own, each
-as small as it can be, since a search spends its time reading them. The trees of
-:mod:`~patchwork_env.search.gumbel` belong to batches and link the visited children only.
+that it leads to or :data:`NOTHING`, and ``visits``. Each search adds fields of its own:
+:mod:`~patchwork_env.search.uct` and :mod:`~patchwork_env.search.best_first` keep their
+records as small as they can be, since a search spends its time reading them. The trees of
+:mod:`~patchwork_env.search.gumbel` are different: they belong to batches and link only the visited children.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from patchwork_env.core.compile import kernel
 
 NOTHING = -1
-"""No node, or no edge."""
+"""Stands for no node, or no edge."""
 ROOT = 0
 
 
@@ -39,10 +39,10 @@ class Tree(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A way down a tree.
+    """A path from the root down a tree.
 
     Attributes:
-        nodes: int64 ``(longest,)``, the nodes that were left, from the root on.
+        nodes: int64 ``(longest,)``, the nodes on the path but the last one, from the root on.
         edges: int64 ``(longest,)``, the edges that were followed.
     """
 
@@ -51,7 +51,7 @@ class Path(NamedTuple):
 
 
 def new_path(longest: int) -> Path:
-    """Memory for a way of so many edges."""
+    """A path with room for ``longest`` edges."""
     return Path(np.empty(longest, np.int64), np.empty(longest, np.int64))
 
 
@@ -75,7 +75,7 @@ def has_room(tree: Tree, edges: int) -> bool:
 
 @kernel
 def add_node(tree: Tree) -> int:
-    """A new node without edges, whose state and player are to be written; ``NOTHING`` if the tree is full."""
+    """A new node without edges, or ``NOTHING`` if the tree is full; the caller writes state and player."""
     node = tree.sizes[0]
     if node == len(tree.nodes):
         return NOTHING
@@ -98,7 +98,7 @@ def add_edge(tree: Tree, node: int, action: int) -> int:
 
 @kernel(inline=True)
 def set_edge(tree: Tree, edge: int, action: int) -> None:
-    """Makes an edge one without visits that leads to no node."""
+    """Gives an edge its action, no visits and no child."""
     tree.edges[edge]["action"] = action
     tree.edges[edge]["visits"] = 0
     tree.edges[edge]["child"] = NOTHING
@@ -106,7 +106,7 @@ def set_edge(tree: Tree, edge: int, action: int) -> None:
 
 @kernel
 def most_visited(tree: Tree, node: int, values: npt.NDArray[np.floating]) -> int:
-    """The edge of a node with the most visits; of equal ones, that with the higher value.
+    """The edge of a node with the most visits; ties go to the higher value.
 
     Args:
         tree: The tree.

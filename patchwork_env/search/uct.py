@@ -2,12 +2,12 @@
 
 UCT is the tree search of Kocsis and Szepesvári (2006): on the way down, every node treats its actions as a
 multi-armed bandit. Progressive widening (Coulom 2007; Chaslot et al. 2008) lets a node consider only its
-first few actions, in an order given by the game, and more the oftener it is visited.
+first few actions, in an order given by the game, and more of them the more often it is visited.
 
-A node gets its edges, the actions that its search may come to consider, best first, at its second visit; most
-nodes never have a second one. Edges hold what is known of the actions, so that a choice reads one stretch of
-memory. Values are kept from the view of the player to move; each player maximizes its own (max^n, Luckhardt
-and Irani 1986), of which two opponents are a special case.
+A node gets its edges, the actions that the search may come to consider, best first, at its second visit; most
+nodes never have a second one. Edges hold the statistics of the actions side by side, so that a choice reads
+one stretch of memory. Values are kept from the view of the player to move; each player maximizes its own
+(max^n, Luckhardt and Irani 1986), of which two opponents are a special case.
 
 The game comes as a namespace of kernels, for which :func:`simulate` is compiled; see :class:`Game`.
 """
@@ -44,14 +44,14 @@ EDGE = np.dtype(
 
 
 class Rule(NamedTuple):
-    """How a node chooses among its actions.
+    """The rule by which a node chooses among its actions.
 
     Attributes:
         exploration: The weight of the confidence interval, in units of the value.
-        first: How many actions a node considers at once.
+        first: The number of actions that a node considers from the start.
         factor: The speed of widening: after ``n`` visits a node considers ``first + factor * n**exponent``
             actions.
-        exponent: See ``factor``.
+        exponent: The exponent of widening; see ``factor``.
     """
 
     exploration: float
@@ -61,13 +61,13 @@ class Rule(NamedTuple):
 
 
 class Workspace(Protocol):
-    """What simulations of every game need beside the tree; a NamedTuple with these fields and more.
+    """What simulations of every game need besides the tree; a NamedTuple with these fields and more.
 
     Attributes:
         state: One record, in which a game is played out.
         actions: int64, receives the actions of a node.
-        values: float64 ``(players,)``, receives what the end of a game is worth to each player.
-        path: The way down; its length bounds the depth of the tree.
+        values: float64 ``(players,)``, receives the value of the end of a game for each player.
+        path: The path of the current simulation; its length bounds the depth of the tree.
     """
 
     state: npt.NDArray[np.void]
@@ -98,7 +98,7 @@ game = cast(Game, None)  # each game's kernels take its place
 
 
 def new_tree(capacity: int, edge_capacity: int, state: np.dtype[np.void]) -> Tree:
-    """An empty tree with room for so many nodes and edges."""
+    """An empty tree with room for ``capacity`` nodes and ``edge_capacity`` edges."""
     return Tree(
         np.empty(capacity, NODE),
         np.empty(edge_capacity, EDGE),
@@ -112,11 +112,11 @@ def add_edges(tree: Tree, node: int, player: int, actions: npt.NDArray[np.int64]
     """Gives a node its edges.
 
     Args:
-        tree: A tree that has room for them.
+        tree: A tree that has room for the edges.
         node: A node without edges.
-        player: Who is to move there.
+        player: The player to move at the node.
         actions: The actions, best first.
-        count: How many of them.
+        count: The number of actions.
     """
     begin = tree.sizes[1]
     tree.sizes[1] += count
@@ -150,13 +150,13 @@ def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
 
 @kernel
 def back_up(tree: Tree, path: Path, length: int, values: npt.NDArray[np.float64]) -> None:
-    """Counts a simulation.
+    """Counts a simulation along its path.
 
     Args:
         tree: The tree.
-        path: The way down.
-        length: How many edges it has.
-        values: What came out for each player.
+        path: The path of the simulation.
+        length: The number of edges of the path.
+        values: The value that the simulation found for each player.
     """
     for k in range(length):
         node, edge = path.nodes[k], path.edges[k]
@@ -167,13 +167,13 @@ def back_up(tree: Tree, path: Path, length: int, values: npt.NDArray[np.float64]
 
 @kernel
 def most_visited(tree: Tree, node: int) -> int:
-    """The edge with the most visits; of equal ones, that with the higher value."""
+    """The edge with the most visits; ties go to the higher value."""
     return int(most_visited_by(tree, node, tree.edges["value_sum"]))
 
 
 @kernel
 def start_tree(tree: Tree, states: npt.NDArray[np.void], i: int) -> None:
-    """Makes a tree a mere root with the state of record ``i``."""
+    """Resets a tree to a root with the state of record ``i``."""
     reset(tree)
     tree.states[add_node(tree)] = states[i]
 
@@ -187,10 +187,10 @@ def simulate(tree: Tree, work: Workspace, rule: Rule, streams: Streams, simulati
 
     Args:
         tree: A tree whose root is not over.
-        work: Memory of the game's type; see :class:`Workspace`.
-        rule: How actions are chosen within the tree.
-        streams: Random numbers ``(1,)``.
-        simulations: How many simulations to add.
+        work: The workspace of the game's type; see :class:`Workspace`.
+        rule: The rule by which actions are chosen within the tree.
+        streams: The random stream, ``(1,)``.
+        simulations: The number of simulations to add.
     """
     for _ in range(simulations):
         length = _descend(tree, work, rule, streams)
@@ -200,7 +200,7 @@ def simulate(tree: Tree, work: Workspace, rule: Rule, streams: Streams, simulati
 
 @template(inline=True)
 def _descend(tree: Tree, work: Workspace, rule: Rule, streams: Streams) -> int:
-    """Goes down to a new node, whose state is left in ``work.state``; returns the length of the way."""
+    """Goes down to a new node and copies its state to ``work.state``; returns the length of the path."""
     node, length = ROOT, 0
     while length < len(work.path.nodes) and _is_inner(tree, node, work, streams):
         edge = choose_edge(tree, node, rule)
@@ -222,7 +222,7 @@ def _descend(tree: Tree, work: Workspace, rule: Rule, streams: Streams) -> int:
 
 @template(inline=True)
 def _is_inner(tree: Tree, node: int, work: Workspace, streams: Streams) -> bool:
-    """Whether a node that is visited again has edges, which it may get now; forced actions are played."""
+    """Whether a node has edges, which it gets when it is visited again; forced actions are played first."""
     if tree.nodes[node]["count"] > 0:
         return True
     if game.is_over(tree.states, node) or not has_room(tree, len(work.actions)):
@@ -243,7 +243,7 @@ def _is_inner(tree: Tree, node: int, work: Workspace, streams: Streams) -> bool:
 
 @kernel(allocates=True)
 def copy_subtree(tree: Tree, top: int, target: Tree) -> None:
-    """Makes ``target`` the part of ``tree`` below and including node ``top``, as far as there is room."""
+    """Copies the subtree of ``tree`` whose root is node ``top`` to ``target``, as far as there is room."""
     source = np.empty(min(tree.sizes[0], len(target.nodes)), np.int64)
     target.sizes[0], target.sizes[1] = 1, 0
     source[0] = top

@@ -4,8 +4,8 @@
 
 Positions are those of games of the champion with itself, `instant`, half of them after one more action, drawn
 from the likely ones, as searches come across them. All placements of every patch that has more than 16 are
-evaluated there. The loss of a choice is how much less the best one chosen is worth than the best of all; a
-win is worth 1 and a defeat -1.
+evaluated there. The loss of a choice is the utility of the best of all placements minus that of the best one
+chosen; the utility of a win is 1, that of a defeat -1.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
-from patchwork_env.agents.patchwork.value.choice import TO_WIN, worth
+from patchwork_env.agents.patchwork.value.choice import TO_WIN, action_utility
 from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
     Expansion,
@@ -28,7 +28,7 @@ from patchwork_env.agents.patchwork.value.expansion import (
 )
 from patchwork_env.agents.patchwork.value.files import read_value
 from patchwork_env.agents.patchwork.value.network import Weights
-from patchwork_env.agents.patchwork.value.placements import keep_snuggest, kind_of, list_likely
+from patchwork_env.agents.patchwork.value.placements import keep_most_compact, kind_of, list_likely
 from patchwork_env.core.checks import check_seed
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game
@@ -55,11 +55,11 @@ def positions(weights: Weights, games: int, seed: int) -> Iterator[Game]:
 def losses_in(
     game: Game, weights: Weights, whole: Expansion, part: Expansion
 ) -> list[npt.NDArray[np.float64]]:
-    """What every choice loses, for each patch with many placements: by joints and by snugness, by width."""
+    """The loss of every choice, for each patch with many placements: by joints or compactness, by width."""
     count = expand(game.state, 0, weights, whole)
-    worths = {int(whole.actions[k]): worth(TO_WIN, whole, k) for k in range(count)}
+    utilities = {int(whole.actions[k]): action_utility(TO_WIN, whole, k) for k in range(count)}
     kinds: dict[int, list[float]] = {}
-    for action, value in worths.items():
+    for action, value in utilities.items():
         kinds.setdefault(kind_of(action), []).append(value)
     many = [kind for kind, values in kinds.items() if len(values) > LIKELY]
     losses = {kind: np.full((2, len(_WIDTHS)), np.inf) for kind in many}
@@ -68,15 +68,15 @@ def losses_in(
             for action in _chosen(game, shortlist, width, whole, part):
                 kind = kind_of(action)
                 if kind in losses:
-                    loss = max(kinds[kind]) - worths[action]
+                    loss = max(kinds[kind]) - utilities[action]
                     losses[kind][row, column] = min(losses[kind][row, column], loss)
     return list(losses.values())
 
 
 def _chosen(game: Game, shortlist: int, width: int, whole: Expansion, part: Expansion) -> list[int]:
-    """For each patch, the ``width`` snuggest of the ``shortlist`` placements that leave the most joints."""
+    """The ``width`` most compact of the ``shortlist`` placements of each patch that leave the most joints."""
     count = list_likely(game.state, 0, shortlist, whole.anchors, part.ranking, part.actions)
-    count = keep_snuggest(game.state, 0, width, part.actions, count, part.merits)
+    count = keep_most_compact(game.state, 0, width, part.actions, count, part.sort_keys)
     return [int(action) for action in part.actions[:count]]
 
 
@@ -98,14 +98,14 @@ def main() -> None:
     losses = [loss for game in games for loss in losses_in(game, weights, whole, part)]
     means, found = np.mean(losses, axis=0), np.mean(np.array(losses) < 1e-6, axis=0)
     print(f"{describe_setup()}\n{len(losses):,} choices of a placement\n")
-    print(f"{'chosen':>6}   {'loss: most joints':>18}  snuggest   {'best is among: joints':>22}  snuggest")
+    print(f"{'chosen':>6}   {'loss: most joints':>18}  compact   {'best is among: joints':>22}  compact")
     for k, width in enumerate(_WIDTHS):
         print(
-            f"{width:6}   {means[0, k]:18.4f}  {means[1, k]:8.4f}   {found[0, k]:22.0%}  {found[1, k]:8.0%}"
+            f"{width:6}   {means[0, k]:18.4f}  {means[1, k]:7.4f}   {found[0, k]:22.0%}  {found[1, k]:7.0%}"
         )
     if options.json:
         by_width = [dict(zip(_WIDTHS, row, strict=True)) for row in means.tolist()]
-        print(json.dumps({"choices": len(losses), "most_joints": by_width[0], "snuggest": by_width[1]}))
+        print(json.dumps({"choices": len(losses), "most_joints": by_width[0], "most_compact": by_width[1]}))
 
 
 if __name__ == "__main__":

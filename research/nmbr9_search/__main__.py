@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9.champion.agent import Nmbr9Champion
-from patchwork_env.agents.nmbr9.champion.search import PLAN
-from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.champion.agent import ChampionAgent
+from patchwork_env.agents.nmbr9.champion.search import SETTINGS
+from patchwork_env.agents.nmbr9.value.agent import ValueAgent
 from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.learning.evaluation.decks import DecksResult, play_decks, read_decks
 from patchwork_env.learning.system.machine import describe_setup
@@ -39,12 +39,12 @@ def main() -> int:
         f"{describe_setup()}, {options.processes} processes; {options.checkpoint.name}, {len(decks)} decks\n"
     )
     print("effort    depth  candidates  width    mean score      more than without    s per move  longest")
-    base = play_decks(Nmbr9ValueAgent(weights), decks, seed=options.seed, workers=options.processes)
+    base = play_decks(ValueAgent(weights), decks, seed=options.seed, workers=options.processes)
     show("no search", base, base)
     combinations = itertools.product(options.efforts, options.depths, options.candidates, options.widths)
     for effort, depth, candidates, width in combinations:
-        plan = PLAN._replace(depth=depth, candidates=candidates, width=width)
-        agent = Nmbr9Champion(weights, effort=effort, plan=plan)
+        settings = SETTINGS._replace(depth=depth, candidates=candidates, width=width)
+        agent = ChampionAgent(weights, effort=effort, settings=settings)
         result = play_decks(agent, decks, seed=options.seed, workers=options.processes)
         show(f"{effort:<9,} {depth:>5} {candidates:>11} {width:>6}", result, base)
     return 0
@@ -56,9 +56,9 @@ def parse() -> argparse.Namespace:
         "--checkpoint", type=Path, metavar="FOLDER", default=SHIPPED_FOLDER / "nmbr9_champion"
     )
     parser.add_argument("--efforts", type=int, metavar="N", nargs="+", default=[5_000, 20_000])
-    parser.add_argument("--depths", type=int, metavar="N", nargs="+", default=[PLAN.depth])
-    parser.add_argument("--candidates", type=int, metavar="N", nargs="+", default=[PLAN.candidates])
-    parser.add_argument("--widths", type=int, metavar="N", nargs="+", default=[PLAN.width])
+    parser.add_argument("--depths", type=int, metavar="N", nargs="+", default=[SETTINGS.depth])
+    parser.add_argument("--candidates", type=int, metavar="N", nargs="+", default=[SETTINGS.candidates])
+    parser.add_argument("--widths", type=int, metavar="N", nargs="+", default=[SETTINGS.width])
     parser.add_argument("--decks", type=int, metavar="N", default=50, help="(default: %(default)s)")
     parser.add_argument("--first", type=int, metavar="K", default=0, help="deck (default: %(default)s)")
     parser.add_argument("--processes", type=int, metavar="P", default=1, help="(default: %(default)s)")

@@ -16,7 +16,7 @@ from patchwork_env import agents
 from patchwork_env.agents import checkpoint_tensors
 from patchwork_env.agents.checkpoints import read_description, write_folder
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy import LearnedAgent, load_policy, save_policy
+from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
@@ -62,7 +62,7 @@ def test_round_trip(folder, network):
 def test_loaded_agent_plays_the_same_moves(folder, network):
     states = many_states()
     agent = agents.load(str(folder))
-    assert agent.act_batch(states).tolist() == LearnedAgent(network).act_batch(states).tolist()
+    assert agent.act_batch(states).tolist() == PolicyAgent(network).act_batch(states).tolist()
     game = Game.from_state(states, 5)
     assert agent.act(game) == agent.act_batch(states)[5]
     assert agent.name == "good"
@@ -76,7 +76,7 @@ def test_sampling_agent_repeats_itself(folder, network):
     assert [twin.act_batch(states).tolist() for _ in range(2)] == moves
     agent.reseed(4)
     assert agent.act_batch(states).tolist() == moves[0]
-    assert LearnedAgent(network, sample=True, seed=4).act_batch(states).tolist() == moves[0]
+    assert PolicyAgent(network, sample=True, seed=4).act_batch(states).tolist() == moves[0]
 
 
 def test_agent_leaves_states_alone_and_plays_legally(folder):

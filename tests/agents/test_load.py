@@ -15,7 +15,7 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_description
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.mcts import MctsAgent
-from patchwork_env.agents.patchwork.policy import LearnedAgent, save_policy
+from patchwork_env.agents.patchwork.policy import PolicyAgent, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.uct import UctAgent
 from patchwork_env.patchwork import Game
@@ -36,7 +36,7 @@ def test_every_name_gives_its_agent() -> None:
     assert types.pop("mcts") is MctsAgent
     assert types.pop("champion") is ChampionAgent
     assert {"ppo", "ppo-quick"} <= set(types)
-    assert set(types.values()) == {LearnedAgent}
+    assert set(types.values()) == {PolicyAgent}
 
 
 def test_an_agent_is_called_by_its_name() -> None:

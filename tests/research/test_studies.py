@@ -13,9 +13,9 @@ def test_likely_placements() -> None:
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
     assert figures["choices"] > 50
-    by_joints, snuggest = figures["most_joints"], figures["snuggest"]
-    assert list(by_joints) == list(snuggest) == ["1", "2", "4", "8", "16"]
-    assert by_joints["16"] == snuggest["16"] < snuggest["4"] < by_joints["4"]
+    by_joints, compact = figures["most_joints"], figures["most_compact"]
+    assert list(by_joints) == list(compact) == ["1", "2", "4", "8", "16"]
+    assert by_joints["16"] == compact["16"] < compact["4"] < by_joints["4"]
     done = run_study("likely_placements", "--value", str(ROOT / "docs"))
     assert done.returncode == 2
     assert "docs" in done.stderr.splitlines()[-1]

@@ -21,10 +21,10 @@ def draw_by_softmax(
     """An index drawn with probabilities in proportion to ``exp(value / temperature)``.
 
     Args:
-        values: One or more.
-        temperature: Above 0.
-        streams: Random streams.
-        i: The index of the record.
+        values: The values to draw from, one or more.
+        temperature: The temperature of the softmax, above 0.
+        streams: The random streams.
+        i: The index of the stream.
     """
     best = 0
     for k in range(len(values)):

@@ -17,7 +17,7 @@ from patchwork_env.agents.compiled.records import aligned_record, arrays_of
 def write_weights(
     folder: Path, game: str, weights: npt.NDArray[np.void], info: dict[str, Any] | None = None
 ) -> None:
-    """Writes the two files of a value into an existing folder; ``info`` is what to remember of its making."""
+    """Writes the two files of a value into an existing folder; ``info`` says how it was made."""
     arrays = arrays_of(weights)
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     write_description(folder, VALUE, shapes, info, game=game)
@@ -33,9 +33,7 @@ def read_weights(
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy, or of other shapes.
     """
-    description = read_description(folder, game)
-    if description["policy"] != VALUE:
-        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {VALUE!r}")
+    description = read_description(folder, game, VALUE)
     path = folder / WEIGHTS_FILE
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")

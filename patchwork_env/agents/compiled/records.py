@@ -21,7 +21,10 @@ LEAK = 1 / 8
 
 
 def record_type(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
-    """A structured type without vectors that cross cache lines: a field begins one, or fits into the last."""
+    """A structured type whose fields cross as few cache lines as they can.
+
+    A field that does not fit into what is left of a cache line begins a new one.
+    """
     offsets, end = [], 0
     for kind, shape in fields.values():
         item = np.dtype(kind).itemsize
@@ -74,6 +77,6 @@ def copy(to: Any, source: Any) -> None:
 
 @kernel(inline=True)
 def rectify(numbers: Floats) -> None:
-    """Divides negative numbers by ``1 / LEAK``."""
+    """Multiplies negative numbers by ``LEAK``, in place: a leaky rectifier."""
     for k in range(len(numbers)):
         numbers[k] = max(numbers[k], np.float32(LEAK) * numbers[k])

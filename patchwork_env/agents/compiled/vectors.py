@@ -24,9 +24,9 @@ Rows = npt.NDArray[np.int32]
 
 _INT64 = ir.IntType(64)
 _MOST_SUMS, _FLOATS_OF_SUMS = 4, 128
-"""Of one loop: together they fit into the vector registers of most processors."""
+"""The most sums of one loop, and their floats: they fit into the vector registers of most processors."""
 CACHE_LINE = 64
-"""Bytes."""
+"""The bytes of a cache line."""
 
 
 def rows_adder(width: int, sign: int = 1) -> Callable[[Floats, Floats, Rows, int], None]:

@@ -1,4 +1,4 @@
-"""Agents that play NMBR 9; what a spec can name of them is registered here."""
+"""Agents that play NMBR 9; this module registers those that a spec can name."""
 
 from patchwork_env.agents.checkpoints import NETWORK, VALUE
 from patchwork_env.agents.specs import (

@@ -1,7 +1,7 @@
 """The action that looks best now: the highest level, and there the most contact.
 
-Contact is the number of unit edges that a placement shares with tiles of its level. On equal terms the lower
-action is taken. In free order the highest digit left is chosen.
+Contact is the number of unit edges that a placement shares with tiles of its level. Ties go to the lower
+action. In free order the highest digit left is chosen.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def choose_action(states: States, i: int) -> int:
 
 @kernel
 def contact(levels: Levels, level: int, piece: int, row: int, column: int) -> int:
-    """Unit edges that a placement shares with tiles of a level."""
+    """The number of unit edges that a placement shares with tiles of a level."""
     edges = 0
     for k in range(HEIGHTS[piece]):
         cells, cover = FOOTPRINTS[piece, k] << _U(column), levels[level, row + k]

@@ -24,12 +24,12 @@ from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, write_observations
 from patchwork_env.nmbr9.state import States
 
 
-class Nmbr9PolicyAgent(SamplingAgent):
+class PolicyAgent(SamplingAgent):
     """Plays a policy network, without search, and keeps its tiles away from the edge of the table.
 
     Args:
-        network: On any device. The agent plays its present weights, also while it learns.
-        name: What tables and messages call the agent.
+        network: The network, on any device. The agent plays its present weights, also while it learns.
+        name: The name of the agent in tables and messages.
         sample: Whether to draw from the policy, instead of taking the most probable action.
         seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
@@ -73,7 +73,7 @@ def encode(states: States) -> tuple[Inputs, LegalLists]:
 def playable_lists(states: States) -> LegalLists:
     """Lists the legal actions of states, none of which is over, without those that meet the table's edge.
 
-    A state in which all of them do has them all.
+    If all legal actions of a state meet the edge, all of them are listed.
     """
     counts = np.empty(len(states), np.int64)
     _count(states, counts)
@@ -91,7 +91,7 @@ def _count(states: States, counts: npt.NDArray[np.int64]) -> None:
 
 @kernel(allocates=True)
 def _list(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
-    """Lists what is playable, and lowers the counts to it; returns the length of the list."""
+    """Lists the playable actions and lowers the counts to them; returns the length of the list."""
     maps, begin = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64), 0
     for i in range(len(states)):
         legal(states, i, maps)
@@ -125,12 +125,12 @@ def load_policy(folder: Path) -> tuple[Nmbr9Network, dict[str, Any]]:
     return read_network(folder, NMBR9, Nmbr9Network)
 
 
-def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> Nmbr9PolicyAgent:
-    """The agent that plays the policy of a checkpoint folder; for the options see :class:`Nmbr9PolicyAgent`.
+def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
+    """The agent that plays the policy of a checkpoint folder; for the options see :class:`PolicyAgent`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy.
     """
     network, _ = load_policy(Path(path))
-    return Nmbr9PolicyAgent(network, Path(path).name, sample=sample, seed=seed)
+    return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)

@@ -1,9 +1,9 @@
 """A policy and value network for NMBR 9, which scores the legal placements alone.
 
-A placement is described by how the window around it would look afterwards: cells that lie lower than the
-tile, as high as its foundation, higher, and those of the tile itself; by which tile it is, by its level, and
-by what the trunk says of the whole table and the cards. All windows are read by the same two layers, so what
-is learned in one place helps in all others. Legal actions are 240 of 16,394 on average in random play.
+A placement is described by the window around it as it would be afterwards: which cells lie lower than the
+tile, as high as its foundation, or higher, and which are those of the tile itself; by the tile; by its level;
+and by the trunk's features of the whole table and the cards. All windows are read by the same two layers, so
+what is learned in one place helps in all others. Legal actions are 240 of 16,394 on average in random play.
 
 In free order the digits to choose from are scored by the trunk alone.
 
@@ -40,12 +40,12 @@ _TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players"
 
 
 class Inputs(NamedTuple):
-    """What the network reads of ``n`` states with ``total`` legal actions.
+    """The inputs of the network for ``n`` states with ``total`` legal actions.
 
     Attributes:
         observations: float32 ``(n, OBSERVATION_SIZE)``.
         rows: int64 ``(total,)``, the state that each legal action belongs to, ascending.
-        actions: int64 ``(total,)``.
+        actions: int64 ``(total,)``, the legal actions.
     """
 
     observations: Tensor
@@ -61,7 +61,8 @@ class Nmbr9Network(nn.Module):
     """Policy and value of the current player; see the module for its structure.
 
     Args:
-        config: Sizes: ``width`` and ``depth`` of the trunk, ``channels`` of what describes a placement.
+        config: The sizes: ``width`` and ``depth`` of the trunk, and ``channels``, the features of a
+            placement.
     """
 
     footprints: Tensor
@@ -95,7 +96,7 @@ class Nmbr9Network(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device that holds the weights."""
         return self.footprints.device
 
     def forward(self, inputs: Inputs) -> Output:
@@ -128,8 +129,9 @@ class Nmbr9Network(nn.Module):
         lower, higher, own = heights < levels[:, None], heights > levels[:, None], footprints > 0
         looks = torch.stack([lower, ~(lower | higher | own), higher, own], 1)
         windows = looks.flatten(1).to(features.dtype)
-        worth = torch.stack([levels, levels * digits], 1) / _HEIGHT_UNIT
-        hidden = self.window(windows) + self.level(worth) + self.tiles.weight.index_select(0, pieces)
+        level_and_points = torch.stack([levels, levels * digits], 1) / _HEIGHT_UNIT
+        hidden = self.window(windows) + self.level(level_and_points)
+        hidden = hidden + self.tiles.weight.index_select(0, pieces)
         hidden = torch.relu(hidden + self.modulation(features).index_select(0, rows))
         scores: Tensor = self.score(torch.relu(self.hidden(hidden)))
         return scores.squeeze(1)
@@ -138,7 +140,7 @@ class Nmbr9Network(nn.Module):
         """Heights around anchors, float32 ``(total, window * window)``; beyond the picture they are 0."""
         heights = (observations[:, SLICES["heights"]] * _HEIGHT_UNIT).round()
         framed = functional.pad(heights.view(-1, VIEW_SIZE, VIEW_SIZE), (_WINDOW,) * 4).reshape(-1)
-        # Windows that would begin further out see nothing of the picture, as those at its frame.
+        # Windows that begin further out see nothing of the picture, like those that begin on its frame.
         first = FIRST_VIEWED + _MARGIN
         row = (anchors // TABLE_SIZE - first).clamp(-_WINDOW, VIEW_SIZE) + _WINDOW
         column = (anchors % TABLE_SIZE - first).clamp(-_WINDOW, VIEW_SIZE) + _WINDOW
@@ -166,6 +168,6 @@ def _footprints() -> Tensor:
 
 
 def _offsets() -> Tensor:
-    """Where the cells of a window lie in a framed picture, counted from its first cell."""
+    """The offsets of the cells of a window in a framed picture, from its first cell."""
     offsets = _FRAMED * torch.arange(_WINDOW)[:, None] + torch.arange(_WINDOW)
     return offsets.flatten()

@@ -1,4 +1,4 @@
-"""Agents that play Patchwork; what a spec can name of them is registered here."""
+"""Agents that play Patchwork; this module registers those that a spec can name."""
 
 from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
 from patchwork_env.agents.patchwork.champion.levels import AIMS, FEWEST_NODES, MOST_NODES
@@ -16,9 +16,9 @@ from patchwork_env.games import PATCHWORK
 
 _PACKAGE = "patchwork_env.agents.patchwork"
 FEWEST_SIMULATIONS = 2
-"""The fewest simulations of an agent that plans; with a single one there would be nothing to compare."""
+"""The fewest simulations of an agent that searches; with a single one there would be nothing to compare."""
 ONNX_SUFFIX = ".onnx"
-"""The ending that makes a file an exported policy."""
+"""The ending of files that hold an exported policy."""
 _POLICY_OPTIONS = {"sample": boolean, "simulations": integer(FEWEST_SIMULATIONS)}
 _VALUE_OPTIONS = {
     "level": one_of(*LEVELS),

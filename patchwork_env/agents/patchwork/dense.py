@@ -1,4 +1,4 @@
-"""Policies in the form that other libraries expect: from masks, for all 2026 actions. Needs torch."""
+"""Policies in the form that other libraries expect: masks in, all 2026 actions out. Needs torch."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class DensePolicy(nn.Module):
 
         Args:
             observation: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
-            action_mask: ``(n, NUM_ACTIONS)`` of any type, other than 0 for the legal actions, at least one in
-                every row.
+            action_mask: ``(n, NUM_ACTIONS)`` of any type: not 0 for the legal actions, at least one in every
+                row; else 0.
 
         Returns:
             The most probable placements of the most probable kinds of move, int64 ``(n,)``; log-probabilities
@@ -54,7 +54,7 @@ class DensePolicy(nn.Module):
 
 
 class DenseMlp(nn.Module):
-    """The same for a multilayer perceptron; its first output are the most probable actions.
+    """The same as :class:`DensePolicy`, for a multilayer perceptron; it plays the most probable actions.
 
     Args:
         network: The network whose weights it uses.
@@ -71,7 +71,7 @@ class DenseMlp(nn.Module):
 
 
 def _by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:
-    """What ``(n, 2026)`` says of the actions of each kind: advance, the three slots, special patch."""
+    """Splits ``(n, 2026)`` by the kind of action: advance, the three slots, special patch."""
     slot = (FIRST_SPECIAL - FIRST_BUY) // NUM_OFFERED
     return torch.split(of_actions, [FIRST_BUY, *[slot] * NUM_OFFERED, NUM_ACTIONS - FIRST_SPECIAL], 1)
 

@@ -13,18 +13,18 @@ from patchwork_env.patchwork.state import States
 
 
 class PatchworkDynamics:
-    """The rules for batches of states, and what the end of a game is worth.
+    """The rules for batches of states, and the payoffs of the end of a game.
 
-    A win is worth ``outcome`` and a loss minus it, plus ``margin`` times the difference of the scores, which
-    is divided by ``margin_scale`` and clipped to -1 ... 1.
+    The payoff is ``outcome`` for a win or minus ``outcome`` for a loss, plus ``margin`` times the difference
+    of the scores, which is divided by ``margin_scale`` and clipped to -1 ... 1.
 
     Args:
-        outcome: At least 0.
-        margin: At least 0.
-        margin_scale: Above 0, in points.
+        outcome: The payoff of a win, at least 0.
+        margin: The weight of the difference of the scores, at least 0.
+        margin_scale: The difference of the scores that counts as 1, in points, above 0.
 
     Raises:
-        ValueError: An argument is not of these, or the end of a game is worth nothing.
+        ValueError: An argument is not allowed, or both ``outcome`` and ``margin`` are 0.
     """
 
     def __init__(self, outcome: float = 1.0, margin: float = 0.0, margin_scale: float = 40.0) -> None:
@@ -53,7 +53,7 @@ class PatchworkDynamics:
         return finished
 
     def players(self, states: States) -> npt.NDArray[np.int64]:
-        """Who is to move, int64 ``(n,)``."""
+        """The players to move, int64 ``(n,)``."""
         return states["current_player"].astype(np.int64)
 
     def returns(self, states: States) -> npt.NDArray[np.float32]:

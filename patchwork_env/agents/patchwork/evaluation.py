@@ -1,8 +1,8 @@
 """A policy network prepared for many evaluations with the same weights, as a search or self-play makes them.
 
-What depends on the weights alone is computed once, the products that make the maps of placements run in
-bfloat16 (half the time on a CPU with AVX-512 BF16), and the policy is made in compiled code from lists of
-legal actions. Values and the choice of the kind of move stay in float32.
+What depends on the weights alone is computed once. The products that make the maps of placements run in
+bfloat16, which takes half the time on a CPU with AVX-512 BF16. The policy is computed by compiled code from
+lists of legal actions. Values and the choice of the kind of move stay in float32.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NetworkEvaluator:
     """Evaluates states with the weights that a network has now; later changes of the network do not matter.
 
     Args:
-        network: On any device; the evaluations happen there.
+        network: The network, on any device, where the evaluations happen.
         dtype: The type of the products that make the maps of placements.
     """
 
@@ -51,7 +51,7 @@ class NetworkEvaluator:
             self._heads = _joined((network.value, network.kind, network.modulation))
 
     def __call__(self, states: States) -> Evaluation:
-        """Policy and values of states, none of which is over; there may be none at all."""
+        """The policy and the values of states, none of which is over; there may be no state at all."""
         observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
         observation.write_observations(states, observations)
         legal = legal_lists(states)
@@ -105,13 +105,14 @@ def _policy(
     """Log-probabilities of the legal actions: of their kind, plus of the placement within it.
 
     Args:
-        counts: ``(n,)``, legal actions of each state.
-        actions: ``(total,)``.
-        kind_logits: ``(n, NUM_KINDS)``.
-        maps: ``(n, NUM_ACTIONS - 1)``, logits of the placements, that of action ``i`` in column ``i - 1``.
+        counts: ``(n,)``, the number of legal actions of each state.
+        actions: ``(total,)``, the legal actions.
+        kind_logits: ``(n, NUM_KINDS)``, the logits of the kinds of action.
+        maps: ``(n, NUM_ACTIONS - 1)``, the logits of the placements, that of action ``i`` in column ``i -
+            1``.
 
     Returns:
-        ``(total,)``.
+        The log-probabilities, ``(total,)``.
     """
     result = np.empty(len(actions), np.float32)
     highest, sums = np.empty(NUM_KINDS, np.float32), np.empty(NUM_KINDS, np.float32)
@@ -134,7 +135,7 @@ def _compare_placements(
     highest: Floats,
     sums: Floats,
 ) -> None:
-    """Writes the logits of the actions, and of every kind the highest and the sum of exponentials."""
+    """Writes the logits of the actions, and for every kind the highest one and the sum of exponentials."""
     highest[:] = -np.inf
     sums[:] = 0.0
     for k in range(len(actions)):

@@ -2,12 +2,11 @@
 
 It chooses in two steps.
 
-1. *Which patch?* The one worth most, on equal terms that in the lower slot; see
-   :mod:`~patchwork_env.agents.patchwork.heuristics`. Advancing is worth 0 by the same measure, and preferred
-   to a patch worth 0.
-2. *Where?* Where the empty cells hang together best. The measure is how many joints are left: pairs of
-   neighboring empty cells. Contact with the border and with covered cells saves joints, and cells that become
-   holes lose theirs. Special patches follow the same rule. On equal terms it takes the lower action.
+1. *Which patch?* The one with the highest value, see :mod:`~patchwork_env.agents.patchwork.heuristics`; ties
+   go to the lower slot. Advancing has the value 0, and is preferred to a patch of the same value.
+2. *Where?* Where the empty cells stay connected best. The measure is the number of joints that are left:
+   pairs of neighboring empty cells. Contact with the border and with covered cells saves joints, and cells
+   that become holes lose theirs. Special patches follow the same rule. Ties go to the lower action.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def choose_action(states: States, i: int, anchors: LegalSet) -> int:
 
 @kernel
 def _best_slot(states: States, i: int, anchors: LegalSet) -> int:
-    """The slot of the patch that is worth most, or -1 if advancing is worth no less than any."""
+    """The slot of the patch with the highest value, or -1 if no value is above 0."""
     best_slot, best_value = -1, 0.0
     for slot in range(NUM_OFFERED):
         if can_be_placed(anchors, slot):
@@ -65,7 +64,7 @@ def _best_slot(states: States, i: int, anchors: LegalSet) -> int:
 
 @kernel
 def _best_placement(states: States, i: int, anchors: LegalSet, first_map: int, end_map: int) -> int:
-    """The action, among those of some maps of the legal set, that leaves the most joints."""
+    """The action that leaves the most joints, among those of the maps ``first_map ... end_map - 1``."""
     best_action, best_joints = -1, -1
     for k in range(first_map, end_map):
         footprint = footprint_of(states, i, k)

@@ -1,8 +1,8 @@
-"""What greedy play, playouts and the choice of placements have in common: worths of patches, and joints.
+"""What greedy play, playouts and the choice of placements have in common: values of patches, and joints.
 
-Bought now, a patch is worth, in buttons, its income at every income mark ahead, plus the penalty that it
-saves, minus its price, minus the spaces that the token moves: a space is worth the one button that advancing
-earns. The penalty is 2 per cell, but counts only by the share of the track that lies behind the token after
+The value of a patch that is bought now, in buttons, is its income at every income mark ahead, plus the
+penalty that it saves, minus its price, minus one for every space that the token moves, as advancing would
+earn a button there. The penalty is 2 per cell, times the share of the track that lies behind the token after
 the move: the earlier in the game, the likelier another patch would have covered the cell as well.
 """
 
@@ -34,7 +34,7 @@ _SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 
 @kernel
 def patch_value(states: States, i: int, patch: int) -> float:
-    """What buying a patch now is worth to the current player, in buttons; advancing is worth 0."""
+    """The value for the current player of buying a patch now, in buttons; that of advancing is 0."""
     space = np.int64(states[i]["position"][states[i]["current_player"]])
     target = min(space + np.int64(TIMES[patch]), np.int64(LAST_SPACE))
     incomes_ahead = np.int64(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space])

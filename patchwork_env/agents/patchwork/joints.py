@@ -1,4 +1,4 @@
-"""How well the empty cells of a quilt hang together, and how snugly the covered ones lie."""
+"""How well the empty cells of a quilt are connected, and how compactly the covered ones lie."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _joints(empty: np.uint64, rows: np.uint64) -> int:
 
 
 Digits = tuple[np.uint64, np.uint64, np.uint64]
-"""The binary digits, the lowest first, of a number of 0-4 for every cell of a word."""
+"""The three binary digits, the lowest first, of a number from 0 to 4 for every cell of a word."""
 
 
 @kernel(inline=True)
@@ -45,7 +45,7 @@ def count_neighbors(covered_0: np.uint64, covered_1: np.uint64) -> tuple[Digits,
     """Counts the empty neighbors of every cell of a quilt, given as its two words.
 
     Returns:
-        The counts for the cells of each word; the bit behind the cells of a word has no meaning.
+        The counts for the cells of each word; the bits behind the cells of a word have no meaning.
     """
     empty_0, empty_1 = ~covered_0 & FULL_WORD, ~covered_1 & FULL_WORD
     above_0, below_0 = empty_0 << _ROW, empty_0 >> _ROW | empty_1 >> _TO_ROW_7 << _LAST_ROW
@@ -62,16 +62,16 @@ def _add_neighbors(empty: np.uint64, above: np.uint64, below: np.uint64) -> Digi
 
 
 @kernel(inline=True)
-def snugness(covered_0: np.uint64, covered_1: np.uint64) -> int:
-    """How snugly the covered cells of a quilt, given as its two words, lie together and to the border.
+def compactness(covered_0: np.uint64, covered_1: np.uint64) -> int:
+    """How compactly the covered cells of a quilt, given as its two words, lie together and at the border.
 
     A covered cell without an empty neighbor counts twice, one with a single empty neighbor once.
     """
-    return _snugness(covered_0, _ROWS_0_TO_4) + _snugness(covered_1, _ROWS_5_TO_8)
+    return _compactness(covered_0, _ROWS_0_TO_4) + _compactness(covered_1, _ROWS_5_TO_8)
 
 
 @kernel(inline=True)
-def _snugness(covered: np.uint64, rows: np.uint64) -> int:
+def _compactness(covered: np.uint64, rows: np.uint64) -> int:
     empty = ~covered & FULL_WORD
     above, below = empty << _ROW, empty >> _ROW
     left, right = (empty & _NOT_LAST_COLUMN) << _U1, empty >> _U1 & _NOT_LAST_COLUMN

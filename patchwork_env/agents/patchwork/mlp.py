@@ -1,7 +1,7 @@
 """Policies of Stable-Baselines3's ``MlpPolicy`` with action masks, played without Stable-Baselines3.
 
-Two multilayer perceptrons on the flat observation, one for the policy and one for the value. Tensors have the
-names that they have there, so that weights go from one to the other as they are.
+Two multilayer perceptrons read the flat observation, one for the policy and one for the value. Tensors have
+the names that Stable-Baselines3 gives them, so that weights can be copied as they are.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 
 @dataclass(frozen=True)
 class MlpConfig:
-    """Shape of the two perceptrons.
+    """The shape of the two perceptrons.
 
     Attributes:
-        net_arch: Units of the hidden layers of each, at least 1.
-        activation: One of :data:`ACTIVATIONS`.
+        net_arch: The units of each hidden layer, at least 1; both perceptrons have the same layers.
+        activation: The name of the activation function, one of :data:`ACTIVATIONS`.
     """
 
     net_arch: tuple[int, ...] = (256, 256)
@@ -65,11 +65,11 @@ class MlpNetwork(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device that holds the weights."""
         return self.action_net.weight.device
 
     def logits(self, observations: Tensor) -> Tensor:
-        """Of all actions, ``(n, NUM_ACTIONS)``, for observations ``(n, OBSERVATION_SIZE)``."""
+        """The logits of all actions, ``(n, NUM_ACTIONS)``, for observations ``(n, OBSERVATION_SIZE)``."""
         logits: Tensor = self.action_net(self.mlp_extractor["policy_net"](observations))
         return logits
 
@@ -92,8 +92,8 @@ class MlpAgent(SamplingAgent):
     """Plays a :class:`MlpNetwork`.
 
     Args:
-        network: On any device. The agent plays its present weights, also while it learns.
-        name: What tables and messages call the agent.
+        network: The network, on any device. The agent plays its present weights, also while it learns.
+        name: The name of the agent in tables and messages.
         sample: Whether to draw from the policy, instead of taking the most probable action.
         seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
     """
@@ -152,7 +152,7 @@ def _log_softmax(
 def _most_probable(
     counts: npt.NDArray[np.int64], log_probabilities: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.int64]:
-    """The position ``(n,)`` of the highest entry of every row, the first one on ties."""
+    """The position ``(n,)`` of the highest entry of every row; ties go to the first one."""
     positions = np.empty(len(counts), np.int64)
     begin = 0
     for row in range(len(counts)):
@@ -179,9 +179,7 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy.
     """
-    description = read_description(folder, PATCHWORK)
-    if description["policy"] != MASKABLE_PPO:
-        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {MASKABLE_PPO!r}")
+    description = read_description(folder, PATCHWORK, MASKABLE_PPO)
     network = MlpNetwork(_config(description.get("network"), folder / CHECKPOINT_FILE))
     read_weights(folder, network, f"a network of {network.config}")
     return network.eval(), description["info"]

@@ -1,7 +1,7 @@
 """Agents that play a policy from an ONNX file. Needs onnxruntime, the extra ``onnx``, and not PyTorch.
 
-Such a file holds one model, which ``onnx_export`` writes. For a batch of any size
-``n`` it computes:
+Such a file holds one model, which :mod:`~patchwork_env.agents.patchwork.onnx_export` writes. For a batch of
+any size ``n`` it computes:
 
 =====================  ======================  ===============================================================
 input                                          content
@@ -49,11 +49,11 @@ class OnnxAgent(SamplingAgent):
     """Plays the policy of an ONNX model through onnxruntime.
 
     Args:
-        model: The contents of the file.
-        name: What tables and messages call the agent.
+        model: The contents of the ONNX file.
+        name: The name of the agent in tables and messages.
         sample: Whether to draw from the policy, instead of playing the model's ``action``.
         seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
-        threads: How many threads onnxruntime computes with, at least 1.
+        threads: The number of threads that onnxruntime computes with, at least 1.
 
     Raises:
         ValueError: The model is damaged, of another game, or of a version that this library does not read.
@@ -73,7 +73,7 @@ class OnnxAgent(SamplingAgent):
         super().__init__(name, sample, seed)
         self._model = model
         self._threads = threads
-        self.workspace()  # raises now if the model is not sound
+        self.workspace()  # raises now if the model is malformed
 
     def _new_workspace(self) -> onnxruntime.InferenceSession:
         return _start(self._model, self.name, self._threads)
@@ -95,7 +95,7 @@ class OnnxAgent(SamplingAgent):
         return legal.actions[ragged.sample(legal.counts, of_legal, self._random.random(len(states)))]
 
     def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """What the model says of games, none of which is over.
+        """The outputs of the model for games, none of which is over.
 
         Returns:
             Log-probabilities of all actions, float32 ``(n, 2026)``, minus infinity for those that are not
@@ -109,7 +109,7 @@ class OnnxAgent(SamplingAgent):
         return log_probabilities, values
 
     def feed(self, states: States) -> dict[str, npt.NDArray[Any]]:
-        """The model's inputs for games: what the players to move see and may do."""
+        """The inputs of the model for games: what the players to move see, and what they may do."""
         observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
         masks = np.empty((len(states), NUM_ACTIONS), np.int8)
         players = states["current_player"].astype(np.int64)

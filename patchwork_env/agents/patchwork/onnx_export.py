@@ -24,7 +24,7 @@ from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 
 OPSET = 20
-"""onnxruntime reads it from version 1.17 on."""
+"""The version of the ONNX operators; onnxruntime reads it from version 1.17 on."""
 
 
 def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] | None = None) -> bytes:
@@ -32,7 +32,7 @@ def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] 
 
     Args:
         network: The policy; it is left as it is.
-        info: What to remember of its making; JSON.
+        info: Facts to keep on how the policy was made; JSON.
     """
     twin = copy.deepcopy(network).cpu()
     policy = DensePolicy(twin) if isinstance(twin, PatchworkNetwork) else DenseMlp(twin)
@@ -59,7 +59,7 @@ def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] 
 
 
 def _choice(network: PatchworkNetwork | MlpNetwork) -> str:
-    """What the output ``action`` is."""
+    """The description of the output ``action``."""
     if isinstance(network, PatchworkNetwork):
         return "the most probable placement of the most probable kind of move"
     return "the most probable action"
@@ -67,7 +67,7 @@ def _choice(network: PatchworkNetwork | MlpNetwork) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without PyTorch's remarks about its own insides: deprecations, and libraries that are not there."""
+    """Silences PyTorch's warnings about its own internals: deprecations, and libraries that are missing."""
     logger = logging.getLogger("torch.onnx")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -15,11 +15,11 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.search import GumbelSearch
 
 DEFAULT_PAYOFFS = {"outcome": 1.0, "margin": 1.0, "margin_scale": 40.0}
-"""Payoffs that a network is taken to have learned from if nothing else is known of it."""
+"""The payoffs that a network is assumed to have learned from if its checkpoint does not give any."""
 
-# Measured in matches of planning against the same policy without. Payoffs are far apart and the moves of a
-# position close to each other, so differences of values count for more than in the paper; and few simulations
-# are better spent on few actions.
+# Measured in matches of planning against the same policy without. Payoffs are far apart, but the moves of a
+# position are close to each other, so differences of values get more weight than in the paper. Few
+# simulations are better spent on few actions.
 _C_SCALE = 3.0
 _SIMULATIONS_PER_ACTION = 4
 _MOST_CONSIDERED = 8
@@ -29,14 +29,14 @@ class GumbelAgent(BatchAgent):
     """Plays a policy network with search. Nothing is drawn: the same batch of states gets the same actions.
 
     Args:
-        network: Policy and values, with the weights that it has now.
-        name: What tables and messages call the agent.
-        simulations: Per move, at least 2.
-        dynamics: With the payoffs that the network's values are an estimate of; those of
-            :data:`DEFAULT_PAYOFFS` by default.
+        network: The network that gives policy and values, with the weights that it has now.
+        name: The name of the agent in tables and messages.
+        simulations: The number of simulations per move, at least 2.
+        dynamics: The rules with the payoffs that the network's values estimate; by default those of
+            :data:`DEFAULT_PAYOFFS`.
 
     Raises:
-        ValueError: There are fewer simulations.
+        ValueError: There are fewer than 2 simulations.
     """
 
     games = (PATCHWORK,)
@@ -74,11 +74,11 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
     """The rules with the payoffs that a checkpoint's ``info["reward"]`` gives, or else the default ones.
 
     Args:
-        info: What is remembered of the network's making.
+        info: What the checkpoint says of how the network was made.
         name: The name of the checkpoint, for messages.
 
     Raises:
-        ValueError: The payoffs are damaged.
+        ValueError: The payoffs are not numbers by these names, or are not allowed.
     """
     payoffs = info.get("reward", DEFAULT_PAYOFFS)
     is_sound = isinstance(payoffs, dict) and set(payoffs) == set(DEFAULT_PAYOFFS)

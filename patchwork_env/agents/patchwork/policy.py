@@ -18,12 +18,12 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.state import States
 
 
-class LearnedAgent(SamplingAgent):
+class PolicyAgent(SamplingAgent):
     """Plays a policy network, without search.
 
     Args:
         network: The policy.
-        name: What tables and messages call the agent.
+        name: The name of the agent in tables and messages.
         sample: Whether to draw from the policy, instead of taking the most probable placement of the most
             probable kind of move.
         seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
@@ -63,9 +63,9 @@ def save_policy(folder: Path, network: PatchworkNetwork, info: dict[str, Any] | 
     """Writes a policy as a new checkpoint folder, all of it or nothing.
 
     Args:
-        folder: Must not exist yet.
+        folder: The folder, which must not exist yet.
         network: The policy.
-        info: What to remember of its making; JSON.
+        info: Facts to keep on how the policy was made; JSON.
 
     Raises:
         FileExistsError: The folder exists.
@@ -94,10 +94,10 @@ def load(
     """The agent that plays the policy of a checkpoint folder.
 
     Args:
-        path: The folder.
-        seed: See :class:`LearnedAgent`.
-        sample: See :class:`LearnedAgent`.
-        simulations: How many simulations to plan every move with, at least 2; see
+        path: The checkpoint folder.
+        seed: The seed of the draws; see :class:`PolicyAgent`.
+        sample: Whether to draw from the policy; see :class:`PolicyAgent`.
+        simulations: The number of simulations to plan every move with, at least 2; see
             :class:`~patchwork_env.agents.patchwork.planning.GumbelAgent`.
 
     Raises:
@@ -111,6 +111,6 @@ def load(
         )
     network, info = load_policy(Path(path))
     if simulations is None:
-        return LearnedAgent(network, Path(path).name, sample=sample, seed=seed)
+        return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)
     dynamics = dynamics_of(info, str(path))
     return GumbelAgent(network, Path(path).name, simulations=simulations, dynamics=dynamics)

@@ -6,10 +6,10 @@ The policy first chooses a kind of move (advance, one of three slots, special pa
 
 so that the choice between advancing and buying does not depend on how many placements a patch has. Placements
 are scored by maps of positions: every cell of the own quilt is described by the 7x7 window that spans a patch
-anchored there and its neighborhood, and matched with a key for every orientation of every patch: one that is
-learned, plus one that is computed from its shape, so that what is learned with one patch helps with all
+anchored there and its neighborhood, and matched with a key for every orientation of every patch. The key is a
+learned one plus one that is computed from the shape, so that what is learned with one patch helps with all
 others. Only legal actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`),
-a small fraction of the work of a dense softmax over 2026 actions.
+which takes a small fraction of the work of a dense softmax over 2026 actions.
 
 Entries are picked with ``index_select``: on a CPU its gradient is summed in one order every time. That of
 ``tensor[indices]`` is not if there are several threads, and no two training runs would be equal. Sizes of
@@ -46,13 +46,13 @@ _PATCH_FEATURES = 4
 
 
 class Inputs(NamedTuple):
-    """What the network reads of ``n`` states with ``total`` legal actions.
+    """The inputs of the network for ``n`` states with ``total`` legal actions.
 
     Attributes:
         observations: float32 ``(n, OBSERVATION_SIZE)``.
         rows: int64 ``(total,)``, the state that each legal action belongs to.
         kinds: int64 ``(total,)``, the kind of each legal action.
-        places: int64 ``(total,)``, its place among the maps of positions of its state.
+        places: int64 ``(total,)``, the place of each legal action among the maps of positions of its state.
     """
 
     observations: Tensor
@@ -88,7 +88,7 @@ class PatchworkNetwork(nn.Module):
     """Policy and value of the current player; see the module for its structure.
 
     Args:
-        config: Sizes; those of :class:`NetworkConfig` by default.
+        config: The sizes of the network; those of :class:`NetworkConfig` by default.
     """
 
     patch_features: Tensor
@@ -122,7 +122,7 @@ class PatchworkNetwork(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device that holds the weights."""
         return self.patch_features.device
 
     def forward(self, inputs: Inputs) -> Output:
@@ -133,14 +133,14 @@ class PatchworkNetwork(nn.Module):
         return Output(log_probabilities, entropies, values)
 
     def scores(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What the policy is made from once the legal actions are known, and the values.
+        """The logits that the policy is made from once the legal actions are known, and the values.
 
         Args:
             observations: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
 
         Returns:
-            Logits of the kinds ``(n, NUM_KINDS)``, logits of all placements within their kind
-            ``(n, NUM_ACTIONS - 1)``, those of action ``i`` in column ``i - 1``, and values ``(n,)``.
+            The logits of the kinds, ``(n, NUM_KINDS)``; the logits of all placements within their kind,
+            ``(n, NUM_ACTIONS - 1)``, that of action ``i`` in column ``i - 1``; and the values, ``(n,)``.
         """
         patches, quilts = self.patches_and_quilts(observations)
         features = self.trunk(self.trunk_input(observations, patches))
@@ -154,7 +154,7 @@ class PatchworkNetwork(nn.Module):
         return values.squeeze(1)
 
     def patches_and_quilts(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """What is offered, and what is covered.
+        """The patches of the circle and the cells that are covered, from observations.
 
         Returns:
             The circle as ``index + 1`` of each patch, 0 behind its end, int64 ``(n, 33)``; the own quilts as
@@ -163,12 +163,12 @@ class PatchworkNetwork(nn.Module):
         return _patch_numbers(observations), observations[:, SLICES["quilts"]][:, :NUM_CELLS]
 
     def trunk_input(self, observations: Tensor, patches: Tensor) -> Tensor:
-        """Everything that is on the table; patches of the circle by their prices, income and size."""
+        """The input of the trunk: observations, with the features of each patch instead of its number."""
         circle = self.patch_features[patches].flatten(1)
         return torch.cat([_without_circle(observations), circle], 1)
 
     def keys_by_patch(self) -> Tensor:
-        """The keys of all orientations, ``(34, 8 * channels)``; row 0 is no patch."""
+        """The keys of all orientations, ``(34, 8 * channels)``; row 0 stands for no patch."""
         keys: Tensor = self.keys.weight + self.key_of_shape(self.shapes)
         return keys.view(NUM_PATCHES + 1, -1)
 
@@ -217,7 +217,7 @@ def _trunk_inputs() -> int:
 
 
 def _patch_features() -> Tensor:
-    """Size, prices and income of every patch as in the observation, ``(34, 4)``; row 0 is no patch."""
+    """Size, prices and income of every patch as in the observation, ``(34, 4)``; row 0 is for no patch."""
     table = torch.from_numpy(observation.OFFERED_TABLE[:, -_PATCH_FEATURES:])
     return torch.cat([torch.zeros(1, _PATCH_FEATURES), table])
 
@@ -225,7 +225,7 @@ def _patch_features() -> Tensor:
 def _shapes() -> Tensor:
     """Every orientation of every patch in its 7x7 window: its cells, then the cells next to it.
 
-    ``(34 * 8, 98)``, 0 or 1; the first 8 rows are no patch.
+    The shape is ``(34 * 8, 98)``, the entries are 0 or 1; the first 8 rows stand for no patch.
     """
     shapes = torch.zeros(NUM_PATCHES + 1, NUM_ORIENTATIONS, 2, _WINDOW, _WINDOW)
     for patch, oriented in enumerate(ORIENTED):

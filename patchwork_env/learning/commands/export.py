@@ -51,12 +51,12 @@ def export_policy(spec: str, out: Path) -> int:
         from patchwork_env.agents.checkpoints import read_description
         from patchwork_env.agents.patchwork.mlp import MlpAgent
         from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
-        from patchwork_env.agents.patchwork.policy import LearnedAgent
+        from patchwork_env.agents.patchwork.policy import PolicyAgent
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"exports need {error.name}: pip install 'patchwork-env[export]'", name=error.name
         ) from None
-    if path is None or not isinstance(agent, LearnedAgent | MlpAgent) or agent.sample:
+    if path is None or not isinstance(agent, PolicyAgent | MlpAgent) or agent.sample:
         raise ValueError(f"{spec!r} cannot be exported; give the checkpoint of a policy, without options")
     contents = policy_to_onnx(agent.network, read_description(path)["info"])
     write_bytes(out, contents)

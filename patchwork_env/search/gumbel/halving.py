@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 
 def considered_visits(actions: int, simulations: int) -> npt.NDArray[np.int32]:
-    """How often the action that each simulation visits has been visited before, int32 ``(simulations,)``.
+    """How many visits the action that each simulation takes has had before, int32 ``(simulations,)``.
 
-    Among the considered actions with so many visits, the search takes the most promising one. This is all
-    that Sequential Halving takes: actions that fall behind are never asked for again.
+    Among the considered actions with that many visits, the search takes the one with the highest score.
+    Sequential Halving needs nothing else: actions that fall behind in visits are never asked for again.
 
     Args:
-        actions: How many are considered at first, at least 1.
-        simulations: The budget, which is spent to the last one, at least 1.
+        actions: The number of actions that are considered at first, at least 1.
+        simulations: The number of simulations, at least 1; all of them are spent.
     """
     if actions == 1:
         return np.arange(simulations, dtype=np.int32)

@@ -1,6 +1,11 @@
-"""What a search has come to: the improved policy and the value of the root, and the action to play."""
+"""The results of a search: the improved policy and the value of each root, and the action to play.
+
+Equations are those of "Policy improvement by planning with Gumbel" (Danihelka et al. 2022).
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -8,8 +13,28 @@ import numpy.typing as npt
 from patchwork_env.core.compile import kernel
 from patchwork_env.search.gumbel.qvalues import Scale, q_transformation, q_value, weigh_children
 from patchwork_env.search.gumbel.selection import Candidates, select_candidate
-from patchwork_env.search.gumbel.tree import Edges, Floats, Integers, Nodes, capacity_of
+from patchwork_env.search.gumbel.tree import Edges, Floats, Nodes, capacity_of
 from patchwork_env.search.tree import NOTHING
+
+
+class SearchResult(NamedTuple):
+    """The results of a search in ``n`` games with ``total`` legal actions.
+
+    Attributes:
+        counts: int64 ``(n,)``, the number of legal actions of each game; 0 if it is over.
+        actions: int64 ``(total,)``, the legal actions, game by game, in the order of the evaluation.
+        policy: float32 ``(total,)``, the improved policy (equation 11).
+        visits: int32 ``(total,)``, the number of simulations that tried each action.
+        chosen: int64 ``(n,)``, the action to play, which Sequential Halving chose; -1 if the game is over.
+        values: float32 ``(n,)``, the expected payoff of the player to move under the improved policy.
+    """
+
+    counts: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]
+    policy: npt.NDArray[np.float32]
+    visits: npt.NDArray[np.int32]
+    chosen: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float32]
 
 
 @kernel
@@ -19,26 +44,19 @@ def summarize(
     candidates: Candidates,
     scale: Scale,
     finished: npt.NDArray[np.bool_],
-    counts: Integers,
-    policy: Floats,
-    visits: npt.NDArray[np.int32],
-    chosen: Integers,
-    values: Floats,
+    result: SearchResult,
 ) -> None:
-    """Writes what the search of every root has come to; of finished games, the values alone.
+    """Writes the results of the search of every root; of finished games, the values alone.
 
     Args:
         nodes: The nodes of all trees.
-        edges: Their legal actions.
-        candidates: ``(trees, m)``.
+        edges: The legal actions of the nodes.
+        candidates: ``(trees, m)``, the actions of the roots that are considered.
         scale: The scale of Q-values.
-        finished: ``(trees,)``.
-        counts: ``(trees,)``, receives the numbers of legal actions.
-        policy: Receives the improved policy for all legal actions of the roots (equation 11).
-        visits: Receives the visits of the same actions.
-        chosen: ``(trees,)``, receives the actions that Sequential Halving chose.
-        values: ``(trees,)``, receives the value of the improved policy, for the player to move.
+        finished: ``(trees,)``, whether each game is over.
+        result: Receives the results; ``actions`` is left as it is.
     """
+    counts, chosen, values = result.counts, result.chosen, result.values
     capacity = capacity_of(nodes, len(finished))
     for tree in range(len(finished)):
         root = tree * capacity
@@ -47,7 +65,7 @@ def summarize(
             continue
         begin, counts[tree] = nodes[root]["begin"], nodes[root]["count"]
         own = slice(begin, begin + counts[tree])
-        values[tree] = _improve_policy(nodes, edges, root, scale, policy[own], visits[own])
+        values[tree] = _improve_policy(nodes, edges, root, scale, result.policy[own], result.visits[own])
         most = candidates[tree][0]["visits"]
         for k in range(len(candidates[tree])):
             most = max(most, candidates[tree][k]["visits"])
@@ -59,7 +77,7 @@ def summarize(
 def _improve_policy(
     nodes: Nodes, edges: Edges, root: int, scale: Scale, policy: Floats, visits: npt.NDArray[np.int32]
 ) -> float:
-    """Writes improved policy and visits of a root; returns the policy's mean of completed Q-values."""
+    """Writes the improved policy and the visits of a root; returns the mean of Q-values under the policy."""
     mixed, factor, highest, _ = q_transformation(nodes, root, scale)
     begin = nodes[root]["begin"]
     unvisited_weight = np.exp(factor * (mixed - highest))

@@ -1,4 +1,4 @@
-"""Q-values of a node as the player to move there sees them, completed and transformed.
+"""Q-values of a node, for the player to move there, completed and transformed.
 
 Equations are those of "Policy improvement by planning with Gumbel" (Danihelka et al. 2022).
 """
@@ -20,10 +20,10 @@ class Scale(NamedTuple):
     """The constants of the transformation of Q-values, ``sigma`` of equation 8.
 
     Attributes:
-        c_visit: Visits that are added to those of the most visited child.
-        c_scale: Factor.
-        value_range: The difference of Q-values that counts as 1; 0 for that between the highest and the
-            lowest completed Q-value of the node.
+        c_visit: The visits that are added to those of the most visited child.
+        c_scale: The factor of the transformed Q-values.
+        value_range: The difference of Q-values that counts as 1; 0 for the difference between the highest and
+            the lowest completed Q-value of the node.
     """
 
     c_visit: float
@@ -39,7 +39,7 @@ def q_value(nodes: Nodes, node: int, child: int) -> float:
 
 @kernel
 def q_transformation(nodes: Nodes, node: int, scale: Scale) -> tuple[float, float, float, float]:
-    """What the transformed completed Q-values of a node depend on.
+    """The numbers that the transformed completed Q-values of a node are computed from.
 
     Returns:
         The mixed value, which completes the Q-values of unvisited actions (equation 33); the factor of
@@ -72,7 +72,7 @@ def q_transformation(nodes: Nodes, node: int, scale: Scale) -> tuple[float, floa
 
 @kernel
 def weigh_children(nodes: Nodes, node: int, factor: float, highest: float) -> float:
-    """Writes the weights of the children in the improved policy; returns their sum."""
+    """Writes the unnormalized weights of the children in the improved policy; returns their sum."""
     total = 0.0
     child = nodes[node]["first_child"]
     while child != NOTHING:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from patchwork_env.search.gumbel import improvement, selection, tree
 from patchwork_env.search.gumbel.halving import considered_visits_table
+from patchwork_env.search.gumbel.improvement import SearchResult
 from patchwork_env.search.gumbel.qvalues import Scale
 
 States = npt.NDArray[np.void]
@@ -25,7 +26,7 @@ States = npt.NDArray[np.void]
 
 
 class Dynamics(Protocol):
-    """A game of two players, as far as a search needs it: what is a win for one is a loss for the other."""
+    """The rules of a game of two players, as far as a search needs them; payoffs add up to 0."""
 
     def step(self, states: States, actions: npt.NDArray[np.int64]) -> None:
         """Plays a legal action in every game, in place, and then all moves that have no alternative."""
@@ -34,20 +35,20 @@ class Dynamics(Protocol):
         """Which games are over, bool ``(n,)``."""
 
     def players(self, states: States) -> npt.NDArray[np.int64]:
-        """Who is to move, 0 or 1, int64 ``(n,)``; of games that are over, either."""
+        """The players to move, 0 or 1, int64 ``(n,)``; for games that are over, any of the two."""
 
     def returns(self, states: States) -> npt.NDArray[np.float32]:
         """The payoffs of player 0 in games that are over, float32 ``(n,)``; player 1 gets their negatives."""
 
 
 class Evaluation(NamedTuple):
-    """What is thought of ``n`` states, none of which is over, with ``total`` legal actions.
+    """The policy and the values of ``n`` states, none of which is over, with ``total`` legal actions.
 
     Attributes:
-        counts: int64 ``(n,)``, legal actions of each state, at least 1.
-        actions: int64 ``(total,)``, all of them, state by state.
-        log_probabilities: float32 ``(total,)``, of a policy.
-        values: float32 ``(n,)``, expected payoff of the player to move.
+        counts: int64 ``(n,)``, the number of legal actions of each state, at least 1.
+        actions: int64 ``(total,)``, the legal actions, state by state.
+        log_probabilities: float32 ``(total,)``, the log-probabilities of the actions by the policy.
+        values: float32 ``(n,)``, the expected payoff of the player to move.
     """
 
     counts: npt.NDArray[np.int64]
@@ -60,44 +61,24 @@ Evaluate = Callable[[States], Evaluation]
 """Evaluates states, none of which is over."""
 
 
-class SearchResult(NamedTuple):
-    """What a search came to in ``n`` games with ``total`` legal actions.
-
-    Attributes:
-        counts: int64 ``(n,)``, legal actions of each game; 0 if it is over.
-        actions: int64 ``(total,)``, all of them, game by game, in the order of the evaluation.
-        policy: float32 ``(total,)``, the improved policy.
-        visits: int32 ``(total,)``, simulations that tried the action.
-        chosen: int64 ``(n,)``, the action to play; -1 if the game is over.
-        values: float32 ``(n,)``, expected payoff of the player to move under the improved policy.
-    """
-
-    counts: npt.NDArray[np.int64]
-    actions: npt.NDArray[np.int64]
-    policy: npt.NDArray[np.float32]
-    visits: npt.NDArray[np.int32]
-    chosen: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float32]
-
-
 class GumbelSearch:
-    """Searches batches of games of one kind; memory is kept from one search to the next.
+    """Searches batches of games of one kind; the workspace is kept from one search to the next.
 
     The transformation of Q-values is ``sigma(q) = (c_visit + visits of the most visited child) * c_scale *
     q / value_range``. Searches in several threads need an object each.
 
     Args:
-        dynamics: The game.
-        simulations: Per game, at least 1.
-        max_considered: Actions of the root that are tried at most, at least 1.
-        c_visit: At least 0.
-        c_scale: Above 0: weight of what the search found against the prior.
+        dynamics: The rules of the game.
+        simulations: The number of simulations per game, at least 1.
+        max_considered: The most actions of the root that are tried, at least 1.
+        c_visit: The visits that are added to those of the most visited child, at least 0.
+        c_scale: The weight of what the search found against the prior, above 0.
         value_range: The highest possible payoff minus the lowest. None to scale by the range of the completed
             Q-values of each node instead, as mctx does, with ``c_scale=0.1``.
-        gumbel_scale: Factor of the noise at the root; with 0 the search is deterministic.
+        gumbel_scale: The factor of the noise at the root; with 0 the search is deterministic.
 
     Raises:
-        ValueError: An argument is not of these.
+        ValueError: An argument is not allowed.
     """
 
     def __init__(
@@ -124,95 +105,95 @@ class GumbelSearch:
         self.gumbel_scale = gumbel_scale
         self._scale = Scale(float(c_visit), float(c_scale), float(value_range or 0.0))
         self._visits_by_actions = considered_visits_table(max_considered, simulations)
-        self._forest: _Forest | None = None
+        self._workspace: _Workspace | None = None
 
     def run(
         self, states: States, evaluate: Evaluate, random: np.random.Generator | None = None
     ) -> SearchResult:
         """Searches from every state, which may be finished; a state with a single action is not searched.
 
-        Each other state gets exactly ``simulations`` simulations, all states one in each round, with a single
-        call of ``evaluate`` per round. The noise is drawn game by game: searched one after the other with one
-        generator, games have the same results, if they are evaluated the same.
+        Each other state gets exactly ``simulations`` simulations, one in each round, with a single call of
+        ``evaluate`` per round for all states. The noise is drawn game by game, so that games have the same
+        results if they are searched one after the other with one generator and evaluated the same.
 
         Args:
             states: Records ``(n,)``, which are left as they were.
-            evaluate: Prior policy and values.
+            evaluate: The function that gives prior policies and values.
             random: The generator of the noise; not needed with ``gumbel_scale=0``.
 
         Raises:
-            ValueError: There is no generator, or an evaluation is not sound.
+            ValueError: There is no generator, or an evaluation is malformed.
         """
         if random is None and self.gumbel_scale > 0:
             raise ValueError(f"random is None; with gumbel_scale {self.gumbel_scale} it must be a generator")
         states = np.ascontiguousarray(states)
-        forest = self._prepare(states)
+        work = self._prepare(states)
         finished = self.dynamics.finished(states)
-        tree.set_up_roots(forest.nodes, forest.sizes, finished)
-        roots = np.arange(len(states)) * forest.capacity
-        actions = self._expand(forest, roots, states, finished, evaluate)
+        tree.set_up_roots(work.nodes, work.sizes, finished)
+        roots = np.arange(len(states)) * work.capacity
+        actions = self._expand(work, roots, states, finished, evaluate)
         noise = np.zeros(len(actions))
         if random is not None and self.gumbel_scale > 0:
             noise = self.gumbel_scale * random.gumbel(size=len(actions))
-        selection.choose_candidates(forest.nodes, forest.edges, forest.sizes, noise, forest.candidates)
-        if forest.sizes.any():
+        selection.choose_candidates(work.nodes, work.edges, work.sizes, noise, work.candidates)
+        if work.sizes.any():
             for simulation in range(self.simulations):
-                self._simulate(forest, simulation, evaluate)
-        return self._summarize(forest, finished, actions)
+                self._simulate(work, simulation, evaluate)
+        return self._summarize(work, finished, actions)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles: memory stays with the original."""
-        return {**self.__dict__, "_forest": None}
+        """The state for copies and pickles: the workspace stays with the original."""
+        return {**self.__dict__, "_workspace": None}
 
-    def _prepare(self, states: States) -> _Forest:
+    def _prepare(self, states: States) -> _Workspace:
         """Empty trees for a batch."""
-        if self._forest is None or not self._forest.has_room_for(states):
-            self._forest = _Forest(states, self.simulations + 1, self.max_considered)
-        return self._forest.begin(len(states))
+        if self._workspace is None or not self._workspace.has_room_for(states):
+            self._workspace = _Workspace(states, self.simulations + 1, self.max_considered)
+        return self._workspace.reset(len(states))
 
-    def _simulate(self, forest: _Forest, simulation: int, evaluate: Evaluate) -> None:
+    def _simulate(self, work: _Workspace, simulation: int, evaluate: Evaluate) -> None:
         """One simulation in every tree."""
         added = selection.select_leaves(
-            forest.nodes,
-            forest.edges,
-            forest.sizes,
-            forest.candidates,
+            work.nodes,
+            work.edges,
+            work.sizes,
+            work.candidates,
             self._visits_by_actions,
             simulation,
             self._scale,
-            forest.leaves,
+            work.leaves,
         )
         if added == 0:  # all ended in finished games
             return
-        leaves, parents, actions = (array[:added] for array in forest.leaves)
-        states = forest.states[parents].view(forest.state_type)
+        leaves, parents, actions = (array[:added] for array in work.leaves)
+        states = work.states[parents].view(work.state_type)
         self.dynamics.step(states, actions)
-        self._expand(forest, leaves, states, self.dynamics.finished(states), evaluate)
+        self._expand(work, leaves, states, self.dynamics.finished(states), evaluate)
 
     def _expand(
         self,
-        forest: _Forest,
+        work: _Workspace,
         leaves: npt.NDArray[np.int64],
         states: States,
         finished: npt.NDArray[np.bool_],
         evaluate: Evaluate,
     ) -> npt.NDArray[np.int64]:
-        """Stores and evaluates states of new nodes; returns all their legal actions."""
-        forest.states[leaves] = blocks = _as_blocks(states)
+        """Stores and evaluates the states of new nodes; returns all their legal actions."""
+        work.states[leaves] = blocks = _as_blocks(states)
         payoffs, running = _NO_PAYOFFS, states
         if finished.any():
             payoffs = self.dynamics.returns(blocks[finished].view(states.dtype))
             running = blocks[~finished].view(states.dtype)
         evaluation = _typed(evaluate(running)) if len(running) else _NOTHING
-        begin = forest.add_edges(evaluation, len(running))
+        begin = work.add_edges(evaluation, len(running))
         players = self.dynamics.players(states)
         tree.expand(
-            forest.nodes, leaves, finished, players, payoffs, begin, evaluation.counts, evaluation.values
+            work.nodes, leaves, finished, players, payoffs, begin, evaluation.counts, evaluation.values
         )
         return evaluation.actions
 
     def _summarize(
-        self, forest: _Forest, finished: npt.NDArray[np.bool_], actions: npt.NDArray[np.int64]
+        self, work: _Workspace, finished: npt.NDArray[np.bool_], actions: npt.NDArray[np.int64]
     ) -> SearchResult:
         n, total = len(finished), len(actions)
         result = SearchResult(
@@ -223,10 +204,7 @@ class GumbelSearch:
             chosen=np.full(n, -1, np.int64),
             values=np.empty(n, np.float32),
         )
-        improvement.summarize(
-            forest.nodes, forest.edges, forest.candidates, self._scale, finished,
-            result.counts, result.policy, result.visits, result.chosen, result.values,
-        )  # fmt: skip
+        improvement.summarize(work.nodes, work.edges, work.candidates, self._scale, finished, result)
         return result
 
 
@@ -236,10 +214,10 @@ _NOTHING = Evaluation(
 )
 
 
-class _Forest:
-    """The memory of a search: trees of ``capacity`` nodes each, for batches up to some size."""
+class _Workspace:
+    """The memory of searches: trees of ``capacity`` nodes each, for batches up to some size."""
 
-    _EDGES_AT_FIRST = 64  # per node; more are made when they are needed
+    _EDGES_AT_FIRST = 64  # per node; the arrays grow when more are needed
 
     def __init__(self, states: States, capacity: int, max_considered: int) -> None:
         n = max(len(states), 1)
@@ -252,13 +230,13 @@ class _Forest:
         self.leaves = selection.Leaves(*(np.zeros(n, np.int64) for _ in selection.Leaves._fields))
         room = self._EDGES_AT_FIRST * n * min(capacity, 64)
         self.edges = tree.Edges(np.empty(room, np.int32), np.empty(room, np.float32))
-        self.begin(n)
+        self.reset(n)
 
     def has_room_for(self, states: States) -> bool:
         return len(states) <= len(self._all_sizes) and states.dtype == self.state_type
 
-    def begin(self, n: int) -> _Forest:
-        """Empties the trees and makes them ``n``."""
+    def reset(self, n: int) -> _Workspace:
+        """Empties the trees, for a batch of ``n`` games."""
         self.nodes = self._all_nodes[: n * self.capacity]
         self.states = self._all_states[: n * self.capacity]
         self.sizes, self.candidates = self._all_sizes[:n], self._all_candidates[:n]
@@ -266,7 +244,7 @@ class _Forest:
         return self
 
     def add_edges(self, evaluation: Evaluation, states: int) -> int:
-        """Adds the legal actions of new nodes, making room by halves; returns where they begin."""
+        """Adds the legal actions of new nodes, in larger arrays if need be; returns where they begin."""
         begin, room = self._edges_used, len(self.edges.actions)
         end = begin + len(evaluation.actions)
         if end > room:

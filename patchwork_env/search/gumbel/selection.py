@@ -1,4 +1,4 @@
-"""Which way a simulation takes: Sequential Halving at the root, the improved policy below.
+"""How a simulation chooses its path: Sequential Halving at the root, the improved policy below.
 
 Equations are those of "Policy improvement by planning with Gumbel" (Danihelka et al. 2022).
 """
@@ -34,16 +34,17 @@ CANDIDATE = np.dtype(
 )
 
 Candidates = npt.NDArray[np.void]
-"""The actions of the roots that are considered, ``(trees, m)`` or, of one tree, ``(m,)``."""
+"""The actions of the roots that are considered, :data:`CANDIDATE` records: ``(trees, m)``, or ``(m,)`` of one
+tree."""
 
 
 class Leaves(NamedTuple):
     """The nodes that a simulation added, at most one per tree.
 
     Attributes:
-        nodes: int64 ``(n,)``.
-        parents: int64 ``(n,)``, their parents.
-        actions: int64 ``(n,)``, the actions that lead there.
+        nodes: int64 ``(n,)``, the new nodes.
+        parents: int64 ``(n,)``, the parents of the new nodes.
+        actions: int64 ``(n,)``, the actions that lead to the new nodes.
     """
 
     nodes: Integers
@@ -63,8 +64,8 @@ def choose_candidates(
         nodes: The nodes of all trees, of which only the roots exist.
         edges: The legal actions of the roots, tree by tree.
         sizes: ``(trees,)``, set to 0 for trees that are not searched.
-        noise: The noise of all edges.
-        candidates: ``(trees, m)``, receives the actions; places left over have no edge.
+        noise: The noise of each edge.
+        candidates: ``(trees, m)``, receives the actions; entries left over have no edge.
     """
     capacity = capacity_of(nodes, len(sizes))
     for tree in range(len(sizes)):
@@ -83,7 +84,7 @@ def choose_candidates(
 
 @kernel
 def _insert(candidates: Candidates, edge: int, score: float) -> None:
-    """Keeps the candidates in descending order of their scores and drops the last one."""
+    """Inserts an edge into candidates in descending order of their scores and drops the last one."""
     k = len(candidates) - 1
     if candidates[k]["edge"] != NOTHING and score <= candidates[k]["score"]:
         return
@@ -104,15 +105,15 @@ def select_leaves(
     scale: Scale,
     leaves: Leaves,
 ) -> int:
-    """Walks down every tree and adds the node where it leaves it; ends of games are counted at once.
+    """Goes down every tree and adds one node to it; a path that ends in a finished game is counted at once.
 
     Args:
-        nodes: ``(trees * capacity,)``.
-        edges: Their legal actions.
-        sizes: ``(trees,)``, nodes of each tree; 0 for trees that are not searched.
-        candidates: ``(trees, m)``, actions of the roots that are considered.
-        visits_by_actions: ``(m, simulations)``, see :mod:`~patchwork_env.search.gumbel.halving`.
-        simulation: Which one it is, from 0.
+        nodes: ``(trees * capacity,)``, the nodes of all trees.
+        edges: The legal actions of the nodes.
+        sizes: ``(trees,)``, the number of nodes of each tree; 0 for trees that are not searched.
+        candidates: ``(trees, m)``, the actions of the roots that are considered.
+        visits_by_actions: ``(m, simulations)``, the table of :mod:`~patchwork_env.search.gumbel.halving`.
+        simulation: The index of the simulation, from 0.
         scale: The scale of Q-values.
         leaves: Receives the new nodes.
 
@@ -149,7 +150,7 @@ def select_leaves(
 
 @kernel
 def select_candidate(nodes: Nodes, root: int, candidates: Candidates, visits: int, scale: Scale) -> int:
-    """The best of the candidates that have been visited ``visits`` times: Sequential Halving."""
+    """The index of the best candidate that has ``visits`` visits, as Sequential Halving asks for it."""
     mixed, factor, _, _ = q_transformation(nodes, root, scale)
     best, best_score = NOTHING, -np.inf
     for k in range(len(candidates)):

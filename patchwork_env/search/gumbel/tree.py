@@ -4,8 +4,8 @@ The trees of a batch lie in one array of nodes: tree ``t`` has the nodes ``t * c
 root first. A node knows its visited children as a linked list, and its legal actions as a range of two arrays
 that all nodes share, the *edges*. Most edges are never visited. Their completed Q-values are all the same, so
 of all unvisited actions of a node the one with the highest prior is the next to be visited, and one number
-stands for all of them in sums. Thus a visit of a node costs as much as it has visited children, however many
-actions are legal; the edges are looked through once for each child that it gets.
+stands for all of them in sums. So the cost of a visit grows with the number of visited children, not of legal
+actions; the edges are looked through once for each child that a node gets.
 
 Values are kept from the view of player 0.
 """
@@ -39,12 +39,12 @@ NODE = np.dtype(
 )
 
 UNKNOWN = -2
-"""An edge that is yet to be found."""
+"""Stands for an edge that has not been looked for yet."""
 
 LOWEST_LOG_PRIOR = np.float32(-700.0)
-"""Priors are no smaller than its exponential: it is above 0, which spares exceptions."""
+"""The lowest log prior: its exponential is above 0, so that no prior is 0 and needs special treatment."""
 VISITED = np.float32(-np.inf)
-"""Log prior of edges whose child exists already."""
+"""The log prior that marks edges whose child exists already."""
 
 Nodes = npt.NDArray[np.void]
 Integers = npt.NDArray[np.int64]
@@ -52,11 +52,12 @@ Floats = npt.NDArray[np.float32]
 
 
 class Edges(NamedTuple):
-    """Legal actions of all nodes of a batch.
+    """The legal actions of all nodes of a batch.
 
     Attributes:
-        actions: int32 ``(capacity,)``.
-        log_priors: float32 ``(capacity,)``, log-probabilities; below the root, minus infinity if visited.
+        actions: int32 ``(capacity,)``, the actions.
+        log_priors: float32 ``(capacity,)``, the log-probabilities of the actions; below the root, minus
+            infinity if the child exists.
     """
 
     actions: npt.NDArray[np.int32]
@@ -65,7 +66,7 @@ class Edges(NamedTuple):
 
 @kernel
 def capacity_of(nodes: Nodes, trees: int) -> int:
-    """Nodes of each tree; of no trees, 0."""
+    """The number of nodes of each tree; 0 if there are no trees."""
     return len(nodes) // max(trees, 1)
 
 
@@ -91,15 +92,15 @@ def add_edges(
     log_probabilities: Floats,
     values: Floats,
 ) -> bool:
-    """Adds the legal actions of an evaluation and says whether it is sound.
+    """Adds the legal actions of an evaluation and returns whether it is well-formed.
 
     Args:
-        edges: With room for them.
-        begin: Where they are to begin.
-        counts: Numbers of legal actions, ``(n,)``.
+        edges: The edges, with room for the new ones.
+        begin: The index of the first new edge.
+        counts: ``(n,)``, the numbers of legal actions.
         actions: The legal actions, one list behind the other.
-        log_probabilities: The policy for the same actions.
-        values: The values for the players to move, ``(n,)``.
+        log_probabilities: The log-probabilities of the same actions.
+        values: ``(n,)``, the values for the players to move.
     """
     total = 0
     is_sound = len(counts) == len(values) and len(actions) == len(log_probabilities)
@@ -117,7 +118,7 @@ def add_edges(
 
 @kernel
 def set_up_roots(nodes: Nodes, sizes: Integers, finished: npt.NDArray[np.bool_]) -> None:
-    """Starts a tree of a root for every game that is not finished."""
+    """Resets every tree to its root; trees of finished games get the size 0."""
     capacity = capacity_of(nodes, len(sizes))
     for tree in range(len(sizes)):
         nodes[tree * capacity]["parent"] = NOTHING
@@ -140,11 +141,11 @@ def expand(
     Args:
         nodes: The nodes of all trees.
         leaves: ``(n,)``, the new nodes.
-        finished: ``(n,)``, whether their games are over.
-        players: ``(n,)``, who is to move.
+        finished: ``(n,)``, whether the games of the new nodes are over.
+        players: ``(n,)``, the players to move.
         payoffs: The payoffs of player 0, one for every finished game.
-        begin: The first edge of the first of the other games; those of the next one follow.
-        counts: Numbers of legal actions, one for each of the other games.
+        begin: The first edge of the first of the other games; the edges of the next ones follow.
+        counts: The numbers of legal actions, one for each of the other games.
         values: The values for the players to move, one for each of the other games.
     """
     over, running = 0, 0

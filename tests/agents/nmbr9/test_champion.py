@@ -11,9 +11,9 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.nmbr9.champion import search
-from patchwork_env.agents.nmbr9.champion.agent import LEVELS, Nmbr9Champion
+from patchwork_env.agents.nmbr9.champion.agent import LEVELS, ChampionAgent
 from patchwork_env.agents.nmbr9.greedy import choose_action
-from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.value.agent import ValueAgent
 from patchwork_env.agents.nmbr9.value.files import write_value
 from patchwork_env.agents.nmbr9.value.network import empty_weights, new_weights
 from patchwork_env.nmbr9 import Game, engine
@@ -44,7 +44,7 @@ def with_shuffled_rest(game, seed):
 
 
 def agents_of(weights):
-    return Nmbr9ValueAgent(weights), Nmbr9Champion(weights, effort=EFFORT)
+    return ValueAgent(weights), ChampionAgent(weights, effort=EFFORT)
 
 
 # --- honesty ----------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def test_the_order_of_the_cards_to_come_changes_nothing(weights, rounds):
 
 
 def test_an_order_that_is_known_is_not_looked_at_either(weights):
-    agent = Nmbr9Champion(weights, effort=EFFORT)
+    agent = ChampionAgent(weights, effort=EFFORT)
     actions = []
     for order in ("unknown", "known"):
         agent.reseed(7)
@@ -73,10 +73,10 @@ def test_an_order_that_is_known_is_not_looked_at_either(weights):
 def test_decks_that_are_imagined_are_rearrangements_of_the_rest(weights):
     """And each card comes next once in any row of as many decks as there are cards."""
     game, work, streams = after(12, seed=5), search.new_workspace(), np.array([3], np.uint64)
-    considered = search.begin(game.state, 0, search.PLAN._replace(candidates=2), weights, work)
+    considered = search.begin(game.state, 0, search.SETTINGS._replace(candidates=2), weights, work)
     decks = []
     for _ in range(14):
-        search.roll_out(considered, search.PLAN._replace(depth=1), weights, work, streams)
+        search.roll_out(considered, search.SETTINGS._replace(depth=1), weights, work, streams)
         decks.append(work.root["deck"][0, :20].tolist())
     assert len(set(map(tuple, decks))) > 12
     assert all(deck[:13] == list(game.deck[:13]) for deck in decks)
@@ -115,7 +115,7 @@ def test_search_finds_what_the_value_does_not_see():
     decks = [Game(seed=seed).deck for seed in range(6)]
     totals = []
     value = empty_weights()
-    for agent in (Nmbr9ValueAgent(value), Nmbr9Champion(value, effort=4000, seed=1)):
+    for agent in (ValueAgent(value), ChampionAgent(value, effort=4000, seed=1)):
         total = 0
         for deck in decks:
             game = Game(deck=deck)
@@ -140,7 +140,7 @@ def test_keeping_the_best():
 def test_effort_is_spent_and_not_much_more(weights):
     game = after(10, seed=9)
     for effort in (1, 2000, 20_000):
-        agent = Nmbr9Champion(weights, effort=effort, seed=0)
+        agent = ChampionAgent(weights, effort=effort, seed=0)
         assert agent.act(game) in game.legal_actions()
         spent = int(agent.workspace().effort[0])
         assert effort <= spent < effort + 12 * 3 * 40 + 2000
@@ -148,7 +148,7 @@ def test_effort_is_spent_and_not_much_more(weights):
 
 def test_same_seed_same_moves(weights):
     states = np.concatenate([after(rounds, seed=rounds).state for rounds in (2, 8, 14)])
-    first, second = (Nmbr9Champion(weights, effort=EFFORT, seed=3).act_batch(states) for _ in range(2))
+    first, second = (ChampionAgent(weights, effort=EFFORT, seed=3).act_batch(states) for _ in range(2))
     assert first.tolist() == second.tolist()
 
 
@@ -160,12 +160,12 @@ def checkpoint(weights, tmp_path_factory):
 
 
 def test_specs(checkpoint):
-    assert isinstance(agents.load(checkpoint), Nmbr9ValueAgent)
-    assert isinstance(agents.load(f"{checkpoint}:instant"), Nmbr9ValueAgent)
+    assert isinstance(agents.load(checkpoint), ValueAgent)
+    assert isinstance(agents.load(f"{checkpoint}:instant"), ValueAgent)
     game = after(16, seed=1)
     for spec in (f"{checkpoint}:nodes=500", f"{checkpoint}:seconds=0.02", f"{checkpoint}:fast"):
         agent = agents.load(spec, seed=2)
-        assert isinstance(agent, Nmbr9Champion)
+        assert isinstance(agent, ChampionAgent)
         assert agent.act(game) in game.legal_actions()
     assert next(iter(LEVELS)) == "instant"
 
@@ -176,11 +176,11 @@ def test_budgets_that_are_none_are_refused(checkpoint, weights):
     with pytest.raises(ValueError, match=r"option 'level' of agent .* is 'slow'; it must be one of"):
         agents.load(f"{checkpoint}:level=slow")
     with pytest.raises(ValueError, match="give exactly one of them"):
-        Nmbr9Champion(weights)
+        ChampionAgent(weights)
 
 
 def test_a_copy_for_another_process_plays_the_same_by_the_same_code(weights):
-    agent, game = Nmbr9Champion(weights, effort=EFFORT, seed=4), after(12, seed=3)
+    agent, game = ChampionAgent(weights, effort=EFFORT, seed=4), after(12, seed=3)
     copy = pickle.loads(pickle.dumps(agent))
     assert numba.typeof(copy.workspace()) == numba.typeof(agent.workspace())
     assert copy.act(game) == agent.act(game)

@@ -13,7 +13,7 @@ from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.policy import (
-    Nmbr9PolicyAgent,
+    PolicyAgent,
     encode,
     load_policy,
     playable_lists,
@@ -73,7 +73,7 @@ def test_tiles_stay_away_from_the_edge():
     network = Nmbr9Network(SMALL)
     with torch.no_grad():
         network.score.weight.zero_()
-    agent, refused = Nmbr9PolicyAgent(network), 0
+    agent, refused = PolicyAgent(network), 0
     game = Game(deck=[3] * 20)
     while not game.is_over:
         lists = playable_lists(game.state)
@@ -138,7 +138,7 @@ def test_a_network_that_looks_at_levels_alone_plays_the_highest_placements():
         network.level.weight[:, 0] = 1.0
         network.hidden.weight.fill_(1.0)
         network.score.weight.fill_(1.0)
-    agent, game = Nmbr9PolicyAgent(network), Game(seed=3)
+    agent, game = PolicyAgent(network), Game(seed=3)
     while not game.is_over:
         highest = max(game.decode(action).level for action in game.legal_actions())
         action = agent.act(game)
@@ -149,7 +149,7 @@ def test_a_network_that_looks_at_levels_alone_plays_the_highest_placements():
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])
 def test_agents_play_all_orders(order):
     torch.manual_seed(2)
-    agent = Nmbr9PolicyAgent(Nmbr9Network(SMALL), sample=True, seed=5)
+    agent = PolicyAgent(Nmbr9Network(SMALL), sample=True, seed=5)
     result = play_matches(agent, "random", 4, seed=1, order=order)
     assert len(result.games) == 4
     again = play_matches(agent, "random", 4, seed=1, order=order)
@@ -158,7 +158,7 @@ def test_agents_play_all_orders(order):
 
 def test_agents_do_not_play_the_other_game():
     with pytest.raises(ValueError, match=r"plays nmbr9, not patchwork"):
-        Nmbr9PolicyAgent(Nmbr9Network(SMALL)).act_batch(empty_states(1))
+        PolicyAgent(Nmbr9Network(SMALL)).act_batch(empty_states(1))
 
 
 def test_a_policy_on_disk_plays_as_before(tmp_path, games):
@@ -171,7 +171,7 @@ def test_a_policy_on_disk_plays_as_before(tmp_path, games):
     agent = agents.load(tmp_path / "policy")
     assert agent.games == ("nmbr9",)
     states = states_of(games)
-    np.testing.assert_array_equal(agent.act_batch(states), Nmbr9PolicyAgent(network).act_batch(states))
+    np.testing.assert_array_equal(agent.act_batch(states), PolicyAgent(network).act_batch(states))
     sampling = agents.load(f"{tmp_path / 'policy'}:sample=true", seed=1)
     assert (sampling.act_batch(states) != agent.act_batch(states)).any()
 

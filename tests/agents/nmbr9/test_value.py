@@ -12,7 +12,7 @@ from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import features, relief
-from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.value.agent import ValueAgent
 from patchwork_env.agents.nmbr9.value.expansion import LIKELY, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.value.files import read_value, write_value
 from patchwork_env.agents.nmbr9.value.fits import MOST_COLUMNS, NUM_WORDS
@@ -20,7 +20,7 @@ from patchwork_env.agents.nmbr9.value.network import (
     SHAPES,
     empty_weights,
     evaluate,
-    new_memory,
+    new_buffer,
     new_weights,
     read_table,
 )
@@ -73,37 +73,37 @@ def is_seen_completely(game):
 
 
 def test_fits_are_the_legal_placements_of_every_level(games):
-    memory, compared = new_memory(), 0
+    buffer, compared = new_buffer(), 0
     for game in games[::2]:
         for digit in range(10):
             changed = with_digit(game, digit)
             if not is_seen_completely(game):
                 continue
-            number, _ = read_table(changed.state, 0, 0, memory[0])
+            number, _ = read_table(changed.state, 0, 0, buffer[0])
             expected = levels_of(changed)
             for level in range(1, number + 1):
-                assert memory[0]["fits"][level, digit] == expected[level]
+                assert buffer[0]["fits"][level, digit] == expected[level]
                 compared += expected[level] > 0
     assert compared > 200
 
 
 def test_digits_that_are_used_up_are_not_counted(games):
-    game, memory = games[-1], new_memory()
-    number, _ = read_table(game.state, 0, 0, memory[0])
-    used_up = memory[0]["remaining"] == 0
+    game, buffer = games[-1], new_buffer()
+    number, _ = read_table(game.state, 0, 0, buffer[0])
+    used_up = buffer[0]["remaining"] == 0
     assert used_up.sum() == 9
     assert number >= 2
-    assert (memory[0]["fits"][1 : number + 1, used_up] == 0).all()
+    assert (buffer[0]["fits"][1 : number + 1, used_up] == 0).all()
 
 
 def test_a_table_wider_than_the_view_is_seen_in_part():
     """Tiles in a line: nothing is counted that is not legal, and all other features are there."""
-    game, memory = Game(deck=[1] * 12), new_memory()
+    game, buffer = Game(deck=[1] * 12), new_buffer()
     while game.round < 10:
         game.play(max(map(int, game.legal_actions()), key=lambda a: (a < 4096, a % 64)))
     assert engine.bounds(game.state, 0, 0, 10)[3] > MOST_COLUMNS
-    number, windows = read_table(game.state, 0, 0, memory[0])
-    assert memory[0]["fits"][number, 1] <= levels_of(game)[number]
+    number, windows = read_table(game.state, 0, 0, buffer[0])
+    assert buffer[0]["fits"][number, 1] <= levels_of(game)[number]
     assert windows > 0
 
 
@@ -157,7 +157,7 @@ def test_different_windows_have_different_rows():
 
 
 def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weights):
-    expansion, memory, rng = new_expansion(), new_memory(), np.random.default_rng(1)
+    expansion, buffer, rng = new_expansion(), new_buffer(), np.random.default_rng(1)
     for game in games[::2]:
         count = expand(game.state, 0, EVERYTHING, weights, expansion)
         actions = expansion.actions[:count].tolist()
@@ -167,7 +167,7 @@ def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weight
             after = game.clone()
             after.play(actions[k])
             gain = after.scores()[0] - game.scores()[0]
-            expected = gain + evaluate(after.state, 0, 0, weights, memory)
+            expected = gain + evaluate(after.state, 0, 0, weights, buffer)
             assert values[k] == pytest.approx(expected, abs=1e-3)
 
 
@@ -178,7 +178,7 @@ def test_the_end_is_worth_nothing_more(games, weights):
     best = int(expansion.actions[best_action(expansion, count)])
     assert expansion.values[:count].max() == game.digit * engine.level_of(game.state, 0, best)
     game.play(best)
-    assert evaluate(game.state, 0, 0, weights, new_memory()) == 0
+    assert evaluate(game.state, 0, 0, weights, new_buffer()) == 0
 
 
 def test_likely_placements_have_the_most_contact_on_their_level(games, weights):
@@ -201,10 +201,10 @@ def test_likely_placements_have_the_most_contact_on_their_level(games, weights):
 
 
 def test_rows_lie_in_the_table_and_are_distinct(games):
-    memory, rows = new_memory(), np.empty(features.MAX_ROWS, np.int32)
+    buffer, rows = new_buffer(), np.empty(features.MAX_ROWS, np.int32)
     for game in games[1::2]:
-        number, _ = read_table(game.state, 0, 0, memory[0])
-        count = features.list_rows(memory[0], number, 20 - game.round, rows)
+        number, _ = read_table(game.state, 0, 0, buffer[0])
+        count = features.list_rows(buffer[0], number, 20 - game.round, rows)
         assert len(set(rows[:count])) == count
         assert 0 <= rows[:count].min() <= rows[:count].max() < features.NUM_ROWS
 
@@ -241,7 +241,7 @@ def test_other_shapes_are_refused(weights, tmp_path):
 def test_a_checkpoint_plays(weights, tmp_path):
     write_folder(tmp_path / "value", lambda folder: write_value(folder, weights))
     agent, game = agents.load(tmp_path / "value"), Game(seed=2)
-    same = Nmbr9ValueAgent(weights)
+    same = ValueAgent(weights)
     while not game.is_over:
         action = agent.act(game)
         assert action == same.act(game)
@@ -249,7 +249,7 @@ def test_a_checkpoint_plays(weights, tmp_path):
 
 
 def test_a_value_of_nothing_takes_what_a_tile_brings(games):
-    agent = Nmbr9ValueAgent(empty_weights())
+    agent = ValueAgent(empty_weights())
     for game in games[::9]:
         levels = {engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()}
         chosen = engine.level_of(game.state, 0, agent.act(game))
@@ -257,7 +257,7 @@ def test_a_value_of_nothing_takes_what_a_tile_brings(games):
 
 
 def test_free_order_and_the_other_game_are_refused():
-    agent = Nmbr9ValueAgent(empty_weights(), "mine")
+    agent = ValueAgent(empty_weights(), "mine")
     with pytest.raises(ValueError, match="agent 'mine' places tiles as they come; it does not choose digits"):
         agent.act(Game(order="free"))
     from patchwork_env.patchwork import Game as Patchwork

@@ -15,8 +15,12 @@ from patchwork_env.agents.patchwork.endgame import new_solver, solve
 from patchwork_env.agents.patchwork.heuristics import footprint_of, joints_left
 from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.patchwork.mcts import agent as module
-from patchwork_env.agents.patchwork.mcts.candidates import MOST_CANDIDATES, list_candidates, new_candidates
-from patchwork_env.agents.patchwork.mcts.placing import NOWHERE, loneliest_cell, new_sums, snuggest_placement
+from patchwork_env.agents.patchwork.mcts.candidates import (
+    MOST_CANDIDATES,
+    list_candidates,
+    new_candidate_buffers,
+)
+from patchwork_env.agents.patchwork.mcts.placing import NOWHERE, best_placement, most_enclosed_cell, new_sums
 from patchwork_env.agents.patchwork.mcts.playout import new_playout_buffers, play_out
 from patchwork_env.agents.patchwork.mcts.simulation import value_of
 from patchwork_env.core.checks import seed_streams
@@ -176,7 +180,7 @@ def test_placements_of_playouts_leave_the_most_joints() -> None:
             if PATCHES[game.offered[slot]].buttons > game.buttons[game.current_player]:
                 continue
             places = [action for action in legal if (action - 1) // 648 == slot]
-            action = snuggest_placement(game.state, 0, slot, sums, streams, 0)
+            action = best_placement(game.state, 0, slot, sums, streams, 0)
             if not places:
                 assert action == NOWHERE
                 nowhere += 1
@@ -195,7 +199,7 @@ def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -
     for i in range(len(states)):
         game = Game.from_state(states, i)
         best = max(joints_after(game, action) for action in game.legal_actions().tolist())
-        action = loneliest_cell(game.state, 0)
+        action = most_enclosed_cell(game.state, 0)
         assert action in game.legal_actions()
         assert joints_after(game, action) == best
 
@@ -211,7 +215,7 @@ def test_playouts_end_and_vary() -> None:
 
 
 def test_candidates_begin_with_the_best_of_every_kind() -> None:
-    room = new_candidates()
+    room = new_candidate_buffers()
     for state in many_states()[::5]:
         game = Game.from_state(np.array([state]))
         legal = game.legal_actions().tolist()

@@ -18,7 +18,7 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dense import DensePolicy
 from patchwork_env.agents.patchwork.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
-from patchwork_env.agents.patchwork.policy import LearnedAgent
+from patchwork_env.agents.patchwork.policy import PolicyAgent
 from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork, encode, kinds_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY
@@ -104,7 +104,7 @@ def test_the_same_moves(network, exported, states):
     assert (states["first_finisher"] != NOBODY).sum() > 60
     chosen = exported.act_batch(states)
     assert chosen.dtype == np.int64
-    assert chosen.tolist() == LearnedAgent(network).act_batch(states).tolist()
+    assert chosen.tolist() == PolicyAgent(network).act_batch(states).tolist()
     assert set(kinds_of(chosen).tolist()) == set(range(NUM_KINDS))
     assert set(kinds_of(legal.actions).tolist()) == set(range(NUM_KINDS))
 
@@ -123,7 +123,7 @@ def test_the_same_probabilities_and_values(network, exported, states):
 
 
 def test_whole_games_are_the_same(network, exported):
-    learned = LearnedAgent(network)
+    learned = PolicyAgent(network)
     for seed in range(3):
         game = Game(seed=seed, special_patches="2014" if seed else "revised")
         while not game.is_over:

@@ -13,7 +13,7 @@ from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.planning import GumbelAgent
-from patchwork_env.agents.patchwork.policy import LearnedAgent, save_policy
+from patchwork_env.agents.patchwork.policy import PolicyAgent, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
@@ -82,7 +82,7 @@ def test_simulations_behind_a_path_make_an_agent_that_plans(checkpoint) -> None:
     assert isinstance(agent, GumbelAgent)
     assert (agent.simulations, agent.name) == (16, "final")
     assert agent.act(Game(seed=2)) in Game(seed=2).legal_actions()
-    assert isinstance(agents.load(checkpoint), LearnedAgent)
+    assert isinstance(agents.load(checkpoint), PolicyAgent)
 
 
 def test_payoffs_are_those_that_the_network_learned_from(checkpoint, network, tmp_path) -> None:
@@ -127,4 +127,4 @@ def test_damaged_payoffs_are_an_error(checkpoint, tmp_path, reward) -> None:
     path.write_text(json.dumps(description))
     with pytest.raises(ValueError, match=r"copy.*info\.reward"):
         agents.load(f"{tmp_path / 'copy'}:simulations=8")
-    assert isinstance(agents.load(tmp_path / "copy"), LearnedAgent)
+    assert isinstance(agents.load(tmp_path / "copy"), PolicyAgent)

@@ -31,7 +31,7 @@ from patchwork_env.agents.patchwork.value.network import (
     WIN,
     empty_weights,
     evaluate,
-    new_memory,
+    new_buffer,
     new_weights,
 )
 from patchwork_env.agents.patchwork.value.placements import kind_of
@@ -197,17 +197,17 @@ def naive_outputs(game, weights):
 
 
 def test_evaluation_against_its_description(games, weights):
-    memory = new_memory()
+    buffer = new_buffer()
     for game in games[::3]:
         outputs = naive_outputs(game, weights) * SCALES
-        margin, win = evaluate(game.state, 0, weights, memory)
+        margin, win = evaluate(game.state, 0, weights, buffer)
         assert margin == pytest.approx(outputs[0] - outputs[1], abs=1e-3)
         assert win == pytest.approx(1 / (1 + math.exp(-outputs[WIN])), abs=1e-5)
-        assert memory[0]["outputs"][OWN_EMPTY] == pytest.approx(outputs[OWN_EMPTY], abs=1e-3)
+        assert buffer[0]["outputs"][OWN_EMPTY] == pytest.approx(outputs[OWN_EMPTY], abs=1e-3)
 
 
 def test_successors_have_the_values_that_they_have_by_themselves(games, weights):
-    expansion, memory = new_expansion(), new_memory()
+    expansion, buffer = new_expansion(), new_buffer()
     for game in games:
         before = game.to_bytes()
         count = expand(game.state, 0, weights, expansion)
@@ -220,7 +220,7 @@ def test_successors_have_the_values_that_they_have_by_themselves(games, weights)
                 scores, player = after.scores(), game.current_player
                 expected = scores[player] - scores[1 - player], float(after.winner() == player)
             else:
-                expected = evaluate(after.state, 0, weights, memory)
+                expected = evaluate(after.state, 0, weights, buffer)
                 if after.current_player != game.current_player:
                     expected = -expected[0], 1 - expected[1]
             assert expansion.margins[k] == pytest.approx(expected[0], abs=2e-3)
@@ -228,7 +228,7 @@ def test_successors_have_the_values_that_they_have_by_themselves(games, weights)
 
 
 @pytest.mark.parametrize("width", [1, 4, 5, 16, 20])
-def test_likely_placements_are_the_snuggest_of_those_that_leave_the_most_joints(games, weights, width):
+def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joints(games, weights, width):
     whole, part = new_expansion(), new_expansion()
     for game in games[::4]:
         count = expand(game.state, 0, weights, whole)
@@ -242,13 +242,13 @@ def test_likely_placements_are_the_snuggest_of_those_that_leave_the_most_joints(
             shortlist = best_of(
                 of_kind, max(width, LIKELY), [joints_after(game, action) for action in of_kind]
             )
-            expected += best_of(shortlist, width, [snugness_after(game, action) for action in shortlist])
+            expected += best_of(shortlist, width, [compactness_after(game, action) for action in shortlist])
         assert part.actions[:kept].tolist() == expected
 
 
-def best_of(actions, number, merits):
-    """The actions of most merit, ascending; the first ones on equal terms."""
-    ranked = sorted(zip(merits, actions, strict=True), key=lambda pair: (-pair[0], pair[1]))
+def best_of(actions, number, values):
+    """The actions with the highest values, ascending; ties go to the first ones."""
+    ranked = sorted(zip(values, actions, strict=True), key=lambda pair: (-pair[0], pair[1]))
     return sorted(action for _, action in ranked[:number])
 
 
@@ -256,7 +256,7 @@ def joints_after(game, action):
     return int(count_joints(*words_of(quilt_after(game, action))))
 
 
-def snugness_after(game, action):
+def compactness_after(game, action):
     """Counted cell by cell."""
     covered = np.pad(quilt_after(game, action), 1, constant_values=1)
     points = 0
@@ -371,7 +371,7 @@ def test_damaged_values_are_refused(folder, damage, error, message):
 
 
 def test_a_value_of_zeros_says_nothing():
-    assert evaluate(Game(seed=1).state, 0, empty_weights(), new_memory()) == (0, 0.5)
+    assert evaluate(Game(seed=1).state, 0, empty_weights(), new_buffer()) == (0, 0.5)
 
 
 def test_what_is_known_of_quilts_changes_nothing(games, weights):

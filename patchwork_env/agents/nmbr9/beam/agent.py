@@ -21,7 +21,7 @@ from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
 
 DEFAULT_WIDTH = 1000
 MOST_PLANS = 4096
-"""Plans that are remembered, those used last."""
+"""The number of plans that are remembered, those used last."""
 SHIPPED_VALUE = "nmbr9_champion"
 """The value of tables, unless a spec names another checkpoint."""
 
@@ -29,18 +29,18 @@ SHIPPED_VALUE = "nmbr9_champion"
 class BeamAgent(Agent):
     """Plans the rest of a game when it first meets it, and plays the plan as long as the game follows it.
 
-    Other players' tables do not matter: it is after points.
+    Other players' tables do not matter: it maximizes its own points.
 
     Args:
-        weights: The weights of the value of tables; see :mod:`patchwork_env.agents.nmbr9`.
-        name: What tables and messages call the agent.
+        weights: The weights of the value of tables; see :mod:`patchwork_env.agents.nmbr9.value`.
+        name: The name of the agent in tables and messages.
         width: The width of the search of a plan, 1 to 999,999; see
             :mod:`~patchwork_env.agents.nmbr9.beam.planner`.
-        seconds: Instead, the time of a plan; the moves that follow it take none.
+        seconds: Instead, the seconds of a plan; the moves that follow it take no time.
         seed: The seed of the noise of searches, ``0 ... 2**64 - 1``; None for 0.
 
     Raises:
-        ValueError: Not exactly one of ``width`` and ``seconds`` is given, or it is not allowed.
+        ValueError: Not exactly one of ``width`` and ``seconds`` is given, or the one given is not allowed.
     """
 
     games = (NMBR9,)
@@ -111,7 +111,7 @@ class BeamAgent(Agent):
 
 
 def from_spec(seed: int | None, value: str = SHIPPED_VALUE, **budget: Any) -> BeamAgent:
-    """The agent of a spec, whose value may be named like a checkpoint of its own; see :func:`load`."""
+    """The agent of a spec; ``value`` names the checkpoint of its value, or is its path; see :func:`load`."""
     path = checkpoint_path(value)
     check_checkpoint(path)
     return load(path, seed, **budget)
@@ -125,8 +125,8 @@ def load(
     Args:
         path: The checkpoint folder.
         seed: The seed of the noise of searches.
-        width: See :class:`BeamAgent`; ``DEFAULT_WIDTH`` if neither is given.
-        seconds: See :class:`BeamAgent`.
+        width: The width of the search; ``DEFAULT_WIDTH`` if no budget is given.
+        seconds: The seconds of a plan; see :class:`BeamAgent`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.

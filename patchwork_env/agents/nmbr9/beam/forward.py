@@ -1,9 +1,9 @@
 """A beam search over the tiles to come, from the first to the last.
 
-After every tile the search keeps a number of tables, its width, of all that the tables kept before lead to:
-those with the most points, counting those that a learned value expects of the tiles to come
-(:mod:`patchwork_env.agents.nmbr9`). The value knows which tiles are left, not in which order they come; the
-order is what the search is for.
+After every tile the search keeps the best of all tables that those kept before lead to; how many is its
+width. The best are those with the most points, including the points that a learned value expects of the tiles
+to come (:mod:`patchwork_env.agents.nmbr9.value`). The value knows which tiles are left, but not in which
+order they come; the search takes care of the order.
 
 A free order is a deck whose next card may be exchanged for any other: each table is continued with every
 digit that is left.
@@ -20,23 +20,23 @@ from patchwork_env.agents.nmbr9.beam.pool import Pools, admit, new_pools
 from patchwork_env.agents.nmbr9.value.expansion import Expansion, expand, new_expansion
 from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.random import _mix as mix
+from patchwork_env.core.random import mix
 from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import apply, level_of, score
 from patchwork_env.nmbr9.state import KNOWN, States, empty_states
 
 LIKELY = 16
-"""Of each level about so many placements are looked at: those with the most contact."""
+"""The number of placements of each level that are evaluated: those with the most contact."""
 
 _U = np.uint64
 
 Steps = npt.NDArray[np.int64]
-"""Shape ``(steps, 2)``: digit and placing action of each tile, in the numbering of that moment."""
+"""Shape ``(steps, 2)``: the digit of each tile and the action that places it, at the moment of the step."""
 
 
 class _Beam(NamedTuple):
-    """The tables of one step, and how all tables kept came about."""
+    """The tables of one step, and the steps that led to all tables kept."""
 
     tables: States  # (width,)
     keys: npt.NDArray[np.uint64]  # (width,)
@@ -47,17 +47,27 @@ class _Beam(NamedTuple):
     actions: npt.NDArray[np.int64]
 
 
+class _Settings(NamedTuple):
+    """The settings by which a search compares tables; see :func:`search`."""
+
+    weights: Weights
+    free_from: int
+    noise: float
+    seed: np.uint64
+
+
 def search(
     root: States, width: int, weights: Weights, *, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> tuple[int, Steps]:
-    """The best way found to go on.
+    """The best way to go on that the search finds.
 
     Args:
-        root: A game of one player that goes on, shape ``(1,)``; its order is ``KNOWN``.
-        width: Tables kept after every tile.
+        root: A game of one player that is not over, shape ``(1,)``; its order is ``KNOWN``.
+        width: The number of tables that are kept after every tile.
         weights: The weights of the value.
-        free_from: Tiles to come, from the next one on, whose order is given; all others come in any.
-        noise: Most points added to the value of a table at random.
+        free_from: The number of tiles to come, from the next one on, whose order is given; the order of all
+            others is free.
+        noise: The most points that are added to the value of a table at random.
         seed: The seed of the noise.
 
     Returns:
@@ -76,26 +86,19 @@ def search(
     )
     beam.tables[0] = root[0]
     pools, steps = new_pools(number, width), np.empty((number, 2), np.int64)
-    best = _search(beam, pools, weights, new_expansion(), free_from, noise, np.uint64(seed), steps)
+    settings = _Settings(weights, free_from, noise, np.uint64(seed))
+    best = _search(beam, pools, settings, new_expansion(), steps)
     return int(best), steps
 
 
 @kernel
-def _search(
-    beam: _Beam,
-    pools: Pools,
-    weights: Weights,
-    expansion: Expansion,
-    free_from: int,
-    noise: float,
-    seed: np.uint64,
-    steps: Steps,
-) -> int:
+def _search(beam: _Beam, pools: Pools, settings: _Settings, expansion: Expansion, steps: Steps) -> int:
+    """Runs a search and writes the best steps; returns the final score."""
     tables, keys, next_tables, next_keys = beam.tables, beam.keys, beam.next_tables, beam.next_keys
     kept, last = 1, len(steps) - 1
     for step in range(len(steps)):
         for i in range(kept):
-            _continue(beam, pools, step, tables, keys, i, weights, expansion, free_from, noise, seed)
+            _continue(beam, pools, step, tables, keys, i, settings, expansion)
         kept = pools.sizes[step]
         for slot in range(kept):
             parent = beam.parents[step, slot]
@@ -123,28 +126,25 @@ def _continue(
     tables: States,
     keys: npt.NDArray[np.uint64],
     i: int,
-    weights: Weights,
+    settings: _Settings,
     expansion: Expansion,
-    free_from: int,
-    noise: float,
-    seed: np.uint64,
 ) -> None:
-    """Offers all tables that one more tile makes of table ``i``."""
+    """Offers all tables that one more tile makes of table ``i`` to the pool of the step."""
     next_card = tables[i]["round"]
     first, end = int(tables[i]["deck"][next_card]), int(tables[i]["deck"][next_card]) + 1
-    if step >= free_from:
+    if step >= settings.free_from:
         first, end = 0, NUM_DIGITS
     for digit in range(first, end):
         if not draw(tables, i, digit):
             continue
-        count = expand(tables, i, LIKELY, weights, expansion)
+        count = expand(tables, i, LIKELY, settings.weights, expansion)
         points = score(tables, i, 0)
         for k in range(count):
             action = expansion.actions[k]
             if next_card == 0 and action >= NUM_ANCHORS:
                 break  # the first tile may as well lie upright
             key = _key_after(tables, i, keys[i], action)
-            chance = noise * float(mix(key ^ seed) >> _U(11)) / 2.0**53
+            chance = settings.noise * float(mix(key ^ settings.seed) >> _U(11)) / 2.0**53
             slot = admit(pools, step, key, points + expansion.values[k] + chance)
             if slot >= 0:
                 beam.parents[step, slot], beam.digits[step, slot] = i, digit
@@ -164,9 +164,9 @@ def draw(tables: States, i: int, digit: int) -> bool:
 
 @kernel
 def _key_after(tables: States, i: int, key: np.uint64, action: int) -> np.uint64:
-    """A number for the table after an action, whatever the order in which its tiles were placed.
+    """The key of the table after an action, which does not depend on the order in which tiles were placed.
 
-    Positions are those relative to the first tile.
+    Positions are relative to the first tile.
     """
     placed = tables[i]["round"]
     piece = NUM_TURNS * int(tables[i]["deck"][placed]) + action // NUM_ANCHORS

@@ -1,7 +1,7 @@
 """Grids of 16x16 cells as four 64-bit words, and all places of all pieces on them.
 
-Cell ``16 * row + column`` is bit ``cell % 64`` of word ``cell // 64``. A stack of NMBR 9 that is worth
-planning fits in: it is made of few tiles for each level.
+Cell ``16 * row + column`` is bit ``cell % 64`` of word ``cell // 64``. The upper levels of good stacks fit
+in, as each is made of few tiles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NUM_CELLS = SIDE * SIDE
 NUM_WORDS = NUM_CELLS // 64
 
 Grid = npt.NDArray[np.uint64]
-"""Shape ``(NUM_WORDS,)``."""
+"""The cells of a set as bits, shape ``(NUM_WORDS,)``."""
 
 _U = np.uint64
 _U1 = _U(1)
@@ -44,19 +44,19 @@ def _places() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
 
 
 PLACES, FITS = _places()
-"""``PLACES[piece, anchor]``: the grid of the cells that a piece covers whose bounding box begins in the cell
-``anchor``, and ``FITS[piece, anchor]``: whether all of them lie on the grid."""
+"""``PLACES[piece, anchor]`` is the grid of the cells that a piece covers if its bounding box begins in the
+cell ``anchor``; ``FITS[piece, anchor]`` says whether all of them lie on the grid."""
 
 
 @kernel(inline=True)
 def count(grid: Grid) -> int:
-    """Number of cells."""
+    """The number of cells of a grid."""
     return popcount(grid[0]) + popcount(grid[1]) + popcount(grid[2]) + popcount(grid[3])
 
 
 @kernel(inline=True)
 def common(a: Grid, b: Grid) -> int:
-    """Number of cells in both grids."""
+    """The number of cells in both grids."""
     return popcount(a[0] & b[0]) + popcount(a[1] & b[1]) + popcount(a[2] & b[2]) + popcount(a[3] & b[3])
 
 
@@ -80,7 +80,7 @@ def has(grid: Grid, cell: int) -> bool:
 
 @kernel
 def write_union(a: Grid, b: Grid, out: Grid) -> None:
-    """Writes the cells in any of two grids."""
+    """Writes the cells that are in at least one of two grids."""
     for k in range(NUM_WORDS):
         out[k] = a[k] | b[k]
 
@@ -101,7 +101,7 @@ def write_neighbors(grid: Grid, out: Grid) -> None:
 
 @kernel
 def perimeter(grid: Grid) -> int:
-    """Unit edges between cells in the grid and cells that are not."""
+    """The number of unit edges between cells in the grid and cells that are not."""
     joints = 0
     for k in range(NUM_WORDS):
         word = grid[k]

@@ -1,11 +1,11 @@
 """Plans of whole games: which search is run, how wide, and how long.
 
-With a width, a plan is one search. With a time, searches follow each other: a narrow one to see how long they
-take, then wider ones with some noise in what they compare, each of them in a share of the time left; the best
-plan counts.
+With a width, a plan is one search. With a time, searches follow each other: a narrow one to measure how long
+they take, then wider ones, with some noise in the values that they compare; each takes a share of the time
+left. The best plan counts.
 
-In free order, an empty table is planned as a tower, from the top down; what tiles it leaves are placed by the
-search from the first tile to the last, which plans everything else.
+In free order, an empty table is planned as a tower, from the top down; the tiles that it leaves are placed by
+a search from the first tile to the last. That search also plans everything else.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from patchwork_env.nmbr9.state import States
 MOST_WIDTH = 999_999
 _FIRST_WIDTH = 16
 _SHARE = 0.6
-"""Of the time left that the next search takes."""
+"""The share of the time left that the next search takes."""
 _MOST_WIDENING = 16
 _NOISE = 4.0
 _FINISHED = 32
-"""Towers that are completed."""
+"""The number of towers that are completed."""
 _FINISHING_WIDTH = 32
 _CHUNK = 16
-"""Towers between two looks at the clock."""
+"""The number of towers between two looks at the clock."""
 
 
 class Plan(NamedTuple):
@@ -45,19 +45,19 @@ class Plan(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Of a plan: the width of a single search, or the seconds of several. One of them is None."""
+    """The budget of a plan: the width of a single search, or the seconds of several. One of them is None."""
 
     width: int | None = None
     seconds: float | None = None
 
 
 def plan(root: States, is_free: bool, is_chosen: bool, budget: Budget, weights: Weights, seed: int) -> Plan:
-    """The best way found to go on with a game.
+    """The best way to go on with a game that is found within a budget.
 
     Args:
-        root: The table for one; see :func:`~patchwork_env.agents.nmbr9.beam.stacks.alone`.
+        root: The game of one player; see :func:`~patchwork_env.agents.nmbr9.beam.stacks.alone`.
         is_free: Whether the order is free.
-        is_chosen: Whether the next tile is chosen all the same.
+        is_chosen: Whether the next tile has been chosen already.
         budget: The budget of the search.
         weights: The weights of the value of tables.
         seed: The seed of the noise.
@@ -97,7 +97,7 @@ def _searches(search: Callable[[int, int], Plan], end: float) -> Iterator[Plan]:
 def plan_forward(
     root: States, width: int, weights: Weights, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> Plan:
-    """One search from the next tile to the last; see ``search``."""
+    """The plan of one search from the next tile to the last; see :func:`.forward.search`."""
     score, steps = forward.search(root, width, weights, free_from=free_from, noise=noise, seed=seed)
     final = root.copy()
     for digit, action in steps:
@@ -109,15 +109,15 @@ def plan_forward(
 def plan_tower(
     root: States, width: int, rating: Rating, weights: Weights, seed: int, end: float | None = None
 ) -> Plan:
-    """One search of towers for an empty table, the best of which are completed.
+    """The plan of one search of towers for an empty table, the best of which are completed.
 
     Args:
-        root: The table for one.
+        root: The game of one player, whose table is empty.
         width: The width of the search.
-        rating: How towers are compared.
+        rating: The rating by which towers are compared.
         weights: The weights of the value of tables.
         seed: The seed of the noise.
-        end: When to stop, by :func:`time.perf_counter`; None for when all is done.
+        end: The time at which to stop, by :func:`time.perf_counter`; None to stop when all is done.
     """
     deck = root[0]["deck"][: root[0]["num_cards"]]
     supply = np.bincount(deck, minlength=NUM_DIGITS).astype(np.int64)
@@ -127,7 +127,7 @@ def plan_tower(
 
 
 def run(search: towers.Search, end: float | None = None) -> None:
-    """Goes on with a search of towers, from the fewest tiles to the most."""
+    """Expands the towers of a search, from those of the fewest tiles to those of the most."""
     for tiles in range(1, len(search.nodes) - 1):
         for first in range(0, int(search.pools.sizes[tiles]), _CHUNK):
             if end is not None and perf_counter() > end:
@@ -136,7 +136,7 @@ def run(search: towers.Search, end: float | None = None) -> None:
 
 
 def best_completion(root: States, search: towers.Search, weights: Weights) -> Plan:
-    """The best plan that one of the towers with the most points becomes."""
+    """The best plan that comes of completing the towers with the most points."""
     found = [
         (int(search.nodes[tiles, slot]["score"]), tiles, slot)
         for tiles in range(1, len(search.nodes))
@@ -150,7 +150,7 @@ def best_completion(root: States, search: towers.Search, weights: Weights) -> Pl
 
 
 def complete(root: States, stack: Stack, weights: Weights, width: int = _FINISHING_WIDTH) -> Plan | None:
-    """A stack on an empty table with the tiles that it leaves, or None if it cannot be built."""
+    """The plan that builds a stack, then places the tiles left; None if the stack cannot be built."""
     table = root.copy()
     if not put(table, stack):
         return None

@@ -1,8 +1,8 @@
-"""Pools: of everything that is offered, the best few are kept, and nothing twice.
+"""Pools, which keep the best few of everything that is offered, and nothing twice.
 
-A search has a row of pools, one for each of its stages. What is offered has a value and a key, a number that
-looks random and is the same for what is worth keeping once. What has been offered is remembered in a table
-where keys may push out each other, so that now and then something is kept twice.
+A search has a row of pools, one for each of its stages. What is offered has a value and a key, a hash that is
+the same for things of which only one is to be kept. A hash table remembers what has been offered. Keys may
+replace each other there, so that now and then something is kept twice.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Pools(NamedTuple):
     """Pool ``k`` holds the slots ``0 ... sizes[k] - 1``."""
 
     sizes: npt.NDArray[np.int64]  # (pools,)
-    values: npt.NDArray[np.float64]  # (pools, width), by slot
-    heaps: npt.NDArray[np.int64]  # (pools, width): slots, that of the lowest value first
-    keys: npt.NDArray[np.uint64]  # a power of two of keys that were offered, each where its last bits say
-    offers: npt.NDArray[np.float64]  # with which value
+    values: npt.NDArray[np.float64]  # (pools, width), the values by slot
+    heaps: npt.NDArray[np.int64]  # (pools, width), the slots as a heap, that of the lowest value first
+    keys: npt.NDArray[np.uint64]  # the hash table of keys that were offered; its size is a power of two
+    offers: npt.NDArray[np.float64]  # the values that were offered with these keys
 
 
 def new_pools(number: int, width: int) -> Pools:
@@ -42,7 +42,7 @@ def new_pools(number: int, width: int) -> Pools:
 
 @kernel
 def admit(pools: Pools, k: int, key: np.uint64, value: float) -> int:
-    """The slot where something of pool ``k`` is to be kept, which is then its own; -1 if it is not to be."""
+    """Takes something into pool ``k`` if it is among the best; returns its slot, or else -1."""
     heap, values, size = pools.heaps[k], pools.values[k], pools.sizes[k]
     if size == len(heap) and value <= values[heap[0]]:
         return -1

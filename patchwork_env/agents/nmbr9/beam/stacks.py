@@ -1,7 +1,7 @@
-"""Stacks: the tables of one player, apart from who else plays, and built up from lists of tiles.
+"""Stacks: one player's table as a game of one player, and as a list of tiles.
 
-The record of a stack is that of a game of one player whose order is known. Where the order is free, the next
-card is exchanged for whichever is to be placed.
+The order of such a game is known. Where the order of the real game is free, the next card is exchanged for
+whichever is to be placed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from patchwork_env.nmbr9.tables import middle
 
 
 class Tile(NamedTuple):
-    """A tile of a stack: piece, level, and the top-left corner of its bounding box from anywhere."""
+    """A tile of a stack: piece, level, and the top-left corner of its bounding box, from any origin."""
 
     piece: int
     level: int
@@ -32,12 +32,12 @@ class Tile(NamedTuple):
 
     @property
     def digit(self) -> int:
-        """Of the tile."""
+        """The digit of the tile."""
         return self.piece // NUM_TURNS
 
     @property
     def cells(self) -> frozenset[Cell]:
-        """What it covers."""
+        """The cells that the tile covers."""
         return cells_at(self.digit, self.piece % NUM_TURNS, self.row, self.column)
 
 
@@ -69,7 +69,7 @@ def alone(states: States, i: int) -> States:
 
 
 def stack_of(states: States) -> Stack:
-    """The tiles on a table for one, from the corner of the first."""
+    """The tiles on the table of a game of one player, counted from the corner of the first."""
     record = states[0]
     number = int(record["round"])
     rows, columns = record["row"][0].astype(int), record["column"][0].astype(int)
@@ -85,12 +85,12 @@ def stack_of(states: States) -> Stack:
 
 
 def action_of(tile: Tile, states: States, first: Tile) -> int:
-    """The action that places a tile on a table for one.
+    """The action that places a tile in a game of one player.
 
     Args:
         tile: The tile to place.
-        states: The table, shape ``(1,)``.
-        first: The first tile on the table, or to be, where ``tile`` counts from.
+        states: The game of one player, shape ``(1,)``.
+        first: The first tile on the table, or the first to be placed, with the same origin as ``tile``.
     """
     if states[0]["round"] == 0:
         row, column = middle(tile.piece)
@@ -101,7 +101,7 @@ def action_of(tile: Tile, states: States, first: Tile) -> int:
 
 
 def put(states: States, tiles: Iterable[Tile]) -> bool:
-    """Places tiles on an empty table for one, rearranging its deck; returns whether the rules allow it."""
+    """Places tiles in a new game of one player, rearranging its deck; returns whether the rules allow it."""
     first = None
     for tile in tiles:
         first = first or tile
@@ -116,9 +116,9 @@ def put(states: States, tiles: Iterable[Tile]) -> bool:
 
 
 def in_order(tiles: Iterable[Tile]) -> Stack:
-    """Brings tiles in an order in which they can be placed: level by level, each next to one before.
+    """Brings tiles into an order in which they can be placed: level by level, each next to one before.
 
-    Tiles of a level that do not hang together come last on it.
+    Tiles of a level that are not connected to the others come last on it.
     """
     ordered: list[Tile] = []
     waiting = sorted(tiles, key=lambda tile: tile.level)
@@ -136,7 +136,7 @@ def _neighbors(tile: Tile) -> set[Cell]:
 
 
 def without(stack: Sequence[Tile], removed: Iterable[int]) -> Stack:
-    """What is left when tiles are taken away, and with them all that rest on them."""
+    """The tiles that are left when some are removed, and with them all that rest on them."""
     kept: list[Tile] = []
     gone = set(removed)
     for t, tile in enumerate(stack):
@@ -156,10 +156,10 @@ def from_tower(levels: Levels) -> Stack:
 
 
 def upper_levels(stack: Sequence[Tile], lowest: int) -> Levels:
-    """The tiles of all levels from one on, in the middle of a grid.
+    """The tiles of all levels from ``lowest`` on, in the middle of a grid.
 
     Raises:
-        ValueError: They spread too far.
+        ValueError: The tiles do not fit on a grid.
     """
     tiles = [tile for tile in stack if tile.level >= lowest]
     rows, columns = zip(*(cell for tile in tiles for cell in tile.cells), strict=True)

@@ -1,15 +1,14 @@
 """Towers: stacks of freely chosen tiles, planned from the top down by a beam search.
 
 A tower is built upside down: first the highest level, of one tile or two, then below every level another one
-that supports it. Support is what makes stacks hard, and this way it is there by construction: the tiles of
-the new level are all the sets of tiles that cover the cells of the level above, found by an exhaustive
-search of covers with few cells to spare. No tile may lie on a single one, and the tiles of a level must hang
-together.
+that supports it. Support is what makes stacks hard, and in this order it is there by construction. An
+exhaustive search finds the new levels: all sets of tiles that cover the cells of the level above, with few
+cells to spare. No tile may rest on a single one, and the tiles of a level must be connected.
 
 With every new level, all tiles above gain their digit in points. Towers are compared with others of the same
-number of tiles, by their points, plus an estimate of the points that the tiles left will add: they are poured
-like a liquid, the highest digits first, into levels that each need a few cells more than the one above. A
-ragged outline is rated down, as it is harder to cover. See :class:`Rating`.
+number of tiles, by their points plus an estimate of the points that the tiles left will add. For the
+estimate, tiles fill levels like a liquid, the highest digits first; each level needs a few cells more than
+the one above. A ragged outline costs points, as it is harder to cover. See :class:`Rating`.
 
 A tower need not use all tiles.
 """
@@ -39,13 +38,13 @@ from patchwork_env.agents.nmbr9.beam.grids import (
 )
 from patchwork_env.agents.nmbr9.beam.pool import Pools, admit, new_pools
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.random import _mix as mix
+from patchwork_env.core.random import mix
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, IS_DISTINCT, NUM_PIECES, SIZES
 
 MOST_TILES = 8
-"""Of a level."""
+"""The most tiles of a level."""
 LARGEST, SMALLEST = int(SIZES.max()), int(SIZES.min())
 
 NODE = np.dtype(
@@ -61,7 +60,7 @@ NODE = np.dtype(
         ("anchor", "i8", MOST_TILES),
     ]
 )
-"""A tower: its lowest level, and where to find those above."""
+"""A tower: its lowest level, and where to find the levels above."""
 
 Tile = tuple[int, int]
 """A piece and its anchor, a cell of a grid; see :mod:`~patchwork_env.agents.nmbr9.beam.grids`."""
@@ -74,14 +73,14 @@ _FIRST_ANCHOR = SIDE * (SIDE // 2 - 2) + SIDE // 2 - 2
 
 
 class Rating(NamedTuple):
-    """How towers are compared.
+    """The rating by which towers are compared.
 
     Attributes:
-        growth: Cells by which each further level is supposed to be larger than the one above.
-        factor: By which it is supposed to be larger beside.
-        roughness: Points that each unit edge of the outline of the lowest level costs.
-        noise: Most points added at random, depending on the tower and the seed of the search.
-        waste: Most cells by which a level may be larger than the one above, or as many as two tiles need.
+        growth: The number of cells that the estimate adds from each level to the one below.
+        factor: The factor by which the estimate multiplies the cells of a level before.
+        roughness: The points that each unit edge of the outline of the lowest level costs.
+        noise: The most points that are added at random, depending on the tower and the seed of the search.
+        waste: The most cells by which a level may be larger than the one above, or as many as two tiles need.
     """
 
     growth: float = 2.0
@@ -96,20 +95,20 @@ class Search(NamedTuple):
 
     rating: Rating
     seed: np.uint64
-    pools: Pools  # by number of tiles
-    nodes: npt.NDArray[np.void]  # of NODE, (tiles + 1, width), by number of tiles and slot
-    draft: npt.NDArray[np.void]  # (1,) of NODE: room for the tower to be offered
+    pools: Pools  # one for each number of tiles
+    nodes: npt.NDArray[np.void]  # NODE records (tiles + 1, width), by number of tiles and slot
+    draft: npt.NDArray[np.void]  # one NODE record, the tower to be offered
 
 
 class _Covers(NamedTuple):
-    """The cells to be covered, and the places that cover each; see :func:`_list_places`."""
+    """The cells to be covered, and the places that cover each of them; see :func:`_list_places`."""
 
     cells: npt.NDArray[np.int64]  # those with the fewest places first
-    starts: npt.NDArray[np.int64]  # by cell: its places in the lists below
+    starts: npt.NDArray[np.int64]  # by cell, the first and the last of its places in the lists below
     ends: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]  # pieces and anchors
-    wastes: npt.NDArray[np.int64]  # cells that lie below none
-    grids: npt.NDArray[np.uint64]
+    wastes: npt.NDArray[np.int64]  # the number of cells of each place that lie below no cell of the level
+    grids: npt.NDArray[np.uint64]  # the cells of each place
 
 
 def start(
@@ -118,12 +117,12 @@ def start(
     """A search that has found the highest levels.
 
     Args:
-        supply: Tiles of each digit, int64 ``(10,)``.
-        num_tiles: The most tiles of a tower, at most all.
-        width: How many towers are kept for each number of tiles.
-        rating: How towers are compared.
+        supply: The number of tiles of each digit, int64 ``(10,)``.
+        num_tiles: The most tiles of a tower, no more than there are.
+        width: The number of towers that are kept for each number of tiles.
+        rating: The rating by which towers are compared.
         seed: The seed of the noise.
-        upper: The levels with which all towers end; none for any.
+        upper: The highest levels of all towers; empty to search for them too.
     """
     growth, factor, roughness, noise = map(float, rating[:-1])
     checked = Rating(growth, factor, roughness, noise, int(rating.waste))
@@ -137,7 +136,7 @@ def start(
 
 
 def _offer_levels(search: Search, supply: npt.NDArray[np.int64], levels: Levels) -> None:
-    """Offers a tower. What it is without its lowest levels is not to be continued, so no pool has it."""
+    """Offers a tower. Its upper parts alone are not to be continued, so they are removed from the pools."""
     node, tiles, parent = search.draft[0], 0, -1
     node["left"] = supply
     for level in reversed(levels):
@@ -169,7 +168,7 @@ def levels_of(search: Search, tiles: int, slot: int) -> Levels:
 
 @kernel
 def _key(search: Search, node: np.void) -> np.uint64:
-    """Of the cells of the lowest level and the tiles left: what decides how a tower can go on."""
+    """The key of the cells of the lowest level and the tiles left, which decide how a tower can go on."""
     key = search.seed
     for k in range(NUM_WORDS):
         key = mix(key ^ node["cover"][k])
@@ -180,7 +179,7 @@ def _key(search: Search, node: np.void) -> np.uint64:
 
 @kernel
 def _potential(node: np.void, rating: Rating) -> float:
-    """The points that the tiles left may add if each level is larger than the one above as supposed.
+    """The estimate of the points that the tiles left will add; see :class:`Rating`.
 
     Every full level lifts all tiles above it; the last one counts half of the share that is filled.
     """
@@ -203,7 +202,7 @@ def _potential(node: np.void, rating: Rating) -> float:
 
 @kernel
 def _offer(search: Search, tiles: int) -> None:
-    """Keeps the draft, a tower of so many tiles, if it is among the best."""
+    """Keeps the draft, a tower of ``tiles`` tiles, if it is among the best."""
     node, rating = search.draft[0], search.rating
     key = _key(search, node)
     value = node["score"] + _potential(node, rating) - rating.roughness * perimeter(node["cover"])
@@ -237,7 +236,7 @@ def _offer_tops(search: Search, supply: npt.NDArray[np.int64]) -> None:
 
 @kernel
 def _offer_pairs(search: Search, first: Grid, near: Grid) -> None:
-    """Adds a second tile to a highest level in all ways."""
+    """Offers all highest levels of two tiles whose first tile is given."""
     node = search.draft[0]
     digits = node["digits"]
     node["number"] = 2
@@ -262,7 +261,7 @@ def _offer_pairs(search: Search, first: Grid, near: Grid) -> None:
 
 @kernel(allocates=True)
 def expand(search: Search, tiles: int, first: int, end: int) -> None:
-    """Offers the towers with a level more than those of so many tiles in slots ``first ... end - 1``."""
+    """Adds a level to the towers of ``tiles`` tiles in slots ``first ... end - 1`` and offers the results."""
     for parent in range(first, min(end, search.pools.sizes[tiles])):
         node = search.nodes[tiles, parent]
         size = count(node["cover"])
@@ -283,9 +282,10 @@ def expand(search: Search, tiles: int, first: int, end: int) -> None:
 
 @kernel(allocates=True)
 def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
-    """Lists, for each cell of a level, the places below it that cover the cell; False if there are none.
+    """Lists, for each cell of a level, the places below it that cover the cell; False if a cell has none.
 
-    They are those of tiles left that do not carry a tile alone and lie below the level but for some cells.
+    The places are those of tiles left that carry no tile alone; at most ``waste`` of their cells carry
+    nothing.
     """
     above = np.empty((node["number"], NUM_WORDS), np.uint64)
     for t in range(node["number"]):
@@ -311,7 +311,7 @@ def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
 def _list_places_of(
     piece: int, cell: int, cover: Grid, above: npt.NDArray[np.uint64], waste: int, covers: _Covers, n: int
 ) -> int:
-    """Lists the places of one piece that cover a cell, and returns the new length of the list."""
+    """Lists the places of one piece that cover a cell; returns the new length of the list."""
     for k in range(SIZES[piece // NUM_TURNS]):
         row, column = cell // SIDE - CELL_ROWS[piece, k], cell % SIDE - CELL_COLUMNS[piece, k]
         anchor = SIDE * row + column
@@ -332,7 +332,7 @@ def _list_places_of(
 
 @kernel(allocates=True)
 def _sort_cells(covers: _Covers) -> None:
-    """Brings the cells with the fewest places to the front."""
+    """Sorts the cells by the number of their places, ascending."""
     cells, numbers = covers.cells, covers.ends - covers.starts
     for i in range(1, len(cells)):
         cell, k = cells[i], i
@@ -346,7 +346,7 @@ def _sort_cells(covers: _Covers) -> None:
 def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: _Covers) -> None:
     """Offers all levels that cover the cells with at most ``waste`` cells to spare.
 
-    In depth first order; each step covers the first cell that is not covered yet.
+    The search goes depth first; each step covers the first cell that is not covered yet.
     """
     node, starts, ends = search.draft[0], covers.starts, covers.ends
     most = min(MOST_TILES, len(search.nodes) - 1 - tiles)
@@ -382,7 +382,7 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: 
             here[depth], end[depth] = starts[cell], ends[cell]
             continue
         node["number"] = depth
-        if _hangs_together(node):
+        if _is_connected(node):
             node["cover"][:] = unions[depth]
             _offer(search, tiles + depth)
         depth -= 1
@@ -391,7 +391,7 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: 
 
 @kernel(allocates=True)
 def _begin_draft(search: Search, tiles: int, parent: int) -> None:
-    """Makes the draft a tower without its lowest level."""
+    """Makes the draft a tower whose lowest level is still empty."""
     node, above = search.draft[0], search.nodes[tiles, parent]
     node["left"][:] = above["left"]
     node["digits"] = above["digits"]
@@ -401,7 +401,7 @@ def _begin_draft(search: Search, tiles: int, parent: int) -> None:
 
 @kernel
 def _take_back(node: np.void, t: int) -> None:
-    """Puts tile ``t`` of the lowest level back to those that are left."""
+    """Returns tile ``t`` of the lowest level to the tiles that are left."""
     digit = node["piece"][t] // NUM_TURNS
     node["left"][digit] += 1
     node["digits"] -= digit
@@ -416,7 +416,7 @@ def _first_uncovered(cells: npt.NDArray[np.int64], union: Grid) -> int:
 
 
 @kernel(allocates=True)
-def _hangs_together(node: np.void) -> bool:
+def _is_connected(node: np.void) -> bool:
     """Whether the tiles of the lowest level can be placed so that each touches one that is there."""
     union, near = PLACES[node["piece"][0], node["anchor"][0]].copy(), np.empty(NUM_WORDS, np.uint64)
     waiting = (1 << node["number"]) - 2

@@ -13,8 +13,8 @@ from patchwork_env.agents.base import Actions, Agent, BatchAgent
 from patchwork_env.agents.budgets import check_budget, spec_of
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.nmbr9.champion.search import (
-    PLAN,
-    Plan,
+    SETTINGS,
+    RolloutSettings,
     Workspace,
     begin,
     keep_best,
@@ -22,7 +22,7 @@ from patchwork_env.agents.nmbr9.champion.search import (
     roll_out,
 )
 from patchwork_env.agents.nmbr9.value import agent as value_agent
-from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent, check_tiles
+from patchwork_env.agents.nmbr9.value.agent import ValueAgent, check_tiles
 from patchwork_env.agents.nmbr9.value.files import read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.core.checks import check_one_of, seed_streams
@@ -31,23 +31,23 @@ from patchwork_env.nmbr9.state import States
 
 INSTANT = "instant"
 LEVELS: Mapping[str, int] = {INSTANT: 0, "fast": 20_000, "strong": 160_000, "analysis": 800_000}
-"""Budgets with a name: how many placements are evaluated for a move; 600,000 take about a second."""
+"""Budgets with a name: the number of placements evaluated for a move; 600,000 take about a second."""
 DEFAULT_LEVEL = "strong"
 
 
-class Nmbr9Champion(BatchAgent):
+class ChampionAgent(BatchAgent):
     """Searches every move by rollouts; see :mod:`patchwork_env.agents.nmbr9.champion.search`.
 
     It uses the tile in hand and how many of each digit are left, never their order. Other players' tables do
-    not matter: it is after points.
+    not matter: it maximizes its own points.
 
     Args:
-        weights: The weights of the value; what happens to them later changes how the agent plays.
-        name: What tables and messages call the agent.
-        effort: Placements to evaluate for a move, at least 1; a few hundred more may be.
-        seconds: Instead, the time of a move; it may take a few milliseconds more.
-        seed: The seed of the decks that it imagines, ``0 ... 2**64 - 1``; None for fresh ones.
-        plan: How rollouts are played.
+        weights: The weights of the value, which are not copied: later changes change how the agent plays.
+        name: The name of the agent in tables and messages.
+        effort: The number of placements to evaluate for a move, at least 1; a few hundred more are possible.
+        seconds: Instead, the seconds of a move; it may take a few milliseconds more.
+        seed: The seed of the decks that it draws, ``0 ... 2**64 - 1``; None for fresh ones.
+        settings: The settings of the rollouts.
 
     Raises:
         ValueError: Not exactly one of ``effort`` and ``seconds`` is given.
@@ -63,12 +63,12 @@ class Nmbr9Champion(BatchAgent):
         effort: int | None = None,
         seconds: float | None = None,
         seed: int | None = None,
-        plan: Plan = PLAN,
+        settings: RolloutSettings = SETTINGS,
     ) -> None:
         if (effort is None) == (seconds is None):
             raise ValueError(f"effort is {effort} and seconds is {seconds}; give exactly one of them")
         self.name = name
-        self._weights, self._plan = weights, plan
+        self._weights, self._settings = weights, settings
         self._effort, self._seconds = effort, seconds
         self.reseed(seed)
 
@@ -86,17 +86,17 @@ class Nmbr9Champion(BatchAgent):
         return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
 
     def _choose(self, states: States, i: int) -> int:
-        """Every round of halving gets an equal share of the budget."""
+        """The action of a search; every round of halving gets an equal share of the budget."""
         work = self.workspace()
         began = perf_counter()
-        considered = int(begin(states, i, self._plan, self._weights, work))
+        considered = int(begin(states, i, self._settings, self._weights, work))
         if int(work.root[0]["round"]) + 1 == int(work.root[0]["num_rounds"]):
             return int(work.actions[0])
         rounds = max(considered - 1, 0).bit_length()
         for done in range(1, rounds + 1):
             before = int(work.rollouts[0])
             while work.rollouts[0] == before or self._spent(began) < done / rounds:
-                roll_out(considered, self._plan, self._weights, work, self._streams)
+                roll_out(considered, self._settings, self._weights, work, self._streams)
             kept = (considered + 1) // 2
             keep_best(considered, kept, work)
             considered = kept
@@ -133,14 +133,14 @@ def load(
     Args:
         path: The checkpoint folder.
         seed: The seed of the agent's random numbers.
-        level: One of :data:`LEVELS`, of which ``"instant"`` is without a search; without any budget it is
-            ``DEFAULT_LEVEL``.
-        nodes: Instead, how many placements are evaluated for a move.
-        seconds: Instead, the time of a move.
+        level: The name of a budget, one of :data:`LEVELS`; ``"instant"`` does not search. Without any budget
+            it is ``DEFAULT_LEVEL``.
+        nodes: Instead, the number of placements evaluated for a move.
+        seconds: Instead, the seconds of a move.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy, or the budget is not one.
+        ValueError: It is damaged, of another game, version or kind of policy; or the budget is not allowed.
     """
     given = check_budget(level=level, nodes=nodes, seconds=seconds)
     if level is not None:
@@ -148,8 +148,8 @@ def load(
     weights, _ = read_value(Path(path))
     name = spec_of(Path(path).name, **given)
     if level == INSTANT:
-        return Nmbr9ValueAgent(weights, name)
+        return ValueAgent(weights, name)
     if seconds is not None:
-        return Nmbr9Champion(weights, name, seconds=seconds, seed=seed)
+        return ChampionAgent(weights, name, seconds=seconds, seed=seed)
     effort = LEVELS[level or DEFAULT_LEVEL] if nodes is None else nodes
-    return Nmbr9Champion(weights, name, effort=effort, seed=seed)
+    return ChampionAgent(weights, name, effort=effort, seed=seed)

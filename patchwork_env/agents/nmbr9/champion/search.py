@@ -1,9 +1,9 @@
-"""Rollouts with a value: which of the most promising placements brings most, over decks drawn at random.
+"""Rollouts with a value: which of the best placements brings the most points, over decks drawn at random?
 
-What is to come is drawn anew from the cards that are left, in whatever order they lie in the record. All
-candidates meet the same decks, so that chance matters less to their differences; and among any decks in a
-row that are as many as the cards left, each card comes next once. A rollout plays some tiles by the value and
-then takes the value's word for the rest. The better half of the candidates goes on (sequential halving; see
+Decks are drawn at random from the cards that are left, whatever their order in the record. All candidates
+meet the same decks, so that chance matters less to their differences. In a row of as many decks as there are
+cards left, each card comes next once. A rollout plays some tiles by the value and then adds the value of the
+table for the rest. After each round, the better half of the candidates goes on (Sequential Halving; see
 :mod:`patchwork_env.search.gumbel.halving`).
 """
 
@@ -25,14 +25,15 @@ from patchwork_env.nmbr9.state import UNKNOWN, States, empty_states
 MOST_CANDIDATES = 64
 
 
-class Plan(NamedTuple):
-    """How rollouts are played.
+class RolloutSettings(NamedTuple):
+    """The settings of rollouts.
 
     Attributes:
-        candidates: Placements that are tried at first.
-        root_width: How many placements of each level may become candidates; see :func:`.expansion.expand`.
-        width: The same for the placements of rollouts.
-        depth: Tiles that a rollout places by the value behind the candidate.
+        candidates: The number of placements that are tried at first.
+        root_width: The number of placements of each level that may become candidates; see the function
+            ``expand`` of :mod:`patchwork_env.agents.nmbr9.value.expansion`.
+        width: The number of placements of each level that rollouts choose from.
+        depth: The number of tiles that a rollout places by the value after the candidate.
     """
 
     candidates: int
@@ -41,21 +42,21 @@ class Plan(NamedTuple):
     depth: int
 
 
-PLAN = Plan(candidates=12, root_width=32, width=4, depth=3)
-"""What is measured to be good; see ``research/nmbr9_search``."""
+SETTINGS = RolloutSettings(candidates=12, root_width=32, width=4, depth=3)
+"""The settings that measurements found to be good; see ``research/nmbr9_search``."""
 
 
 class Workspace(NamedTuple):
-    """Memory of one search.
+    """The buffers of one search.
 
     Attributes:
         actions: int64, the candidates that are still considered, and behind them those that are not.
-        sums: float64, of the results of the rollouts of each candidate.
-        rollouts: int64 ``(1,)``, of each candidate that is considered.
-        effort: int64 ``(1,)``, placements evaluated so far.
+        sums: float64, the sum of the results of the rollouts of each candidate.
+        rollouts: int64 ``(1,)``, the number of rollouts of each candidate that is considered.
+        effort: int64 ``(1,)``, the number of placements evaluated so far.
         root: The position as a game of one player.
         game: The game of a rollout.
-        order: uint8, the cards to come of the present row of decks, one of which comes first in each.
+        order: uint8, the cards to come, in the order in which they come first in a row of decks.
         expansion: The successors of a position.
     """
 
@@ -70,7 +71,7 @@ class Workspace(NamedTuple):
 
 
 def new_workspace() -> Workspace:
-    """Memory for one thread."""
+    """A workspace for one thread."""
     return Workspace(
         np.empty(MOST_CANDIDATES, np.int64),
         np.empty(MOST_CANDIDATES, np.float64),
@@ -84,14 +85,14 @@ def new_workspace() -> Workspace:
 
 
 @kernel
-def begin(states: States, i: int, plan: Plan, weights: Weights, work: Workspace) -> int:
-    """Starts a search: lists the candidates, the most promising first, and returns their number."""
+def begin(states: States, i: int, settings: RolloutSettings, weights: Weights, work: Workspace) -> int:
+    """Starts a search: lists the candidates, the one with the highest value first; returns their number."""
     _isolate(states, i, work)
     work.rollouts[0] = work.effort[0] = 0
     work.sums[:] = 0
-    count = expand(work.root, 0, plan.root_width, weights, work.expansion)
+    count = expand(work.root, 0, settings.root_width, weights, work.expansion)
     work.effort[0] += count
-    length = min(count, plan.candidates)
+    length = min(count, settings.candidates)
     for k in range(length):
         best = best_action(work.expansion, count)
         work.actions[k] = work.expansion.actions[best]
@@ -101,7 +102,7 @@ def begin(states: States, i: int, plan: Plan, weights: Weights, work: Workspace)
 
 @kernel(allocates=True)
 def _isolate(states: States, i: int, work: Workspace) -> None:
-    """Makes a game of one player of the current player's table; the cards to come are in ascending order."""
+    """Writes the current player's table to ``root`` as a game of one player; sorts the cards to come."""
     root, player = work.root, int(states[i]["current_player"])
     root[0] = states[i]
     placed = num_placed(states, i, player)
@@ -113,29 +114,31 @@ def _isolate(states: States, i: int, work: Workspace) -> None:
     root[0]["current_player"] = 0
     root[0]["round"] = placed
     root[0]["order"] = UNKNOWN
-    memory = work.expansion.memory[0]
-    count_remaining(root, 0, placed + 1, memory)
+    buffer = work.expansion.buffer[0]
+    count_remaining(root, 0, placed + 1, buffer)
     place = placed + 1
     for digit in range(NUM_DIGITS):
-        for _ in range(memory["remaining"][digit]):
+        for _ in range(buffer["remaining"][digit]):
             root[0]["deck"][place] = digit
             place += 1
 
 
 @kernel
-def roll_out(considered: int, plan: Plan, weights: Weights, work: Workspace, streams: Streams) -> None:
+def roll_out(
+    considered: int, settings: RolloutSettings, weights: Weights, work: Workspace, streams: Streams
+) -> None:
     """Draws a deck and plays a rollout of each of the first ``considered`` candidates with it."""
     root = work.root
     _draw_deck(work, streams)
     for k in range(considered):
         work.game[0] = root[0]
-        work.sums[k] += _play(work.actions[k], plan, weights, work)
+        work.sums[k] += _play(work.actions[k], settings, weights, work)
     work.rollouts[0] += 1
 
 
 @kernel
 def _draw_deck(work: Workspace, streams: Streams) -> None:
-    """Brings the cards to come into a random order, the next one as the present row of decks has it."""
+    """Brings the cards to come into a random order; the row of decks says which card comes next."""
     root, order = work.root, work.order
     deck, first = root[0]["deck"], int(root[0]["round"]) + 1
     cards = int(root[0]["num_cards"]) - first
@@ -156,17 +159,17 @@ def _draw_deck(work: Workspace, streams: Streams) -> None:
 
 
 @kernel
-def _play(action: int, plan: Plan, weights: Weights, work: Workspace) -> float:
-    """Plays a rollout on ``game``; returns the final score that it promises."""
+def _play(action: int, settings: RolloutSettings, weights: Weights, work: Workspace) -> float:
+    """Plays a rollout on ``game``; returns its expected final score."""
     game = work.game
     apply(game, 0, action)
-    for _ in range(plan.depth):
+    for _ in range(settings.depth):
         if is_over(game, 0):
             break
-        count = expand(game, 0, plan.width, weights, work.expansion)
+        count = expand(game, 0, settings.width, weights, work.expansion)
         work.effort[0] += count
         apply(game, 0, work.expansion.actions[best_action(work.expansion, count)])
-    return score(game, 0, 0) + evaluate(game, 0, 0, weights, work.expansion.memory)
+    return score(game, 0, 0) + evaluate(game, 0, 0, weights, work.expansion.buffer)
 
 
 @kernel

@@ -1,1 +1,1 @@
-"""A learned value of tables of NMBR 9, compiled, and the agent that plays by it."""
+"""A learned value of a player's table in NMBR 9, compiled, and the agent that plays by it."""

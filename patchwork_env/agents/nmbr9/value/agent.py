@@ -15,15 +15,15 @@ from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
 
-class Nmbr9ValueAgent(BatchAgent):
-    """Plays the placement of most value, without looking further ahead.
+class ValueAgent(BatchAgent):
+    """Plays the placement with the highest value, without looking further ahead.
 
-    It uses the tile in hand and how many of each digit are left; a known order is of no use to it. Other
-    players' tables do not matter: it is after points.
+    It uses the tile in hand and how many of each digit are left, but not their order, even if it is known.
+    Other players' tables do not matter: it maximizes its own points.
 
     Args:
-        weights: The weights of the value; what happens to them later changes how the agent plays.
-        name: What tables and messages call the agent.
+        weights: The weights of the value, which are not copied: later changes change how the agent plays.
+        name: The name of the agent in tables and messages.
     """
 
     games = (NMBR9,)
@@ -48,7 +48,7 @@ class Nmbr9ValueAgent(BatchAgent):
         return actions
 
 
-def load(path: str | Path) -> Nmbr9ValueAgent:
+def load(path: str | Path) -> ValueAgent:
     """The agent that plays by the value of a checkpoint folder.
 
     Raises:
@@ -56,7 +56,7 @@ def load(path: str | Path) -> Nmbr9ValueAgent:
         ValueError: It is damaged, of another game, version or kind of policy.
     """
     weights, _ = read_value(Path(path))
-    return Nmbr9ValueAgent(weights, Path(path).name)
+    return ValueAgent(weights, Path(path).name)
 
 
 def check_tiles(states: States, name: str) -> None:

@@ -1,7 +1,7 @@
-"""What every placement leads to, evaluated one by one.
+"""The tables that the placements of a position lead to, evaluated one by one.
 
-Tables after one placement differ little from each other: only the windows around the tile change, and only on
-its level and the one above fits other tiles differently.
+Tables after one placement differ little from each other: only the windows around the tile change, and the
+fits of other tiles change only on its level and the one above.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import fits, relief
 from patchwork_env.agents.nmbr9.value.fits import Record
 from patchwork_env.agents.nmbr9.value.network import (
-    Memory,
+    Buffer,
     Weights,
     add_windows,
-    new_memory,
+    new_buffer,
     read_table,
     subtract_windows,
     value_of,
@@ -42,21 +42,27 @@ from patchwork_env.nmbr9.state import States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES, WIDTHS
 
 LIKELY = 16
-"""Placements on each level that are likely enough: values are learned from play among so many."""
+"""The number of placements on each level that are likely enough: values are learned from play among that
+many."""
 _MOST_ACTIONS = 4096
-"""That are looked at in one position; a table of 40 tiles in a line has fewer placements."""
+"""The most legal actions of a position; a table of 40 tiles in a line has fewer."""
 _MOST_CONTACT = 40
-"""No tile has a longer outline."""
+"""The most contact of a placement; no tile has a longer outline."""
 
 _U, _U1 = np.uint64, np.uint64(1)
 
 
 class Expansion(NamedTuple):
-    """The successors of a position, and memory of one thread to evaluate them.
+    """The successors of a position, and the buffers of one thread to evaluate them.
 
     Attributes:
-        actions: int64, ascending; as many entries count as :func:`expand` says.
-        values: float32, the points that each action brings, and those expected of the tiles to come.
+        actions: int64, ascending; as many entries count as :func:`expand` returns.
+        values: float32, the points of each action plus those expected of the tiles to come.
+        levels: int64, the level of each action.
+        contacts: int64, the contact of each action.
+        histogram: int64 ``(MAX_LEVELS + 1, _MOST_CONTACT + 1)``, the number of actions by level and contact.
+        maps: The legal set.
+        buffer: The buffer of the network.
     """
 
     actions: npt.NDArray[np.int64]
@@ -65,11 +71,11 @@ class Expansion(NamedTuple):
     contacts: npt.NDArray[np.int64]
     histogram: npt.NDArray[np.int64]
     maps: LegalSet
-    memory: Memory
+    buffer: Buffer
 
 
 def new_expansion() -> Expansion:
-    """Memory for one thread."""
+    """Buffers for one thread."""
     return Expansion(
         np.empty(_MOST_ACTIONS, np.int64),
         np.empty(_MOST_ACTIONS, np.float32),
@@ -77,44 +83,44 @@ def new_expansion() -> Expansion:
         np.empty(_MOST_ACTIONS, np.int64),
         np.empty((MAX_LEVELS + 1, _MOST_CONTACT + 1), np.int64),
         np.empty((NUM_MAPS, TABLE_SIZE), np.uint64),
-        new_memory(),
+        new_buffer(),
     )
 
 
 @kernel
 def expand(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
-    """Evaluates the placements of the current player in a game that goes on.
+    """Evaluates the placements of the current player in a game that is not over.
 
     Args:
         states: Records.
-        i: The index of the record; its tile is known.
-        width: About how many placements of each level are evaluated: those with the most contact, and all
-            that have as much.
+        i: The index of the record, whose next tile is known.
+        width: The number of placements of each level to evaluate: those with the most contact, and all that
+            tie with the last of them.
         weights: The weights of the value.
         expansion: Receives actions and values.
 
     Returns:
-        How many they are.
+        The number of actions.
     """
-    memory = expansion.memory[0]
+    buffer = expansion.buffer[0]
     player = int(states[i]["current_player"])
     placed = num_placed(states, i, player)
     digit = digit_to_place(states, i)
     left = int(states[i]["num_rounds"]) - placed - 1
-    number, windows = read_table(states, i, player, memory)
+    number, windows = read_table(states, i, player, buffer)
     legal(states, i, expansion.maps)
-    count = _list_likely(memory, number, digit, width, expansion)
-    copy(memory["base_relief"], weights[0]["relief_bias"])
-    add_windows(memory["base_relief"], weights[0]["windows"], memory["rows"], windows)
+    count = _list_likely(buffer, number, digit, width, expansion)
+    copy(buffer["base_relief"], weights[0]["relief_bias"])
+    add_windows(buffer["base_relief"], weights[0]["windows"], buffer["rows"], windows)
     for level in range(number + 1):
-        copy(memory["base_fits"][level], memory["fits"][level])
-    memory["remaining"][digit] -= 1
+        copy(buffer["base_fits"][level], buffer["fits"][level])
+    buffer["remaining"][digit] -= 1
     for k in range(count):
         level = expansion.levels[k]
         value = float(digit * level)
         if left > 0:
             value += _evaluate_successor(
-                expansion.actions[k], level, digit, placed, number, left, weights[0], memory
+                expansion.actions[k], level, digit, placed, number, left, weights[0], buffer
             )
         expansion.values[k] = value
     return count
@@ -122,7 +128,7 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
 
 @kernel
 def best_action(expansion: Expansion, count: int) -> int:
-    """Index of the action of most value among the first ``count``; the first of them on equal terms."""
+    """The index of the action with the highest value among the first ``count``; ties go to the first."""
     best, most = 0, -math.inf
     for k in range(count):
         if expansion.values[k] > most:
@@ -131,14 +137,14 @@ def best_action(expansion: Expansion, count: int) -> int:
 
 
 @kernel
-def _list_likely(memory: Record, number: int, digit: int, width: int, expansion: Expansion) -> int:
-    """Lists of each level the legal actions with the most contact; returns their number."""
-    count = _list_all(memory["levels"], number, digit, expansion)
+def _list_likely(buffer: Record, number: int, digit: int, width: int, expansion: Expansion) -> int:
+    """Lists the legal actions with the most contact on each level; returns their number."""
+    count = _list_all(buffer["levels"], number, digit, expansion)
     histogram, contacts, levels = expansion.histogram, expansion.contacts, expansion.levels
     histogram[: number + 1] = 0
     for k in range(count):
         histogram[levels[k], contacts[k]] += 1
-    for level in range(number + 1):  # the least contact moves to entry 0
+    for level in range(number + 1):  # entry 0 receives the least contact that is kept
         least, sum_of = _MOST_CONTACT, histogram[level, _MOST_CONTACT]
         while least > 0 and sum_of < width:
             least -= 1
@@ -180,35 +186,35 @@ def _evaluate_successor(
     number: int,
     left: int,
     weights: Record,
-    memory: Record,
+    buffer: Record,
 ) -> float:
-    """The value of the table after an action; the memory is left as it was."""
+    """The value of the table after an action; the buffer is left as it was."""
     piece = NUM_TURNS * digit + action // NUM_ANCHORS
     row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
-    levels, changed = memory["levels"], memory["fits"]
+    levels, changed = buffer["levels"], buffer["fits"]
     if level == number:
         levels[number + 1] = _U(0)
-        memory["tiles_on"][number + 1] = memory["area"][number + 1] = 0
+        buffer["tiles_on"][number + 1] = buffer["area"][number + 1] = 0
     for k in range(HEIGHTS[piece]):
         levels[level, row + k] |= FOOTPRINTS[piece, k] << _U(column)
-    memory["piece"][placed], memory["level"][placed] = piece, level
-    memory["row"][placed], memory["column"][placed] = row, column
-    memory["tiles_on"][level] += 1
-    memory["area"][level] += SIZES[digit]
+    buffer["piece"][placed], buffer["level"][placed] = piece, level
+    buffer["row"][placed], buffer["column"][placed] = row, column
+    buffer["tiles_on"][level] += 1
+    buffer["area"][level] += SIZES[digit]
     new_number = max(number, level + 1)
     for above in range(max(level, 1), level + 2):
-        fits.count_fits(levels, above, placed + 1, memory, memory["remaining"], changed[above])
+        fits.count_fits(levels, above, placed + 1, buffer, buffer["remaining"], changed[above])
     gone, come = relief.list_changes(
-        levels, row, column, HEIGHTS[piece], WIDTHS[piece], memory["grid"], memory["old"], memory["new"]
+        levels, row, column, HEIGHTS[piece], WIDTHS[piece], buffer["grid"], buffer["old"], buffer["new"]
     )
-    copy(memory["relief"], memory["base_relief"])
-    subtract_windows(memory["relief"], weights["windows"], memory["old"], gone)
-    add_windows(memory["relief"], weights["windows"], memory["new"], come)
-    value = value_of(new_number, left, weights, memory)
+    copy(buffer["relief"], buffer["base_relief"])
+    subtract_windows(buffer["relief"], weights["windows"], buffer["old"], gone)
+    add_windows(buffer["relief"], weights["windows"], buffer["new"], come)
+    value = value_of(new_number, left, weights, buffer)
     for k in range(HEIGHTS[piece]):
         levels[level, row + k] &= ~(FOOTPRINTS[piece, k] << _U(column))
-    memory["tiles_on"][level] -= 1
-    memory["area"][level] -= SIZES[digit]
+    buffer["tiles_on"][level] -= 1
+    buffer["area"][level] -= SIZES[digit]
     for above in range(max(level, 1), min(level + 1, number) + 1):
-        copy(changed[above], memory["base_fits"][above])
+        copy(changed[above], buffer["base_fits"][above])
     return value

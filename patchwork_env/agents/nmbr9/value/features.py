@@ -1,7 +1,7 @@
-"""What a table and the tiles left show beside the relief, as rows of one table and a few numbers.
+"""The features of a player's table besides the relief, and of the tiles left: table rows and a few numbers.
 
-Each feature has a range of rows of its own; numbers beyond a range count as its last. Tiles are seen as a
-deck of unknown order has them: how many of each digit are left, not which comes next.
+Each feature has a range of rows of its own; numbers beyond a range count as its last one. Only the number of
+tiles left of each digit counts, not which comes next, as in a deck of unknown order.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from patchwork_env.nmbr9.engine import MAX_LEVELS
 Rows = npt.NDArray[np.int32]
 
 _COPIES = 3
-"""That many tiles of a digit left, or more, are alike."""
+"""Digits with that many tiles left, or more, count as alike."""
 _LEVELS = 7
-"""Levels above the table itself that are told apart: 1 ... ``_LEVELS``."""
+"""The highest level that is told apart from those above it; level 0 lies on the table itself."""
 _FIT_CLASSES = np.searchsorted([0, 1, 2, 4, 7, 12, 20, 36], np.arange(513)).astype(np.int64)
 _NUM_FIT_CLASSES = int(_FIT_CLASSES.max())
 """Classes of numbers of placements above 0, which has no row: 1, 2, 3-4, 5-7, 8-12, 13-20, 21-36 and more."""
@@ -36,7 +36,7 @@ NUM_ROWS = _OPEN + (_LEVELS + 1) * _AREAS
 MAX_ROWS = 1 + 2 * NUM_DIGITS + NUM_DIGITS * _LEVELS + 2 * (_LEVELS + 1)
 """The most rows of a table."""
 NUM_INPUTS = 4
-"""Numbers beside the rows."""
+"""The number of inputs besides the rows."""
 
 FIELDS = {
     "fits": (np.int64, (MAX_LEVELS + 2, NUM_DIGITS)),
@@ -45,28 +45,28 @@ FIELDS = {
     "remaining": (np.int64, (NUM_DIGITS,)),
     "inputs": (np.float32, (NUM_INPUTS,)),
 }
-"""What :func:`list_rows` needs of a memory: per level the placements of each digit, the tiles and the covered
-cells; and the tiles left. It writes ``inputs``."""
+"""The fields of a buffer that :func:`list_rows` needs: for each level the placements of each digit, the tiles
+and the covered cells; and the tiles left of each digit. It writes ``inputs``."""
 
 
 @kernel
-def list_rows(memory: Record, number: int, left: int, rows: Rows) -> int:
+def list_rows(buffer: Record, number: int, left: int, rows: Rows) -> int:
     """Lists the rows of a table with ``number`` levels and ``left`` tiles to come, and writes the numbers.
 
     Args:
-        memory: See :data:`FIELDS`; levels from ``number`` on have no tiles, and fits are those of levels up
-            to ``number``.
+        buffer: The buffer with the fields of :data:`FIELDS`; levels from ``number`` on have no tiles, and
+            fits are those of levels up to ``number``.
         number: The number of levels.
-        left: Tiles that will still be placed.
+        left: The number of tiles that will still be placed.
         rows: Receives the rows.
 
     Returns:
-        How many they are.
+        The number of rows.
     """
-    remaining, fits = memory["remaining"], memory["fits"]
+    remaining, fits = buffer["remaining"], buffer["fits"]
     rows[0] = _LEFT + min(left, MAX_CARDS)
     count = 1
-    cards, digits, promised = 0, 0, 0
+    cards, digits, best_points = 0, 0, 0
     for digit in range(NUM_DIGITS):
         tiles = remaining[digit]
         rows[count] = _REMAINING + digit * (_COPIES + 1) + min(tiles, _COPIES)
@@ -85,21 +85,23 @@ def list_rows(memory: Record, number: int, left: int, rows: Rows) -> int:
         count += 1
         cards += tiles
         digits += tiles * digit
-        promised += tiles * digit * best
+        best_points += tiles * digit * best
     for level in range(min(number, _LEVELS + 1)):
-        rows[count] = _TILES_ON + level * _TILES + min(memory["tiles_on"][level], _TILES - 1)
-        open_cells = memory["area"][level] - memory["area"][level + 1]
+        rows[count] = _TILES_ON + level * _TILES + min(buffer["tiles_on"][level], _TILES - 1)
+        open_cells = buffer["area"][level] - buffer["area"][level + 1]
         rows[count + 1] = _OPEN + level * _AREAS + min(open_cells // 2, _AREAS - 1)
         count += 2
-    _write_inputs(memory["inputs"], left, cards, digits, promised)
+    _write_inputs(buffer["inputs"], left, cards, digits, best_points)
     return count
 
 
 @kernel(inline=True)
-def _write_inputs(inputs: npt.NDArray[np.float32], left: int, cards: int, digits: int, promised: int) -> None:
-    """Tiles left; what they would bring where they fit best now, all of them and one; and their digits."""
+def _write_inputs(
+    inputs: npt.NDArray[np.float32], left: int, cards: int, digits: int, best_points: int
+) -> None:
+    """Writes tiles left, their points where they fit best now, in sum and on average, and their digits."""
     share = left / cards if cards > 0 else 0.0
     inputs[0] = left / 20
-    inputs[1] = promised * share / 60
-    inputs[2] = promised / cards / 10 if cards > 0 else 0.0
+    inputs[1] = best_points * share / 60
+    inputs[2] = best_points / cards / 10 if cards > 0 else 0.0
     inputs[3] = digits * share / 90

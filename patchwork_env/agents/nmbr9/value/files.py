@@ -11,7 +11,7 @@ from patchwork_env.games import NMBR9
 
 
 def write_value(folder: Path, weights: Weights, info: dict[str, Any] | None = None) -> None:
-    """Writes the two files of a value into an existing folder; ``info`` is what to remember of its making."""
+    """Writes the two files of a value into an existing folder; ``info`` says how it was made."""
     write_weights(folder, NMBR9, weights, info)
 
 

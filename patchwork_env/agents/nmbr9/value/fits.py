@@ -1,14 +1,14 @@
-"""In how many ways each tile fits on a level, counted in about a fifth of a microsecond.
+"""The number of ways in which each tile fits on a level, counted in about a fifth of a microsecond.
 
 The rules themselves are in :mod:`patchwork_env.nmbr9.engine`, which lists placements one by one; here they
-are only counted, of ten tiles at once and thousands of times per move. Cells of a level are a string of bits,
-row after row of the level below, with three zeros behind each row so that no tile reaches from the end of one
-into the next. A shift of the string moves it by rows and columns, and a tile fits where all its cells are
-free. Cells are looked up in blocks: where two or three in a line are free, or four in a square, is found once
-for all tiles.
+are only counted, of ten tiles at once and thousands of times per move. The cells of a level are a string of
+bits, row after row of the level below, with three zeros behind each row, so that no tile reaches from the end
+of one row into the next. A shift of the string moves it by rows and columns, and a tile fits where all its
+cells are free. Cells are looked up in blocks: where two or three cells in a line are free, or four in a
+square, is computed once for all tiles.
 
-A level above more than :data:`MOST_COLUMNS` columns, or more bits than :data:`NUM_WORDS` words have, is seen
-in its middle only.
+Of a level that lies above more than :data:`MOST_COLUMNS` columns, or above more bits than :data:`NUM_WORDS`
+words have, only the middle is counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from patchwork_env.nmbr9.tables import HEIGHTS, INSIDE, IS_DISTINCT, NUM_PIECES,
 NUM_WORDS = 6
 _PADDING = 3
 MOST_COLUMNS = 17
-"""With the padding, three rows and three columns are less than a word."""
+"""The most columns: with the padding, three rows and three columns are less than a word."""
 
 _BLOCKS: tuple[Cells, ...] = (
     ((0, 0),),
@@ -70,7 +70,7 @@ for _piece, _terms in enumerate(_COVERS):
 
 
 def _list_inside() -> npt.NDArray[np.int64]:
-    """For each lower piece the upper ones that fit into it: ``(upper, row, column)``, then upper -1."""
+    """The upper pieces that fit into each lower piece, ``(upper, row, column)``; -1 ends each list."""
     lists: list[list[tuple[int, int, int]]] = [[] for _ in range(NUM_PIECES)]
     for upper, lower in itertools.product(range(NUM_PIECES), repeat=2):
         if IS_DISTINCT[upper]:
@@ -97,23 +97,24 @@ FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "near": (np.uint64, (NUM_BLOCKS, NUM_WORDS + 1)),
     "anchors": (np.uint64, (NUM_PIECES, NUM_WORDS)),
 }
-"""What :func:`count_fits` needs of a memory, beside the tiles: ``piece``, ``level``, ``row``, ``column``."""
+"""The fields of a buffer that :func:`count_fits` needs, besides ``piece``, ``level``, ``row`` and ``column``
+of the tiles."""
 
 
 @kernel
-def count_fits(levels: Levels, level: int, placed: int, memory: Record, wanted: Counts, fits: Counts) -> None:
+def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: Counts, fits: Counts) -> None:
     """Counts the legal placements of every digit on a level above the table itself.
 
     Args:
         levels: The painted table.
-        level: At least 1.
-        placed: Tiles on the table; see :data:`FIELDS`.
-        memory: The tiles, and room.
-        wanted: ``(10,)``, digits with 0 are left out.
-        fits: ``(10,)``, receives the numbers; 0 for digits that are left out.
+        level: The level, at least 1.
+        placed: The number of tiles on the table.
+        buffer: The buffer that holds the tiles and the fields of :data:`FIELDS`.
+        wanted: ``(10,)``, 0 for the digits to leave out.
+        fits: ``(10,)``, receives the number of placements of each digit; 0 for those left out.
     """
     fits[:] = 0
-    top, left, bottom, right, supports = _box_below(memory, level, placed)
+    top, left, bottom, right, supports = _box_below(buffer, level, placed)
     if supports < 2:
         return
     if right - left > MOST_COLUMNS:
@@ -125,7 +126,7 @@ def count_fits(levels: Levels, level: int, placed: int, memory: Record, wanted: 
         top += (bottom - top - most_rows) // 2
         bottom = top + most_rows
     number = (stride * (bottom - top) + 63) // 64
-    free, near = memory["free"], memory["near"]
+    free, near = buffer["free"], buffer["near"]
     is_empty = _write_strings(levels, level, top, left, bottom, stride, number, free[_SINGLE], near[_SINGLE])
     cells = 0
     for j in range(number):
@@ -138,17 +139,17 @@ def count_fits(levels: Levels, level: int, placed: int, memory: Record, wanted: 
             for turn in range(NUM_TURNS):
                 piece = NUM_TURNS * digit + turn
                 if IS_DISTINCT[piece]:
-                    fits[digit] += _write_anchors(memory, piece, number, stride, is_empty)
-    _discount_single_supports(memory, level, placed, top, left, bottom, right, stride, wanted, fits)
+                    fits[digit] += _write_anchors(buffer, piece, number, stride, is_empty)
+    _discount_single_supports(buffer, level, placed, top, left, bottom, right, stride, wanted, fits)
 
 
 @kernel
-def _box_below(memory: Record, level: int, placed: int) -> tuple[int, int, int, int, int]:
-    """First row and column of the level below, those behind its last, and the number of its tiles."""
+def _box_below(buffer: Record, level: int, placed: int) -> tuple[int, int, int, int, int]:
+    """The first row and column of the level below, those behind the last, and the number of its tiles."""
     top, left, bottom, right, number = 1 << 20, 1 << 20, 0, 0, 0
     for t in range(placed):
-        if memory["level"][t] == level - 1:
-            row, column, piece = memory["row"][t], memory["column"][t], memory["piece"][t]
+        if buffer["level"][t] == level - 1:
+            row, column, piece = buffer["row"][t], buffer["column"][t], buffer["piece"][t]
             top, left = min(top, row), min(left, column)
             bottom, right = max(bottom, row + HEIGHTS[piece]), max(right, column + WIDTHS[piece])
             number += 1
@@ -167,7 +168,7 @@ def _write_strings(
     free: Words,
     near: Words,
 ) -> bool:
-    """Writes the free cells of a level and those of them next to its tiles; returns whether it has none."""
+    """Writes the free cells of a level, and those next to its tiles; returns whether the level is empty."""
     free[: number + 1] = _U0
     near[: number + 1] = _U0
     mask = (_U1 << _U(stride - _PADDING)) - _U1
@@ -198,7 +199,7 @@ def _shifted(words: Words, j: int, shift: np.uint64) -> np.uint64:
 
 @kernel(inline=True)
 def _write_blocks(strings: npt.NDArray[np.uint64], number: int, stride: int, all_of: bool) -> None:
-    """Writes where all cells of each block have their bit, or any of them, from the single cells."""
+    """Writes where all cells of each block have their bit, or where any of them has, from single cells."""
     _join(strings, _ROW_2, _SINGLE, _SINGLE, number, 1, all_of)
     _join(strings, _COLUMN_2, _SINGLE, _SINGLE, number, stride, all_of)
     _join(strings, _ROW_3, _ROW_2, _ROW_2, number, 1, all_of)
@@ -217,9 +218,9 @@ def _join(
 
 
 @kernel(inline=True)
-def _write_anchors(memory: Record, piece: int, number: int, stride: int, is_empty: bool) -> int:
-    """Writes where a piece fits and touches tiles of the level, and returns in how many places."""
-    free, near, anchors = memory["free"], memory["near"], memory["anchors"]
+def _write_anchors(buffer: Record, piece: int, number: int, stride: int, is_empty: bool) -> int:
+    """Writes where a piece fits and touches tiles of the level; returns the number of places."""
+    free, near, anchors = buffer["free"], buffer["near"], buffer["anchors"]
     count = 0
     for j in range(number):
         fitting = ~_U0
@@ -239,7 +240,7 @@ def _write_anchors(memory: Record, piece: int, number: int, stride: int, is_empt
 
 @kernel
 def _discount_single_supports(
-    memory: Record,
+    buffer: Record,
     level: int,
     placed: int,
     top: int,
@@ -250,18 +251,18 @@ def _discount_single_supports(
     wanted: Counts,
     fits: Counts,
 ) -> None:
-    """Takes away the placements that would rest on a single tile."""
+    """Subtracts the placements that would rest on a single tile."""
     for t in range(placed):
-        if memory["level"][t] != level - 1:
+        if buffer["level"][t] != level - 1:
             continue
-        entries = _INSIDE_LISTS[memory["piece"][t]]
+        entries = _INSIDE_LISTS[buffer["piece"][t]]
         k = 0
         while entries[k, 0] >= 0:
             digit = entries[k, 0] // NUM_TURNS
-            row, column = memory["row"][t] + entries[k, 1], memory["column"][t] + entries[k, 2]
+            row, column = buffer["row"][t] + entries[k, 1], buffer["column"][t] + entries[k, 2]
             inside = top <= row < bottom and left <= column < right
             if inside and wanted[digit] > 0 and fits[digit] > 0:
                 position = (row - top) * stride + column - left
-                word = memory["anchors"][entries[k, 0], position >> 6]
+                word = buffer["anchors"][entries[k, 0], position >> 6]
                 fits[digit] -= int(np.int64((word >> _U(position & 63)) & _U1))
             k += 1

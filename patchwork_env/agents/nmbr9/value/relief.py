@@ -1,7 +1,7 @@
-"""The relief of a table, cell by cell: what a window of 3x3 cells around each of them looks like.
+"""The relief of a player's table: a window of 3x3 cells around each cell, as rows of a learned table.
 
 A neighbor is lower than the middle, as high, or higher. Windows that are turns of each other are alike; flips
-are not, for no tile may be flipped. Each kind of window has a row of a table for each height of its middle.
+are not, as no tile may be flipped. Each kind of window has one row for each height of its middle.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ EMPTY = 0
 """The row of windows on the bare table, which are not listed."""
 
 _NEIGHBORS = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0))
-"""Around the middle: a quarter turn moves each by two."""
+"""The cells around the middle, in an order in which a quarter turn moves each by two."""
 _NUM_PATTERNS = 3 ** len(_NEIGHBORS)
 
 
 def _sums() -> npt.NDArray[np.int64]:
-    """For each window of 9 bits the number that has its neighbors as digits of base 3."""
+    """For each window of 9 bits, the number whose digits in base 3 are its neighbors."""
     bits, sums = np.arange(1 << 9), np.zeros(1 << 9, np.int64)
     for k, (row, column) in enumerate(_NEIGHBORS):
         sums += 3**k * (bits >> (3 * row + column) & 1)
@@ -40,7 +40,7 @@ def _rows() -> npt.NDArray[np.int32]:
     lowest = np.min(turned, axis=0)
     on_table = (digits >= 1).all(1)
     rows = np.zeros((_HIGHEST + 1, _NUM_PATTERNS), np.int32)
-    # Nothing is lower than the table, and where all is as high as it, nothing is there: row 0.
+    # Nothing is lower than the bare table, and a window that is all bare has row 0, ``EMPTY``.
     rows[0, on_table] = np.unique(lowest[on_table], return_inverse=True)[1].reshape(-1)
     kinds = np.unique(lowest, return_inverse=True)[1].reshape(-1)
     first = int(rows.max()) + 1
@@ -54,7 +54,7 @@ _ROWS = _rows()
 NUM_ROWS = int(_ROWS.max()) + 1
 """Rows of the table."""
 AREA = 36
-"""Windows around the cells of one tile with its bounding box and a cell more on each side, at most."""
+"""The most windows that a tile changes: those of its bounding box and one cell more on each side."""
 
 _U = np.uint64
 _U1, _SEVEN = _U(1), _U(7)
@@ -89,7 +89,7 @@ def window_row(levels: Levels, row: int, column: int) -> int:
 
 @kernel
 def span(first: int, length: int, end: int) -> tuple[int, int]:
-    """First index and the one behind the last of ``length`` cells and one more on each side."""
+    """The first index of ``length`` cells and one more on each side, and the index behind the last."""
     return max(first - 1, 0), min(first + length + 1, end)
 
 
@@ -99,11 +99,11 @@ def list_windows(levels: Levels, top: int, left: int, height: int, width: int, g
 
     Args:
         levels: The painted table.
-        top: First row with a tile.
-        left: First column with a tile.
-        height: Rows over which the tiles spread.
-        width: Columns over which they spread.
-        grid: Receives rows in and around the box of the tiles; all else in it is to be ``EMPTY`` already.
+        top: The first row with a tile.
+        left: The first column with a tile.
+        height: The number of rows over which the tiles spread.
+        width: The number of columns over which the tiles spread.
+        grid: Receives rows in and around the box of the tiles; all else in it must be ``EMPTY`` already.
         rows: Receives the list.
 
     Returns:
@@ -131,14 +131,14 @@ def list_changes(
         levels: The painted table with the tile.
         row: The row of the tile's top-left corner.
         column: The column of the same corner.
-        height: Rows of the tile.
-        width: Columns of the tile.
-        grid: Table rows of all windows without the tile.
+        height: The number of rows of the tile.
+        width: The number of columns of the tile.
+        grid: The table rows of all windows without the tile.
         old: Receives the table rows that go.
         new: Receives the table rows that come.
 
     Returns:
-        How many go and how many come.
+        The number of rows that go, and of those that come.
     """
     gone, come = 0, 0
     first, end = span(row, height, NUM_TABLE_ROWS - 1)

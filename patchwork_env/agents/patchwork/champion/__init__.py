@@ -1,7 +1,8 @@
 """A learned value and a search with it: the strongest way to play that this library knows.
 
 - :mod:`~patchwork_env.agents.patchwork.champion.levels`: the budgets of a move;
-- ``simulation``: the tree, grown by ``best_first``;
-- :mod:`~patchwork_env.agents.patchwork.champion.lines`: what a search found out, for people;
+- :mod:`~patchwork_env.agents.patchwork.champion.simulation`: the tree and how it grows;
+- :mod:`~patchwork_env.agents.patchwork.champion.endings`: endings, solved exactly;
+- :mod:`~patchwork_env.agents.patchwork.champion.lines`: the results of a search, for people;
 - :mod:`~patchwork_env.agents.patchwork.champion.agent`: the agent.
 """

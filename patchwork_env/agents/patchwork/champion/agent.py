@@ -49,9 +49,10 @@ from patchwork_env.search.best_first import Rule, best_edge, new_tree
 from patchwork_env.search.tree import ROOT, Tree
 
 _NOTHING, _BLOCK = Budget(0, NO_LIMIT), Budget(16, NO_LIMIT)
-"""The latter is spent between two looks at the clock."""
+"""The budget that only completes the root, and the one that is spent between two looks at the clock."""
 _SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
-"""Quilts that the solver may survey for each of its two questions; a second is enough for three millions."""
+"""The quilts that the solver may survey for each of its two questions; it surveys three million in a
+second."""
 
 _PAYOFFS = {"win": TO_WIN, "rich": TO_WIN_RICHLY, "margin": FOR_MARGIN, "score": FOR_SCORE}
 
@@ -59,21 +60,20 @@ _PAYOFFS = {"win": TO_WIN, "rich": TO_WIN_RICHLY, "margin": FOR_MARGIN, "score":
 class ChampionAgent(BatchAgent):
     """Searches every move with a learned value; see :mod:`patchwork_env.agents.patchwork.champion`.
 
-    A search ends early when more of it would not change the move any more.
+    A search ends early when the rest of its budget cannot change the move any more.
 
     Args:
-        weights: The weights of the value; what happens to them later changes how the agent plays.
-        payoffs: What the agent is after.
-        name: What tables and messages call the agent.
-        level: Budget of a move, one of ``LEVELS``; without any
-            budget ``"instant"``.
+        weights: The weights of the value, which are not copied: later changes change how the agent plays.
+        payoffs: The payoffs of the agent.
+        name: The name of the agent in tables and messages.
+        level: The budget of a move, one of ``LEVELS``; ``"instant"`` if no budget is given.
         nodes: Instead, the most positions of a move whose successors are evaluated.
-        seconds: Instead, the most time of a move; it may take a few milliseconds more.
-        rule: How the tree of a search grows.
-        likely: See :class:`~patchwork_env.agents.patchwork.champion.simulation.Settings`.
+        seconds: Instead, the most seconds of a move; it may take a few milliseconds more.
+        rule: The rule by which the tree of a search grows.
+        likely: About how many placements of a patch are evaluated below the root.
 
     Raises:
-        ValueError: A budget is not of these, or there is more than one.
+        ValueError: A budget is not allowed, or more than one is given.
     """
 
     games = (PATCHWORK,)
@@ -97,7 +97,7 @@ class ChampionAgent(BatchAgent):
         self._settings = Settings(weights, payoffs, rule, likely)
 
     def _new_workspace(self) -> _Buffers:
-        """Memory for searches; with a budget of time, all that they need is compiled beforehand."""
+        """The buffers of searches; with a budget of time, all that searches need is compiled beforehand."""
         tree = new_tree(self.budget.simulations + 1, WIDTH, STATE)
         buffers = _Buffers(tree, new_workspace(), new_solver())
         if self.seconds is not None:
@@ -112,12 +112,12 @@ class ChampionAgent(BatchAgent):
 
     @takes_turns
     def search(self, game: Game) -> list[Line]:
-        """What the agent thinks of a game with its whole budget, without ending early.
+        """Analyses a game with the whole budget, without ending early.
 
-        In an ending that it can solve, it also solves what follows the moves, as far as that is soon done.
+        In an ending that it can solve, it also solves the positions after the moves, as far as that is quick.
 
         Returns:
-            A line for every action that the search considers, the one that it would play first.
+            A line for every action that the search considers; the one that it would play comes first.
 
         Raises:
             ValueError: The game is over.
@@ -141,10 +141,10 @@ class ChampionAgent(BatchAgent):
 
     @takes_turns
     def appraise(self, game: Game) -> list[Line]:
-        """What the value alone says of a game, at a glance at the position after each action.
+        """Evaluates the position after each action by the value alone, without a search.
 
         Returns:
-            A line of one action for every legal action, those of most utility first.
+            A line of one action for every legal action, in descending order of their utilities.
 
         Raises:
             ValueError: The game is over.
@@ -169,7 +169,7 @@ class ChampionAgent(BatchAgent):
         return int(tree.edges[best_edge(tree, ROOT)]["action"])
 
     def _spend(self, budget: Budget, began: float, *, may_stop: bool) -> None:
-        """Spends a budget, or the time of a move that began at the time given, on a tree that was reset."""
+        """Spends a budget on a tree that was reset, or instead the time of a move that began at ``began``."""
         if self.seconds is None:
             self._grow(budget, may_stop=may_stop)
             return
@@ -183,7 +183,7 @@ class ChampionAgent(BatchAgent):
 
 
 class _Buffers(NamedTuple):
-    """The memory of searches, which holds nothing between two moves."""
+    """The memory of searches: the tree, the workspace of simulations and that of the solver."""
 
     tree: Tree
     work: Workspace
@@ -191,7 +191,7 @@ class _Buffers(NamedTuple):
 
 
 def _compile(buffers: _Buffers, settings: Settings) -> None:
-    """Compiles, or loads, all that searches need, so that it takes none of their time."""
+    """Compiles, or loads, all that searches need, so that no search waits for it."""
     state, search = Game(seed=0).state, (buffers.tree, buffers.work, settings)
     _known_action(state, 0, buffers.work, settings.payoffs, 1, buffers.solver)
     reset_search(buffers.tree, buffers.work, state, 0)
@@ -223,14 +223,14 @@ def load(
 
     Args:
         path: The checkpoint folder.
-        level: See :class:`ChampionAgent`.
-        nodes: See :class:`ChampionAgent`.
-        seconds: See :class:`ChampionAgent`.
-        aim: What it plays for, one of :data:`~patchwork_env.agents.patchwork.champion.levels.AIMS`.
+        level: The budget of a move by its name; see :class:`ChampionAgent`.
+        nodes: The budget in nodes; see :class:`ChampionAgent`.
+        seconds: The budget in seconds; see :class:`ChampionAgent`.
+        aim: What the agent plays for, one of :data:`~patchwork_env.agents.patchwork.champion.levels.AIMS`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy, or an option is not one.
+        ValueError: It is damaged, of another game, version or kind of policy; or an option is not allowed.
     """
     check_one_of(aim, _PAYOFFS, "aim")
     weights, _ = read_value(Path(path))
@@ -240,7 +240,7 @@ def load(
 
 
 def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tuple[Budget, int]:
-    """The budgets of a search, whose root is a node without a simulation, and of the solver's questions."""
+    """The budget of a search, whose root takes no simulation, and that of each question for the solver."""
     if seconds is not None:
         return Budget(MOST_NODES - 1, NO_LIMIT), int(seconds * _SOLVED_PER_SECOND)
     if nodes is not None:
@@ -253,7 +253,7 @@ def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tupl
 def _known_action(
     states: States, i: int, work: Workspace, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, int]:
-    """The only legal action of a game, or one that a solver knows, or ``NO_ACTION``; and the effort."""
+    """The only legal action of a game, or the solver's, or ``NO_ACTION``; and the effort that it took."""
     anchors = work.expansion.anchors
     if legal(states, i, anchors) == 1:
         return nth_legal(anchors, 0), 0

@@ -7,7 +7,7 @@ from patchwork_env.agents.patchwork.champion.simulation import (
     Workspace,
     add_child,
     finish,
-    write_prospects,
+    write_expected,
     write_result,
 )
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, margin_of, solve
@@ -22,30 +22,30 @@ from patchwork_env.search.best_first import back_up
 from patchwork_env.search.tree import ROOT, Tree, is_full
 
 _MOST_SPACES = 24
-"""That both players have left together, for a position that is worth trying to solve."""
+"""The most spaces that both players have left together in a position that the solver tries."""
 _EDGE_BUDGETS = 3
-"""How many times the budget of one edge all edges of a root have together."""
+"""The budget of all edges of a root together, in units of the budget of one edge."""
 
 
 @kernel
 def solved_action(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
-    """What a solver knows of a position.
+    """The solver's action in a position, if it finds one within its budget.
 
-    Who wins is found out with much less effort than by how much, so that is asked first. In an ending that is
-    lost by a margin unknown, a search may still find what the opponent overlooks.
+    To find out who wins takes much less effort than by how much, so that is asked first. An ending that is
+    lost by an unknown margin is left to the search: the opponent may err.
 
     Args:
         states: Records.
-        i: The index of the record; it is not over.
-        payoffs: What the player is after; a solver knows pure opponents only.
+        i: The index of the record, whose game is not over.
+        payoffs: The payoffs of the player; the solver is used only where players are pure opponents.
         budget: The budget of each of the two questions, in quilts to survey.
-        solver: Room.
+        solver: The workspace of the solver.
 
     Returns:
-        The best action or else one that surely wins, or ``NO_ACTION``; whether it is the best; and how many
-        quilts were surveyed.
+        The best action or else one that surely wins, or ``NO_ACTION``; whether it is the best; and the number
+        of quilts that were surveyed.
     """
     position = states[i]["position"]
     left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
@@ -64,7 +64,7 @@ def solved_action(
 
 @kernel
 def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) -> None:
-    """Gives the root, which is complete, an edge for an action if it has none, in place of the last one."""
+    """Replaces the last edge of the root, which is complete, by one for an action that has no edge yet."""
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     for edge in range(begin, end):
         if tree.edges[edge]["action"] == action:
@@ -72,7 +72,7 @@ def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) ->
     tree.edges[end - 1]["action"] = action
     for k in range(expand(tree.states, ROOT, settings.weights, work.expansion)):
         if signed(work.expansion.actions[k]) == action:
-            write_prospects(tree.edges[end - 1]["values"], work.expansion, k, settings.payoffs)
+            write_expected(tree.edges[end - 1]["values"], work.expansion, k, settings.payoffs)
 
 
 @kernel
@@ -82,16 +82,16 @@ def solve_root(
     """Solves the edges of a root that is an ending, as far as the budget allows.
 
     Args:
-        tree: Its root is complete and has a choice.
-        work: Room.
-        settings: What the search thinks with.
-        best: The action whose edge comes first.
-        budget: The budget of each edge, in quilts to survey; all together have ``_EDGE_BUDGETS`` times as
-            much.
-        solver: Solves the endings.
+        tree: The tree, whose root is complete and has a choice.
+        work: The workspace of simulations.
+        settings: The settings of the search.
+        best: The action whose edge is solved first.
+        budget: The budget of each edge, in quilts to survey; all edges together have ``_EDGE_BUDGETS`` times
+            as much.
+        solver: The workspace of the solver.
 
     Returns:
-        How many quilts were surveyed.
+        The number of quilts that were surveyed.
     """
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     left = _EDGE_BUDGETS * budget
@@ -106,7 +106,7 @@ def solve_root(
 def _solve_edge(
     tree: Tree, work: Workspace, settings: Settings, edge: int, budget: int, solver: Solver
 ) -> int:
-    """Solves an edge if it can; returns how many quilts were surveyed."""
+    """Solves an edge if the budget allows it; returns the number of quilts that were surveyed."""
     game = work.expansion.successor
     game[0] = tree.states[ROOT]
     apply(game, 0, tree.edges[edge]["action"])

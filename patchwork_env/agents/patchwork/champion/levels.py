@@ -8,14 +8,15 @@ from patchwork_env.agents import budgets
 from patchwork_env.core.checks import check_between, check_one_of
 
 LEVELS: Mapping[str, int] = {"instant": 22_000, "fast": 140_000, "strong": 2_800_000, "analysis": 15_000_000}
-"""Budgets with a name, as effort: about as many evaluations. A million of them take 0.25 to 0.6 seconds."""
+"""Budgets with a name, in units of effort: about one evaluation each. A million take 0.25 to 0.6 seconds."""
 DEFAULT_LEVEL = "instant"
 FEWEST_NODES, MOST_NODES = 2, 200_000
-"""Of any search; the most take 150 MB."""
+"""The limits of the nodes of a search; the most take 150 MB."""
 
 AIMS = ("win", "rich", "margin", "score")
-"""To win is the strongest. Rich games are to be won, too, but neither grudges the other its points. For the
-score, players hardly care who wins and build quilts."""
+"""What an agent plays for. ``win`` is the strongest. ``rich`` is to win too, but with many points for both
+players. ``margin`` is the difference of the scores. ``score`` is the player's own points, and hardly who
+wins."""
 DEFAULT_AIM = "win"
 
 
@@ -23,12 +24,12 @@ def check_budget(level: str | None, nodes: int | None, seconds: float | None) ->
     """Checks that at most one budget is given.
 
     Args:
-        level: One of :data:`LEVELS`, or None.
-        nodes: ``FEWEST_NODES ... MOST_NODES``, or None.
-        seconds: Above 0, or None.
+        level: The name of a budget, one of :data:`LEVELS`; or None.
+        nodes: The number of nodes, ``FEWEST_NODES ... MOST_NODES``; or None.
+        seconds: The time in seconds, above 0; or None.
 
     Raises:
-        ValueError: An argument is not of these, or there is more than one budget.
+        ValueError: An argument is not allowed, or more than one budget is given.
     """
     budgets.check_budget(level=level, nodes=nodes, seconds=seconds)
     if level is not None:

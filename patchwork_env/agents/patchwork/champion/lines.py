@@ -1,4 +1,4 @@
-"""What a search found out, for people: expected results and lines of play."""
+"""The results of a search, for people: expected results and lines of play."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.patchwork.champion.simulation import SCORE, WIN
-from patchwork_env.agents.patchwork.value.choice import Payoffs, worth
+from patchwork_env.agents.patchwork.value.choice import Payoffs, action_utility
 from patchwork_env.agents.patchwork.value.expansion import Expansion, expand
 from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.patchwork.game import Game
@@ -19,12 +19,12 @@ from patchwork_env.search.tree import NOTHING, ROOT, Tree
 
 
 def lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
-    """The actions that a search from a game considered, the one to play first.
+    """The actions that a search from a game considered; the one to play comes first.
 
     Args:
-        tree: Planted with the game.
-        game: Goes on; it is left as it was.
-        solved: The action to play if that is known for sure, or ``NO_ACTION``.
+        tree: The tree of the search.
+        game: The game, which is not over; it is left as it was.
+        solved: The action to play if the solver knows it, or ``NO_ACTION``.
     """
     if len(game.legal_actions()) == 1:
         return [_line_of_forced(tree, game)]
@@ -35,7 +35,7 @@ def lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
 
 
 def _rank(edge: Any, solved: int, by_value: bool) -> tuple[bool, float, float]:
-    """Where a line belongs: see :func:`~patchwork_env.search.best_first.best_edge`."""
+    """The sort key of a line; see :func:`~patchwork_env.search.best_first.best_edge`."""
     value, visits = float(edge["values"][0]), int(edge["visits"])
     return edge["action"] != solved, *((-value, -visits) if by_value else (-visits, -value))
 
@@ -55,7 +55,7 @@ def _margin_and_win(values: npt.NDArray[np.floating[Any]]) -> tuple[float, float
 
 
 def _line_of_forced(tree: Tree, game: Game) -> Line:
-    """The line of the only legal action: the root is where there is a choice again, or the end."""
+    """The line of the only legal action; the root is the next position with a choice, or the end."""
     root = tree.nodes[ROOT]
     margin, win = _margin_and_win(root["values"])
     if int(root["player"]) != game.current_player:
@@ -66,7 +66,7 @@ def _line_of_forced(tree: Tree, game: Game) -> Line:
 
 
 def _best_play(tree: Tree, game: Game, node: int) -> list[int]:
-    """Plays the best line to its end, by the tree, from where the forced moves before a node begin."""
+    """Plays the forced moves before a node and the best line below it; returns what it played."""
     actions = _play_forced(game)
     while node != NOTHING and tree.nodes[node]["count"] > 0:
         edge = tree.edges[best_edge(tree, node)]
@@ -90,16 +90,16 @@ def _play_forced(game: Game) -> list[int]:
 
 
 def lines_of_value(game: Game, weights: Weights, payoffs: Payoffs, expansion: Expansion) -> list[Line]:
-    """A line of one action, without visits, for every legal action; those of most utility first.
+    """A line of one action, without visits, for every legal action, in descending order of their utilities.
 
     Args:
-        game: Goes on; it is left as it was.
+        game: The game, which is not over; it is left as it was.
         weights: The weights of the value.
-        payoffs: What the players want.
-        expansion: Memory.
+        payoffs: The payoffs of the players.
+        expansion: The buffers in which the successors are evaluated.
     """
     count = expand(game.state, 0, weights, expansion)
-    order = sorted(range(count), key=lambda k: -worth(payoffs, expansion, k))
+    order = sorted(range(count), key=lambda k: -action_utility(payoffs, expansion, k))
     parts = (values[order].tolist() for values in (expansion.actions, expansion.margins, expansion.wins))
     return [_line_of_value(game, *figures) for figures in zip(*parts, strict=True)]
 
@@ -111,9 +111,9 @@ def _line_of_value(game: Game, action: int, margin: float, win: float) -> Line:
 
 
 def alike_actions(game: Game) -> dict[int, list[int]]:
-    """For every legal action those that lead to the same position but for turns and flips, itself included.
+    """For every legal action, all that lead to the same position up to turns and flips, itself included.
 
-    They are each other's images in the symmetries that the quilt of the player to move has.
+    They are images of each other under the symmetries of the quilt of the player to move.
     """
     actions = game.legal_actions().astype(np.int64)
     images, none = [actions], np.zeros(1, np.int64)

@@ -1,4 +1,4 @@
-"""The champion's tree: positions of Patchwork, each with its most promising actions by a learned value."""
+"""The champion's tree: positions of Patchwork, each with its best actions by a learned value."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.value.choice import Payoffs, utility, worth
+from patchwork_env.agents.patchwork.value.choice import Payoffs, action_utility, utility
 from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_further, new_expansion
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.agents.patchwork.value.placements import NUM_KINDS, kind_of
-from patchwork_env.agents.patchwork.value.quilts import OF_ONE_SEARCH, forget
+from patchwork_env.agents.patchwork.value.quilts import SEARCH_CACHE_SIZE, forget
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
@@ -31,35 +31,35 @@ from patchwork_env.search.best_first import (
 from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, new_path, reset
 
 UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
-"""Where the pairs of values begin: what players are after, scores, probabilities to win and empty cells."""
+"""The first index of each pair of values: utilities, scores, probabilities to win and empty cells."""
 RULE = Rule(exploration=0.8, temperature=0.25, best_weight=0.5)
-"""How the champion's trees grow."""
+"""How the champion's trees grow by default."""
 LIKELY_BELOW_ROOT = 4
-"""Placements of a patch that it evaluates below the root."""
+"""The number of placements of a patch that the champion evaluates below the root."""
 _ALIKE_AT_ROOT, _ALIKE = 4, 2
-"""The most placements of one patch that a position considers."""
+"""The most placements of one patch that become edges of the root, and of other nodes."""
 WIDTH = 1 + NUM_OFFERED * _ALIKE_AT_ROOT
-"""The most actions that a position considers."""
+"""The most edges of a node."""
 _LISTED = 64
-"""The most among which they are chosen."""
+"""The most actions from which edges are chosen."""
 _WEIGHT_OF_NEXT = 0.2
-"""Of the next best placement of a patch, as a share of the weight of the one before. Which patch to take
-matters more than where to put it, of which the value knows most by itself."""
+"""The weight of the next best placement of a patch, as a share of the weight of the one before. Which patch
+to take matters more to the search than where to put it, which the value judges well by itself."""
 NO_LIMIT = 2**40
 """An effort that no search spends."""
 NODE_EFFORT, QUILT_EFFORT = 2, 3
-"""What a simulation costs beside evaluations, and a quilt that comes for the first time, in evaluations."""
+"""The effort of a simulation besides its evaluations, and of a quilt that is met for the first time."""
 _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
 
 class Settings(NamedTuple):
-    """What a search evaluates positions and grows its tree with.
+    """The settings with which a search evaluates positions and grows its tree.
 
     Attributes:
         weights: The weights of the value.
-        payoffs: What the players want.
-        rule: How the tree grows.
+        payoffs: The payoffs of the players.
+        rule: The rule by which the tree grows.
         likely: About how many of the placements of a patch are evaluated below the root.
     """
 
@@ -70,13 +70,13 @@ class Settings(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """What a search may spend.
+    """The budget of a search.
 
     Attributes:
-        simulations: The most that are added to a tree.
-        effort: No simulations are added once so much is spent on the tree. The evaluation of a successor
-            is an effort of 1, with a quilt that comes for the first time ``QUILT_EFFORT`` more, a simulation
-            one of ``NODE_EFFORT`` beside these.
+        simulations: The most simulations that are added to a tree.
+        effort: The effort after which no simulation is added. It is 1 for the evaluation of a successor,
+            ``QUILT_EFFORT`` more for a quilt that is met for the first time, and ``NODE_EFFORT`` for a
+            simulation.
     """
 
     simulations: int
@@ -84,35 +84,35 @@ class Budget(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What simulations need beside the tree; for one thread.
+    """What simulations of one thread need besides the tree.
 
     Attributes:
         expansion: The successors of a position.
-        best: int64 ``(_LISTED,)``, indices of the most promising of them, best first.
-        worths: float64 ``(_LISTED,)``, their utilities.
-        numbers: int64 ``(NUM_KINDS,)``, how many of each kind a position considers so far.
-        path: The way down.
-        effort: int64 ``(1,)``, spent on the tree since it was reset.
+        best: int64 ``(_LISTED,)``, the indices of the successors with the highest utilities, best first.
+        utilities: float64 ``(_LISTED,)``, the utilities of these successors.
+        numbers: int64 ``(NUM_KINDS,)``, the number of edges of each kind that a node has so far.
+        path: The path of the current simulation.
+        effort: int64 ``(1,)``, the effort spent on the tree since it was reset.
     """
 
     expansion: Expansion
     best: npt.NDArray[np.int64]
-    worths: npt.NDArray[np.float64]
+    utilities: npt.NDArray[np.float64]
     numbers: npt.NDArray[np.int64]
     path: Path
     effort: npt.NDArray[np.int64]
 
 
 def new_workspace() -> Workspace:
-    """Memory for simulations of any game."""
-    best, worths, numbers = np.empty(_LISTED, np.int64), np.empty(_LISTED), np.empty(NUM_KINDS, np.int64)
+    """A workspace for simulations of any game."""
+    best, utilities, numbers = np.empty(_LISTED, np.int64), np.empty(_LISTED), np.empty(NUM_KINDS, np.int64)
     effort = np.zeros(1, np.int64)
-    return Workspace(new_expansion(OF_ONE_SEARCH), best, worths, numbers, new_path(MAX_TURNS), effort)
+    return Workspace(new_expansion(SEARCH_CACHE_SIZE), best, utilities, numbers, new_path(MAX_TURNS), effort)
 
 
 @kernel
 def reset_search(tree: Tree, work: Workspace, states: States, i: int) -> None:
-    """Makes a tree of nothing but a root: a game that goes on."""
+    """Resets a tree to a root, a game that is not over."""
     reset(tree)
     forget(work.expansion.quilts)
     work.effort[0] = 0
@@ -125,13 +125,13 @@ def grow(tree: Tree, work: Workspace, settings: Settings, budget: Budget, may_st
 
     Args:
         tree: A tree that was reset; its root is completed first if that has not been done.
-        work: Memory.
-        settings: What the search evaluates with.
-        budget: What may be spent.
+        work: The workspace of simulations.
+        settings: The settings of the search.
+        budget: The budget of the tree.
         may_stop: Whether to stop when the most visited edge of the root will stay so at the present pace.
 
     Returns:
-        How many were added.
+        The number of simulations that were added.
     """
     if work.effort[0] == 0:
         _open(tree, work, settings, ROOT)
@@ -153,7 +153,7 @@ def grow(tree: Tree, work: Workspace, settings: Settings, budget: Budget, may_st
 
 @kernel
 def _descend(tree: Tree, work: Workspace, rule: Rule) -> int:
-    """Goes down to an edge that has no node yet, or is solved; returns the length of the way."""
+    """Goes down to an edge that has no node yet, or is solved; returns the length of the path."""
     node, length = ROOT, 0
     while True:
         edge = choose_edge(tree, node, rule)
@@ -176,7 +176,7 @@ def add_child(tree: Tree, node: int, edge: int) -> int:
 
 @kernel
 def _open(tree: Tree, work: Workspace, settings: Settings, node: int) -> None:
-    """Completes a new node, which first moves on to a position with a choice or to the end of the game."""
+    """Completes a new node, after it has played forced moves up to a choice or the end of the game."""
     count, quilts = 1, work.expansion.quilts
     while count == 1:
         if is_over(tree.states, node):
@@ -194,7 +194,7 @@ def _open(tree: Tree, work: Workspace, settings: Settings, node: int) -> None:
 
 @kernel
 def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length: int) -> None:
-    """Gives a new node edges for the listed successors, as far as there are not too many of their kind."""
+    """Gives a new node edges for the listed successors, but not too many of one kind."""
     most = _ALIKE_AT_ROOT if node == ROOT else _ALIKE
     for k in range(NUM_KINDS):
         work.numbers[k] = 0
@@ -206,7 +206,7 @@ def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length:
         if number < most:
             work.numbers[kind] += 1
             edge = add_edge(tree, node, action, _WEIGHT_OF_NEXT**number)
-            write_prospects(tree.edges[edge]["values"], work.expansion, index, payoffs)
+            write_expected(tree.edges[edge]["values"], work.expansion, index, payoffs)
 
 
 @kernel
@@ -230,8 +230,8 @@ def write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win
 
 
 @kernel
-def write_prospects(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
-    """Writes what the ``k``-th successor promises, in pairs."""
+def write_expected(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
+    """Writes the pairs of values that are expected of the ``k``-th successor."""
     write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
     for role in range(NUM_PLAYERS):
         values[EMPTY + role] = expansion.empties[k, role]
@@ -239,32 +239,30 @@ def write_prospects(values: Floats, expansion: Expansion, k: int, payoffs: Payof
 
 @kernel
 def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
-    """Lists the most promising of ``count`` successors, one of those that are alike; returns their number."""
+    """Lists the best of ``count`` successors, one of those that are alike; returns their number."""
     expansion, length = work.expansion, 0
     for index in range(count):
-        value = worth(payoffs, expansion, index)
-        if length == _LISTED and value <= work.worths[length - 1]:
+        value = action_utility(payoffs, expansion, index)
+        if length == _LISTED and value <= work.utilities[length - 1]:
             continue
         place = length
-        while place > 0 and value > work.worths[place - 1]:
+        while place > 0 and value > work.utilities[place - 1]:
             place -= 1
         if _is_known(work, value, index, place, length):
             continue
         length = min(length + 1, _LISTED)
         for k in range(length - 1, place, -1):
-            work.best[k], work.worths[k] = work.best[k - 1], work.worths[k - 1]
-        work.best[place], work.worths[place] = index, value
+            work.best[k], work.utilities[k] = work.best[k - 1], work.utilities[k - 1]
+        work.best[place], work.utilities[place] = index, value
     return length
 
 
 @kernel
 def _is_known(work: Workspace, value: float, index: int, place: int, length: int) -> bool:
-    """Whether a neighbor of a place in the list is like the successor ``index``."""
+    """Whether the successor ``index`` is like one of those next to its place in the list."""
     margins = work.expansion.margins
     for k in range(max(place - 1, 0), min(place + 1, length)):
-        alike = (
-            abs(work.worths[k] - value) < _SAME and abs(margins[work.best[k]] - margins[index]) < _SAME * 30
-        )
-        if alike:
+        margin = margins[work.best[k]]
+        if abs(work.utilities[k] - value) < _SAME and abs(margin - margins[index]) < _SAME * 30:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Endings, solved exactly: :func:`solve` in room from :func:`new_solver`, compiled, for searches to call."""
+"""Endings, solved exactly: searches call :func:`solve`, which is compiled, with a :class:`Solver`."""
 
 from patchwork_env.agents.patchwork.endgame.solver import NO_ACTION, Solver, margin_of, new_solver, solve
 

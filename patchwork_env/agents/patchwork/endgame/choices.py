@@ -41,25 +41,26 @@ from patchwork_env.patchwork.tables import INCOMES_UP_TO, SECOND_WORD_ROW, SQUAR
 _U0 = np.uint64(0)
 _FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
 _MOST_PLACEMENTS = 448
-"""Of one patch on an empty quilt."""
+"""The most placements of one patch, those on an empty quilt."""
 
 
 Quilts = npt.NDArray[np.uint64]
-"""What is compared of quilts, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the empty
-cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a placement
-that takes the bonus tile, else 0. Loops over placements, which lie side by side, become vector operations."""
+"""The parts of quilts that are compared, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of
+the empty cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a
+placement that takes the bonus tile, else 0. Loops over placements, which lie side by side, become vector
+operations."""
 
 
 class Workbench(NamedTuple):
-    """Room in which the moves of one position are compared.
+    """The buffers in which the moves of one position are compared.
 
     Attributes:
         anchors: The legal set.
-        placements: int64 ``(_MOST_PLACEMENTS + 1,)``, actions that are not dominated, and a newcomer.
-        quilts: What they lead to.
-        newcomer: One record, of the player who placed.
-        game: One record.
-        surveys: int64 ``(1,)``, how many quilts have been surveyed.
+        placements: int64 ``(_MOST_PLACEMENTS + 1,)``, the actions that are not dominated, and a newcomer.
+        quilts: The quilts that the placements lead to.
+        newcomer: One record, the prospects of the player who placed last.
+        game: One record, the position after a move.
+        surveys: int64 ``(1,)``, the number of quilts that have been surveyed.
     """
 
     anchors: LegalSet
@@ -71,7 +72,7 @@ class Workbench(NamedTuple):
 
 
 def new_workbench() -> Workbench:
-    """Room for :func:`list_choices`."""
+    """Buffers for :func:`list_choices`."""
     return Workbench(
         np.empty((2, NUM_MAPS), np.uint64),
         np.empty(_MOST_PLACEMENTS + 1, np.int64),
@@ -90,17 +91,17 @@ def list_choices(
     actions: npt.NDArray[np.int64],
     promises: npt.NDArray[np.float64],
 ) -> int:
-    """Lists actions, one of which is best, in the order of what they promise.
+    """Lists actions, one of which is best, in descending order of their estimated gains.
 
     Args:
         states: Records.
-        i: Which of them; it is not over.
-        bench: Room.
-        actions: Receives the actions, long enough for all legal ones.
-        promises: Receives what they promise, in points.
+        i: The index of the record, whose game is not over.
+        bench: The buffers.
+        actions: Receives the actions; it is long enough for all legal ones.
+        promises: Receives the estimated gains of the actions, in points.
 
     Returns:
-        Their number.
+        The number of actions.
     """
     legal(states, i, bench.anchors)
     count, patches, first = 0, 1, SPECIAL_MAP
@@ -116,7 +117,7 @@ def list_choices(
 
 @kernel
 def _promise(states: States, i: int, action: int, game: States) -> float:
-    """Points that a move gains, income to come included, less a point per space that it moves.
+    """The estimated gain of a move: its points, with income to come, less a point per space that it moves.
 
     ``game`` receives the position after it.
     """
@@ -159,7 +160,7 @@ def _add_placements(
 
 @kernel
 def _consider(states: States, i: int, action: int, bench: Workbench, kept: int) -> int:
-    """Compares a placement with those kept so far; returns the new number of those."""
+    """Compares a placement with those kept so far; returns their new number."""
     player, game = states[i]["current_player"], bench.game
     game[0] = states[i]
     apply(game, 0, action)
@@ -218,7 +219,7 @@ def _dominates_any(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
 
 @kernel
 def _remove_dominated(bench: Workbench, newcomer: int, bonus_is_free: bool) -> int:
-    """Closes up all placements that the newcomer's, the last one, does not dominate; returns their number."""
+    """Removes all placements that the newcomer, the last one, dominates; returns the number of those left."""
     left = 0
     for k in range(newcomer + 1):
         if k < newcomer and _dominates(bench.quilts, newcomer, k, bonus_is_free):

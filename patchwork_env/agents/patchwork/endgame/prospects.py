@@ -68,7 +68,7 @@ _ORIENTATIONS = np.arange(NUM_ORIENTATIONS)
 
 @kernel
 def count_cells(word_0: np.uint64, word_1: np.uint64) -> int:
-    """Cells of a set given as two quilt words."""
+    """The number of cells of a set given as two quilt words."""
     return popcount(word_0) + popcount(word_1 >> _LAST_ROWS)
 
 
@@ -133,7 +133,7 @@ def _find_patches(states: States, i: int, player: int, marks: int, own: Any) -> 
 
 @kernel
 def _most_from_patches(own: Any, left: int) -> int:
-    """The most points from buying patches instead of advancing, with so many spaces left.
+    """The most points from buying patches instead of advancing, with ``left`` spaces left.
 
     All purchases but the last one take their full time and leave a space at least, which limits their number.
     The last one takes one space at least.
@@ -178,7 +178,7 @@ def _most_buttons(states: States, i: int, player: int) -> int:
 
 @kernel
 def _gain(patch: int, marks: int) -> int:
-    """Points from buying a patch instead of advancing as many spaces, with so many income marks ahead."""
+    """The points from buying a patch instead of advancing as many spaces, with ``marks`` incomes ahead."""
     points = PENALTY_PER_EMPTY_CELL * _SIZES[patch] + np.int64(INCOMES[patch]) * marks
     return int(points - np.int64(PRICES[patch]) - np.int64(TIMES[patch]))
 

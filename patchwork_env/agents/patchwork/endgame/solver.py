@@ -32,9 +32,9 @@ from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 NO_ACTION = -1
 _POINT = 4
-"""What a point of the margin adds to a value."""
+"""The difference that a point of the margin makes to a value."""
 _MOST_PLIES = 64
-"""More turns than a game has."""
+"""The longest line, in turns; games are shorter."""
 _TABLE_SIZE = 1 << 16
 
 
@@ -52,22 +52,22 @@ FRAME = np.dtype(
         ("place", "<i8"),  # in the table
     ]
 )
-"""What is known of a position of the line that is looked at. Values are seen by its player to move."""
+"""What is known of one position of the line that is searched. Values are those for its player to move."""
 
 
 class Solver(NamedTuple):
-    """Room for solving endings, one after the other.
+    """The workspace of the solver, for one ending after the other.
 
     Attributes:
-        states: The line that is looked at, ``(_MOST_PLIES,)``.
-        frames: :data:`FRAME`, likewise.
-        keys: uint64 ``(_MOST_PLIES, KEY_WORDS)``, of its positions.
-        actions: int64 ``(_MOST_PLIES, MAX_LEGAL_ACTIONS)``, the moves of each of its positions.
-        promises: float64 ``(MAX_LEGAL_ACTIONS,)``, what moves promise.
-        prospects: Of both players.
-        bench: Where moves are compared.
-        table: What is known already.
-        budget: int64 ``(1,)``, quilts that may be surveyed.
+        states: The positions of the line that is searched, ``(_MOST_PLIES,)``.
+        frames: :data:`FRAME` records ``(_MOST_PLIES,)``, what is known of these positions.
+        keys: uint64 ``(_MOST_PLIES, KEY_WORDS)``, the keys of these positions.
+        actions: int64 ``(_MOST_PLIES, MAX_LEGAL_ACTIONS)``, the moves of these positions.
+        promises: float64 ``(MAX_LEGAL_ACTIONS,)``, the estimated gains of moves.
+        prospects: The prospects of both players.
+        bench: The buffers in which moves are compared.
+        table: The table of positions that are known already.
+        budget: int64 ``(1,)``, the number of quilts that may be surveyed.
         game: int64 ``(1,)``, the number of the game.
     """
 
@@ -84,7 +84,7 @@ class Solver(NamedTuple):
 
 
 def new_solver() -> Solver:
-    """Room for :func:`solve`, about 6 MB; not for use by two threads at once."""
+    """A workspace for :func:`solve`, about 6 MB; two threads must not use it at once."""
     return Solver(
         empty_states(_MOST_PLIES),
         np.zeros(_MOST_PLIES, FRAME),
@@ -105,15 +105,15 @@ def solve(states: States, i: int, budget: int, room: Solver, only_outcome: bool)
 
     Args:
         states: Records.
-        i: Which of them; it is not over.
+        i: The index of the record, whose game is not over.
         budget: The most quilts to survey, about a microsecond each; the last position may take some more.
-        room: For the search.
-        only_outcome: Only find out who wins, which is quicker: of the value only the sign is right then, and
-            the action is one that leads to a win if there is any.
+        room: The workspace of the solver.
+        only_outcome: Whether to find out only who wins, which is quicker: only the sign of the value is right
+            then, and the action is one that leads to a win if there is any.
 
     Returns:
         Whether it was solved within the budget; the value for the player to move, who wins if it is above 0,
-        and whose margin is :func:`margin_of` it; and the action, or ``NO_ACTION``. Both players play for the
+        and whose margin :func:`margin_of` gives; and the action, or ``NO_ACTION``. Both players play for the
         margin first, then for reaching the end first.
     """
     _start(room, budget)
@@ -153,7 +153,7 @@ def margin_of(value: int) -> int:
 
 @kernel
 def _start(room: Solver, budget: int) -> None:
-    """Sets the budget; entries of earlier games no longer count."""
+    """Sets the budget and starts a new game, for which entries of earlier games do not count."""
     room.budget[0], room.bench.surveys[0] = budget, 0
     room.game[0] += 1
     if room.game[0] > MOST_NUMBERS:
@@ -196,7 +196,7 @@ def _search(room: Solver, alpha: int, beta: int) -> int:
 
 @kernel
 def _open(room: Solver, ply: int) -> bool:
-    """Starts a position, whose window is set; returns whether ``best`` is its value already."""
+    """Starts on a position whose window is set; returns whether ``best`` is its value already."""
     states, frame = room.states, room.frames[ply]
     now = _value_now(states, ply)
     frame["best"] = now
@@ -253,7 +253,7 @@ def _take_value(room: Solver, ply: int) -> None:
 
 @kernel
 def _close(room: Solver, ply: int) -> None:
-    """Enters what a position's moves have shown in the table."""
+    """Enters the bounds that the moves of a position have shown in the table."""
     frame = room.frames[ply]
     if frame["best"] > frame["alpha"]:
         frame["lower"] = max(frame["lower"], frame["best"])

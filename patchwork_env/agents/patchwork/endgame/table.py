@@ -1,9 +1,9 @@
 """The positions of an ending that are known already.
 
-A position is filed under what matters for the rest of the game: of a quilt, its live cells, and how many dead
-ones special patches may come to cover; of the buttons, no more than there is to spend them on. Two positions
-that agree in this gain as many points from there on, whatever their scores are: each quilt is at least as
-good as its twin and vice versa, see ``choices``. As long as a player may
+The key of a position holds what matters for the rest of the game: of a quilt, its live cells, and how many
+dead ones special patches may come to cover; of the buttons, no more than there is to spend them on. From two
+positions that agree in this, players gain the same points, whatever their scores are: each quilt is at least
+as good as the other one, see :mod:`~patchwork_env.agents.patchwork.endgame.choices`. As long as a player may
 complete a 7x7 square, all empty cells of the quilt count.
 
 Keys are compared in full, so a hash cannot err. The order of the circle is that of the whole game: which
@@ -31,7 +31,7 @@ ENTRY = np.dtype(
     ]
 )
 UNBOUNDED = 20_000
-"""Beyond all values."""
+"""A bound beyond all values."""
 MOST_NUMBERS = (1 << 16) - 1
 """The highest number of a game."""
 _NUMBER_WORD = 4
@@ -53,10 +53,10 @@ def write_key(states: States, i: int, prospects: Prospects, number: int, key: Ke
 
     Args:
         states: Records.
-        i: Which of them.
-        prospects: Of both players.
-        number: Of the game, 1 ... ``MOST_NUMBERS``.
-        key: uint64 ``(KEY_WORDS,)``.
+        i: The index of the record.
+        prospects: The prospects of both players.
+        number: The number of the game, 1 ... ``MOST_NUMBERS``.
+        key: Receives the key, uint64 ``(KEY_WORDS,)``.
     """
     facts = _U(0)
     for player in range(2):
@@ -86,7 +86,7 @@ def write_key(states: States, i: int, prospects: Prospects, number: int, key: Ke
 
 @kernel
 def place_of(key: Key, size: int) -> int:
-    """Where a key belongs in a table."""
+    """The place of a key in a table of ``size`` entries."""
     word = _U(0)
     for k in range(KEY_WORDS):
         word = (word ^ key[k]) * _GOLDEN

@@ -24,28 +24,30 @@ from patchwork_env.search.uct import Rule, copy_subtree, most_visited, new_tree,
 
 DEFAULT_SIMULATIONS = 400
 MOST_NODES = 1 << 18
-"""Of a tree, and of all trees that are kept for later moves. A node and its edges take up to 400 bytes.
-Once a tree is full, simulations go on from its leaves."""
+"""The most nodes of a tree, and of all trees together that are kept for later moves. A node with its edges
+takes up to 400 bytes. Once a tree is full, simulations go on from its leaves."""
 EDGES_PER_NODE = 12
 RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
 _BLOCK = 100
-"""Simulations between two looks at the clock, about a millisecond."""
+"""The number of simulations between two looks at the clock, which take about a millisecond."""
 _ENDING = 24
-"""Spaces that both players have left together, at most, for a position that is worth trying to solve."""
+"""The most spaces that both players have left together in a position that the solver tries."""
 _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
-"""Quilts that the solver may survey for each of its two questions: about a tenth of the time of a move."""
+"""The quilts that the solver may survey for each of its two questions: about a tenth of the time of a
+move."""
 
 
 class MctsAgent(BatchAgent):
-    """Searches every move with a budget of simulations or of time; see ``mcts``.
+    """Searches every move with a budget of simulations or of time: UCT with playouts and a solver.
 
     Args:
         seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
-        simulations: Per move, at least 1; :data:`DEFAULT_SIMULATIONS` if there is no other budget.
-        seconds: Per move, above 0, instead of simulations.
+        simulations: The number of simulations per move, at least 1; :data:`DEFAULT_SIMULATIONS` if no budget
+            is given.
+        seconds: The time per move in seconds, above 0, instead of simulations.
 
     Raises:
-        ValueError: An argument is not of these, or both budgets are given.
+        ValueError: An argument is not allowed, or both budgets are given.
     """
 
     games = (PATCHWORK,)
@@ -92,7 +94,7 @@ class MctsAgent(BatchAgent):
         return int(edge["action"])
 
     def _budget_to_solve(self) -> int:
-        """What of the budget of a move goes to each question for the solver, in quilts to survey."""
+        """The budget of each question for the solver, in quilts to survey, from the budget of a move."""
         if self.seconds is None:
             return _SOLVED_PER_SIMULATION * (self.simulations or DEFAULT_SIMULATIONS)
         return int(_SOLVED_PER_SECOND * self.seconds)
@@ -111,13 +113,13 @@ class MctsAgent(BatchAgent):
 
 
 class _Buffers(NamedTuple):
-    """The memory of searches; the system provides it as trees grow.
+    """The memory of searches; the operating system provides it as trees grow.
 
     Attributes:
         tree: The tree that is searched.
-        part: The part of it that is kept for the next move.
-        work: The memory of simulations.
-        solver: The memory of the solver of endings.
+        part: The subtree that is kept for the next move.
+        work: The workspace of simulations.
+        solver: The workspace of the solver of endings.
     """
 
     tree: Tree
@@ -127,7 +129,7 @@ class _Buffers(NamedTuple):
 
 
 def _new_buffers() -> _Buffers:
-    """Memory for searches, which have compiled everything that they need, so that no move waits for it."""
+    """The memory of searches; compiles all that searches need, so that no move waits for it."""
     tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
     buffers = _Buffers(tree, part, new_workspace(), new_solver())
     state, stream = Game(seed=0).state, seed_streams(0)
@@ -148,7 +150,7 @@ def _forced_action(states: States) -> int:
 def _solved_action(state: States, budget: int, solver: Solver) -> int:
     """The best action of an ending that can be solved, or else one that surely wins, or ``NO_ACTION``.
 
-    In an ending that is lost and not solved any further, a search may still find what the opponent overlooks.
+    An ending that is known to be lost, but not by how much, is left to the search: the opponent may err.
     """
     if 2 * LAST_SPACE - int(state["position"].sum()) > _ENDING:
         return NO_ACTION

@@ -1,8 +1,8 @@
 """The actions that a search considers, in the order in which it comes to consider them.
 
-The order is that of a worth in buttons. A purchase is worth what the greedy agent holds the patch for, less a
-price for every joint that its placement leaves fewer than the best placement of the same patch. The best
-placements of the patches and advancing, which is worth 0, come before all others.
+Actions are ordered by a value in buttons. The value of a purchase is that of the patch for the greedy agent,
+less a price for every joint that its placement leaves fewer than the best placement of the same patch; the
+value of advancing is 0. Advancing and the best placement of each patch come before all others.
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ MOST_CANDIDATES = 32
 _PRICE_OF_A_JOINT = 1.0
 _MOST_PLACEMENTS = 448
 _AHEAD = 1000.0
-"""Added to the worth of actions that come before all others."""
+"""Added to the value of actions that come before all others."""
 
 
-class Candidates(NamedTuple):
-    """Work space of :func:`list_candidates`.
+class CandidateBuffers(NamedTuple):
+    """The buffers of :func:`list_candidates`.
 
     Attributes:
-        actions: int64 ``(MOST_CANDIDATES,)``, best first.
-        worths: float64 ``(MOST_CANDIDATES,)``, in buttons.
+        actions: int64 ``(MOST_CANDIDATES,)``, receives the actions, best first.
+        values: float64 ``(MOST_CANDIDATES,)``, the values of the actions, in buttons.
         anchors: The legal set.
-        placements: int64 ``(2, _MOST_PLACEMENTS)``, the placements of one patch: actions, joints left.
+        placements: int64 ``(2, _MOST_PLACEMENTS)``, the placements of one patch: the actions, and the joints
+            that they leave.
     """
 
     actions: npt.NDArray[np.int64]
-    worths: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
     anchors: LegalSet
     placements: npt.NDArray[np.int64]
 
 
-def new_candidates() -> Candidates:
-    """Work space for :func:`list_candidates`."""
-    return Candidates(
+def new_candidate_buffers() -> CandidateBuffers:
+    """Buffers for :func:`list_candidates`."""
+    return CandidateBuffers(
         np.empty(MOST_CANDIDATES, np.int64),
         np.empty(MOST_CANDIDATES, np.float64),
         np.empty((2, NUM_MAPS), np.uint64),
@@ -60,7 +61,7 @@ def new_candidates() -> Candidates:
 
 
 @kernel
-def list_candidates(states: States, i: int, out: Candidates) -> int:
+def list_candidates(states: States, i: int, out: CandidateBuffers) -> int:
     """Lists the best actions of a game that is not over, best first, and returns their number."""
     legal(states, i, out.anchors)
     if states[i]["pending_special"]:
@@ -68,16 +69,16 @@ def list_candidates(states: States, i: int, out: Candidates) -> int:
     count = _insert(out, 0, ADVANCE, _AHEAD)
     for slot in range(min(NUM_OFFERED, states[i]["num_patches"])):
         first = slot * NUM_ORIENTATIONS
-        worth = patch_value(states, i, states[i]["circle"][slot])
-        count = _add_placements(states, i, first, first + NUM_ORIENTATIONS, worth, out, count)
+        value = patch_value(states, i, states[i]["circle"][slot])
+        count = _add_placements(states, i, first, first + NUM_ORIENTATIONS, value, out, count)
     return count
 
 
 @kernel
 def _add_placements(
-    states: States, i: int, first_map: int, end_map: int, worth: float, out: Candidates, count: int
+    states: States, i: int, first_map: int, end_map: int, value: float, out: CandidateBuffers, count: int
 ) -> int:
-    """Adds the placements of one patch, or of a special patch, which all have the maps given."""
+    """Adds the placements of one patch, which are those of the maps ``first_map ... end_map - 1``."""
     found, best, most_joints = 0, 0, -1
     for k in range(first_map, end_map):
         footprint = footprint_of(states, i, k)
@@ -95,20 +96,20 @@ def _add_placements(
     for k in range(found):
         lost = most_joints - out.placements[1, k]
         ahead = _AHEAD if k == best else 0.0
-        count = _insert(out, count, out.placements[0, k], ahead + worth - _PRICE_OF_A_JOINT * lost)
+        count = _insert(out, count, out.placements[0, k], ahead + value - _PRICE_OF_A_JOINT * lost)
     return count
 
 
 @kernel
-def _insert(out: Candidates, count: int, action: int, worth: float) -> int:
-    """Puts an action where it belongs if it is good enough; returns the new number of candidates."""
+def _insert(out: CandidateBuffers, count: int, action: int, value: float) -> int:
+    """Inserts an action by its value, if it is among the best; returns the new number of candidates."""
     if count == len(out.actions):
-        if worth <= out.worths[count - 1]:
+        if value <= out.values[count - 1]:
             return count
         count -= 1
     k = count
-    while k > 0 and worth > out.worths[k - 1]:
-        out.actions[k], out.worths[k] = out.actions[k - 1], out.worths[k - 1]
+    while k > 0 and value > out.values[k - 1]:
+        out.actions[k], out.values[k] = out.actions[k - 1], out.values[k - 1]
         k -= 1
-    out.actions[k], out.worths[k] = action, worth
+    out.actions[k], out.values[k] = action, value
     return count + 1

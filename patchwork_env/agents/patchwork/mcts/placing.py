@@ -1,11 +1,11 @@
 """Where a patch goes in a playout: where it leaves the empty cells best connected, for all places at once.
 
 The measure is that of the greedy agent, joints: pairs of neighboring empty cells. A placement destroys the
-joints of the cells that it covers; as those within the patch are always the same, the best placements are
-those whose cells have the fewest empty neighbors in sum. The number of empty neighbors of every cell, 0-4, is
-kept as three words, one for each binary digit, and so is the sum for every anchor: additions of words add for
-all anchors of an orientation, and the compiler handles all orientations in one vector, as long as it reads
-their number from an array: it unrolls loops whose length it knows.
+joints of the cells that it covers. The joints within the patch are always the same, so the best placements
+are those whose cells have the lowest sum of empty neighbors. The number of empty neighbors of every cell,
+0-4, is kept as three words, one for each binary digit, and the sum for every anchor as six. An addition of
+words adds for all anchors of an orientation. The compiler handles all orientations in one vector, as long as
+it reads their number from an array: it unrolls loops whose length it knows.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import FITS, FULL_WORD, SHIFTS, WORD_ROWS
 
 NOWHERE = -1
-"""Instead of an action, where there is no room."""
+"""Stands for an action where a patch has no placement."""
 
 _U = np.uint64
 _U0 = _U(0)
 _WORD_BITS = WORD_ROWS * QUILT_SIZE
 _DIGITS = 6
-"""Binary digits of a sum: at most 8 cells with 4 neighbors each."""
+"""The binary digits of a sum over at most 8 cells with 4 neighbors each."""
 
 
 def _padded_shifts() -> npt.NDArray[np.uint64]:
-    """``SHIFTS`` with a bit that is always 0 instead of repeated cells."""
+    """``SHIFTS`` whose repeated cells point to a bit that is always 0."""
     shifts = SHIFTS.copy()
     for patch, cells in enumerate(PATCHES):
         shifts[patch, cells.size :] = _WORD_BITS
@@ -45,11 +45,11 @@ def _padded_shifts() -> npt.NDArray[np.uint64]:
 _SHIFTS = _padded_shifts()
 
 Sums = npt.NDArray[np.uint64]
-"""Work space ``(2, _DIGITS + 1, NUM_ORIENTATIONS)``: by word, the digits of the sums, and the anchors."""
+"""A buffer ``(2, _DIGITS + 1, NUM_ORIENTATIONS)``: for each word the digits of the sums, and the anchors."""
 
 
 def new_sums() -> Sums:
-    """Work space for :func:`snuggest_placement`."""
+    """A buffer for :func:`best_placement`."""
     return np.zeros((2, _DIGITS + 1, NUM_ORIENTATIONS), np.uint64)
 
 
@@ -87,7 +87,7 @@ def _four_cells(
 
 @kernel(inline=True)
 def _add_up(patch: int, word: int, empty: np.uint64, neighbors: Digits, sums: Sums) -> None:
-    """Writes legal anchors in one word, and the sums over the cells of the patch."""
+    """Writes the legal anchors in one word, and their sums over the cells of the patch."""
     # The bit behind the cells counts for none: shifts of cells that a patch does not have end there.
     ones, twos, fours = neighbors[0] & FULL_WORD, neighbors[1] & FULL_WORD, neighbors[2] & FULL_WORD
     covered = empty ^ FULL_WORD
@@ -118,7 +118,7 @@ def _has_anchor(sums: Sums) -> bool:
 
 @kernel(inline=True)
 def _keep_lowest(sums: Sums) -> None:
-    """Drops all anchors but those with the lowest sum."""
+    """Keeps only the anchors with the lowest sum."""
     for k in range(_DIGITS):
         digit = _DIGITS - 1 - k
         found = _U0
@@ -150,7 +150,7 @@ def _draw(sums: Sums, streams: npt.NDArray[np.uint64], stream: int) -> int:
 
 
 @kernel
-def snuggest_placement(
+def best_placement(
     states: States, i: int, slot: int, sums: Sums, streams: npt.NDArray[np.uint64], stream: int
 ) -> int:
     """The action that leaves the most joints, a random one of the best, or ``NOWHERE``.
@@ -159,8 +159,8 @@ def snuggest_placement(
         states: Records.
         i: The index of the record; no special patch is pending.
         slot: The slot of the patch, which the current player can pay for.
-        sums: Work space.
-        streams: Random numbers.
+        sums: The buffer of sums.
+        streams: The random streams.
         stream: The index of the stream.
     """
     player = states[i]["current_player"]
@@ -177,7 +177,7 @@ def snuggest_placement(
 
 
 @kernel
-def loneliest_cell(states: States, i: int) -> int:
+def most_enclosed_cell(states: States, i: int) -> int:
     """The action that places a special patch on a cell with the fewest empty neighbors, the first of them."""
     player = states[i]["current_player"]
     empty_0 = states[i]["quilt"][player, 0] ^ FULL_WORD

@@ -1,4 +1,4 @@
-"""Playouts: a game played to its end by a quick policy that is close to the greedy agent's, with chance."""
+"""Playouts: a game played to its end by a quick policy, close to the greedy agent's but with random noise."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from patchwork_env.agents.patchwork.heuristics import patch_value
 from patchwork_env.agents.patchwork.mcts.placing import (
     NOWHERE,
     Sums,
-    loneliest_cell,
+    best_placement,
+    most_enclosed_cell,
     new_sums,
-    snuggest_placement,
 )
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below
@@ -24,16 +24,16 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import PRICES
 
 _NOISE = 6.0
-"""Width, in buttons, of the random number that is added to the value of every patch."""
+"""The width, in buttons, of the random number that is added to the value of every patch."""
 _STEPS = 1 << 16
 
 
 class PlayoutBuffers(NamedTuple):
-    """The memory of playouts.
+    """The buffers of playouts.
 
     Attributes:
-        sums: The memory of placing patches.
-        values: float64 ``(NUM_OFFERED,)``, of the patches on offer, in buttons.
+        sums: The buffer in which placements are compared.
+        values: float64 ``(NUM_OFFERED,)``, the values of the patches on offer, in buttons.
     """
 
     sums: Sums
@@ -41,7 +41,7 @@ class PlayoutBuffers(NamedTuple):
 
 
 def new_playout_buffers() -> PlayoutBuffers:
-    """Memory for playouts of any game."""
+    """Buffers for playouts of any game."""
     return PlayoutBuffers(new_sums(), np.empty(NUM_OFFERED))
 
 
@@ -54,8 +54,8 @@ def play_out(
     Args:
         states: Records.
         i: The index of the record.
-        buffers: Memory.
-        streams: Random numbers.
+        buffers: The buffers of playouts.
+        streams: The random streams.
         stream: The index of the stream.
     """
     while not is_over(states, i):
@@ -68,13 +68,13 @@ def choose(
 ) -> int:
     """An action of the policy in a game that is not over; for the arguments see :func:`play_out`."""
     if states[i]["pending_special"]:
-        return loneliest_cell(states, i)
+        return most_enclosed_cell(states, i)
     _write_values(states, i, buffers, streams, stream)
     while True:
         slot = _most_valuable(buffers.values)
         if buffers.values[slot] <= 0:
             return ADVANCE
-        action = snuggest_placement(states, i, slot, buffers.sums, streams, stream)
+        action = best_placement(states, i, slot, buffers.sums, streams, stream)
         if action != NOWHERE:
             return action
         buffers.values[slot] = 0.0

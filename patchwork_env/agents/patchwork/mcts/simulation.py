@@ -8,7 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.mcts.candidates import Candidates, list_candidates, new_candidates
+from patchwork_env.agents.patchwork.mcts.candidates import (
+    CandidateBuffers,
+    list_candidates,
+    new_candidate_buffers,
+)
 from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, new_playout_buffers, play_out
 from patchwork_env.core.compile import kernel, specialize
 from patchwork_env.core.random import Streams
@@ -19,32 +23,32 @@ from patchwork_env.search import uct
 from patchwork_env.search.tree import Path, new_path
 
 MARGIN_SHARE = 0.2
-"""How much of the value of a game's end is the difference of the scores instead of the outcome, 0-1."""
+"""The share of the difference of the scores in the value of a game's end, 0-1; the outcome has the rest."""
 
 
 class Workspace(NamedTuple):
-    """What simulations need beside the tree; see :class:`patchwork_env.search.uct.Workspace`.
+    """What simulations need besides the tree; see :class:`patchwork_env.search.uct.Workspace`.
 
     Attributes:
         state: One record, in which games are played out.
-        actions: int64, the actions of a node; those of ``candidates``.
-        values: float64 ``(2,)``, what the end of a game is worth to each player.
-        path: The way down.
-        candidates: The actions of a node, with what their order takes.
-        playout: The memory of playouts.
+        actions: int64, the actions of a node, the same array as in ``candidates``.
+        values: float64 ``(2,)``, the value of the end of a game for each player.
+        path: The path of the current simulation.
+        candidates: The buffers in which the actions of a node are listed.
+        playout: The buffers of playouts.
     """
 
     state: States
     actions: npt.NDArray[np.int64]
     values: npt.NDArray[np.float64]
     path: Path
-    candidates: Candidates
+    candidates: CandidateBuffers
     playout: PlayoutBuffers
 
 
 def new_workspace() -> Workspace:
-    """Memory for simulations of any game."""
-    candidates, values = new_candidates(), np.empty(NUM_PLAYERS)
+    """A workspace for simulations of any game."""
+    candidates, values = new_candidate_buffers(), np.empty(NUM_PLAYERS)
     path, playout = new_path(MAX_TURNS), new_playout_buffers()
     return Workspace(empty_states(1), candidates.actions, values, path, candidates, playout)
 
@@ -63,12 +67,12 @@ def _play_out(work: Workspace, streams: Streams) -> None:
 
 @kernel
 def value_of(states: States, i: int, margin_share: float) -> float:
-    """What the end of a game is worth to player 0, from -1 to 1.
+    """The value of the end of a game for player 0, from -1 to 1.
 
     Args:
         states: Records.
         i: The index of a record of a game that is over.
-        margin_share: How much of it is the difference of the scores instead of the outcome.
+        margin_share: The share of the difference of the scores in the value; the outcome has the rest.
     """
     outcome = 1.0 if winner(states, i) == 0 else -1.0
     margin = (score(states, i, 0) - score(states, i, 1)) / 50.0

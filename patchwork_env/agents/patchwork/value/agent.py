@@ -17,12 +17,12 @@ from patchwork_env.patchwork.state import States
 
 
 class ValueAgent(BatchAgent):
-    """Plays the action of most utility, without looking further ahead.
+    """Plays the action with the highest utility, without looking further ahead.
 
     Args:
-        weights: The weights of the value; what happens to them later changes how the agent plays.
-        payoffs: What the agent is after.
-        name: What tables and messages call the agent.
+        weights: The weights of the value, which are not copied: later changes change how the agent plays.
+        payoffs: The payoffs of the agent.
+        name: The name of the agent in tables and messages.
     """
 
     games = (PATCHWORK,)

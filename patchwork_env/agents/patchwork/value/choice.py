@@ -14,13 +14,13 @@ from patchwork_env.core.compile import kernel
 
 
 class Payoffs(NamedTuple):
-    """What a player is after.
+    """The weights of what a player wants: to win, and points.
 
     Attributes:
-        outcome: What a win is worth, and minus a loss.
-        margin: What a point of one's own is worth.
-        denial: How much of it a point is worth that the other does not get: 1 if nothing but the difference
-            of the scores counts, below 0 if it is welcome that the other gets points.
+        outcome: The utility of a win, and of a loss with a minus.
+        margin: The utility of a point of the player's own.
+        denial: The utility of a point that the other player does not get, in units of ``margin``: 1 if only
+            the difference of the scores counts, below 0 if points of the other player are welcome.
     """
 
     outcome: float
@@ -29,33 +29,33 @@ class Payoffs(NamedTuple):
 
 
 TO_WIN = Payoffs(1.0, 1 / 300)
-"""To win; and by how much, where that is safe or lost."""
+"""To win first of all, and to care for the margin where the outcome is safe or lost."""
 TO_WIN_RICHLY = Payoffs(1.0, 1 / 70, -1.0)
-"""To win games with many points: a win instead of a loss is worth 140 of them, whoever gets them."""
+"""To win games with many points, of both players: a win instead of a loss counts as much as 140 points."""
 FOR_MARGIN = Payoffs(0.0, 1 / 40)
-"""For the difference of the scores alone."""
+"""To maximize the difference of the scores alone."""
 FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)
-"""For one's own points: each is worth as much as ten that the other does not get."""
+"""To maximize one's own points: each counts as much as ten points that the other player does not get."""
 
 
 @kernel(inline=True)
 def utility(payoffs: Payoffs, own: float, other: float, win: float) -> float:
-    """What expected scores, one's own and the other player's, and a probability to win are worth together."""
+    """The utility of expected scores, one's own and the other player's, and of a probability to win."""
     return payoffs.outcome * (2 * win - 1) + payoffs.margin * (own - payoffs.denial * other)
 
 
 @kernel(inline=True)
-def worth(payoffs: Payoffs, expansion: Expansion, k: int) -> float:
-    """What the ``k``-th action is worth to the player who acts."""
+def action_utility(payoffs: Payoffs, expansion: Expansion, k: int) -> float:
+    """The utility of the ``k``-th action for the player who acts."""
     return utility(payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
 
 
 @kernel
 def best_action(expansion: Expansion, count: int, payoffs: Payoffs) -> int:
-    """Index of the action of most utility among the first ``count``; the first of them on equal terms."""
+    """The index of the action with the highest utility among the first ``count``; ties go to the first."""
     best, most = 0, -math.inf
     for k in range(count):
-        value = worth(payoffs, expansion, k)
+        value = action_utility(payoffs, expansion, k)
         if value > most:
             best, most = k, value
     return best
@@ -70,8 +70,8 @@ def draw_action(
     streams: npt.NDArray[np.uint64],
     i: int,
 ) -> int:
-    """Index of an action drawn with probabilities in proportion to ``exp(utility / temperature)``."""
-    worths = np.empty(count)
+    """The index of an action drawn with probabilities in proportion to ``exp(utility / temperature)``."""
+    utilities = np.empty(count)
     for k in range(count):
-        worths[k] = worth(payoffs, expansion, k)
-    return int(draw_by_softmax(worths, temperature, streams, i))
+        utilities[k] = action_utility(payoffs, expansion, k)
+    return int(draw_by_softmax(utilities, temperature, streams, i))

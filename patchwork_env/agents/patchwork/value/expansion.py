@@ -1,8 +1,8 @@
-"""What every action of a position leads to, evaluated one by one.
+"""The successors of a position, evaluated one by one.
 
 Positions after one move differ little from each other: all purchases of one patch share everything but one
 quilt, and that quilt differs from the one before in the windows around the patch. Only those are summed anew.
-In a search most quilts come again, after other moves: what is known of them is remembered.
+In a search most quilts come again, after other moves, so a cache keeps what is known of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from patchwork_env.agents.patchwork.value.network import (
     OTHER_SCORE,
     OWN_EMPTY,
     OWN_SCORE,
-    Memory,
+    Buffer,
     Record,
     Weights,
     add_features,
@@ -31,28 +31,28 @@ from patchwork_env.agents.patchwork.value.network import (
     add_patterns,
     add_quilt,
     embed_quilt,
-    new_memory,
+    new_buffer,
     subtract_features,
     subtract_patterns,
     values_of,
     write_left,
 )
 from patchwork_env.agents.patchwork.value.placements import (
-    Ranking,
+    RankingBuffer,
     first_of_kind,
-    keep_snuggest,
+    keep_most_compact,
     kind_of,
     list_likely,
-    new_ranking,
+    new_ranking_buffer,
 )
 from patchwork_env.agents.patchwork.value.quilts import (
     MOST_CHOICES,
-    OF_ONE_POSITION,
+    POSITION_CACHE_SIZE,
     UNKNOWN,
-    QuiltMemory,
+    QuiltCache,
     forget,
     knows,
-    new_quilt_memory,
+    new_quilt_cache,
     place_of,
 )
 from patchwork_env.core.compile import kernel
@@ -73,21 +73,27 @@ from patchwork_env.patchwork.engine import (
 from patchwork_env.patchwork.state import States, empty_states
 
 LIKELY = 16
-"""Placements of a patch that are likely enough. Values are learned from play among so many; of the others
-they know little, and the best of hundreds of guesses is seldom a good one."""
+"""The number of placements of a patch that are likely enough. Values are learned from play among that many;
+of the others they know little, and the best of hundreds of guesses is seldom a good one."""
 
 
 class Expansion(NamedTuple):
-    """The successors of a position, and memory of one thread to evaluate them.
+    """The successors of a position, and the buffers of one thread to evaluate them.
 
     Attributes:
-        actions: int16 ``(MAX_LEGAL_ACTIONS,)``, ascending; as many entries count as :func:`expand` says.
-        owns: float32, expected final scores after each action of the player who acts.
-        others: float32, those of the other player.
-        margins: float32, their differences.
-        wins: float32, that player's probabilities to win.
-        empties: float32 ``(MAX_LEGAL_ACTIONS, 2)``, expected empty cells of that player and of the other.
-        quilts: What is known of quilts.
+        actions: int16 ``(MAX_LEGAL_ACTIONS,)``, ascending; as many entries count as :func:`expand` returns.
+        owns: float32, the expected final score of the player who acts, after each action.
+        others: float32, the expected final score of the other player.
+        margins: float32, the differences of these scores.
+        wins: float32, the probability that the player who acts wins.
+        empties: float32 ``(MAX_LEGAL_ACTIONS, 2)``, the expected empty cells of the player who acts and of
+            the other player.
+        quilts: The cache of quilts.
+        anchors: The legal set.
+        ranking: The buffer in which placements are ranked.
+        sort_keys: int64 ``(LIKELY,)``, the sort keys of placements.
+        successor: One record, the position after an action.
+        buffer: The buffer of the network.
     """
 
     actions: npt.NDArray[np.int16]
@@ -96,16 +102,16 @@ class Expansion(NamedTuple):
     margins: Floats
     wins: Floats
     empties: Floats
-    quilts: QuiltMemory
+    quilts: QuiltCache
     anchors: LegalSet
-    ranking: Ranking
-    merits: npt.NDArray[np.int64]
+    ranking: RankingBuffer
+    sort_keys: npt.NDArray[np.int64]
     successor: States
-    memory: Memory
+    buffer: Buffer
 
 
-def new_expansion(quilts: int = OF_ONE_POSITION) -> Expansion:
-    """Memory for one thread, and so many quilts; a search has more of them than a position."""
+def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
+    """Buffers for one thread, with a cache of so many quilts; a search has more of them than a position."""
     return Expansion(
         np.empty(MAX_LEGAL_ACTIONS, np.int16),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
@@ -113,20 +119,20 @@ def new_expansion(quilts: int = OF_ONE_POSITION) -> Expansion:
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
-        new_quilt_memory(quilts),
+        new_quilt_cache(quilts),
         np.empty((2, NUM_MAPS), np.uint64),
-        new_ranking(),
+        new_ranking_buffer(),
         np.empty(LIKELY, np.int64),
         empty_states(1),
-        new_memory(),
+        new_buffer(),
     )
 
 
 @kernel
 def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> int:
-    """Evaluates all successors of a game that goes on; returns how many there are.
+    """Evaluates all successors of a game that is not over; returns their number.
 
-    A successor in which the game is over has its true margin, and 1 or 0 as probability to win.
+    A successor in which the game is over has its true scores, and 1 or 0 as the probability to win.
     """
     forget(expansion.quilts)
     legal(states, i, expansion.anchors)
@@ -137,10 +143,10 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
 
 @kernel
 def expand_likely(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
-    """As :func:`expand`, but of each patch only the ``width`` most likely placements.
+    """As :func:`expand`, but with only the ``width`` most likely placements of each patch.
 
-    These are the snuggest of those ``LIKELY`` ones, or more, that leave the most joints; see
-    :mod:`.placements`. The best action is rarely among the others, which are most of all.
+    Of the ``max(width, LIKELY)`` placements that leave the most joints, these are the ``width`` most compact
+    ones; see :mod:`.placements`. Most placements are left out, and the best action is rarely among them.
     """
     forget(expansion.quilts)
     return expand_further(states, i, width, weights, expansion)
@@ -148,10 +154,10 @@ def expand_likely(states: States, i: int, width: int, weights: Weights, expansio
 
 @kernel
 def expand_further(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
-    """As :func:`expand_likely`, with what is known of quilts from other positions.
+    """As :func:`expand_likely`, with what the cache knows of quilts from other positions.
 
-    The weights have to be those of all expansions since :func:`~.quilts.forget`, and widths up to
-    ``MOST_CHOICES`` the same.
+    All expansions since :func:`~.quilts.forget` must have the same weights, and the same width where it is
+    at most ``MOST_CHOICES``.
     """
     legal(states, i, expansion.anchors)
     count = _list_actions(states, i, width, weights[0], expansion)
@@ -176,17 +182,17 @@ def _list_actions(states: States, i: int, width: int, weights: Record, expansion
 
 @kernel(inline=True)
 def _list_likely(states: States, i: int, width: int, expansion: Expansion) -> int:
-    """Lists advancing, if it is legal, and likely placements that are not remembered."""
+    """Lists advancing, if it is legal, and the likely placements, which the cache does not know."""
     shortlist = max(width, LIKELY)
     count = list_likely(states, i, shortlist, expansion.anchors, expansion.ranking, expansion.actions)
-    return keep_snuggest(states, i, width, expansion.actions, count, expansion.merits)
+    return keep_most_compact(states, i, width, expansion.actions, count, expansion.sort_keys)
 
 
 @kernel
 def _recall_choices(
     states: States, i: int, quilt: Record, anchors: LegalSet, actions: npt.NDArray[np.int16]
 ) -> int:
-    """Lists the likely actions if all are known; returns their number, or else 0."""
+    """Lists the likely actions if the cache knows all of them; returns their number, or else 0."""
     first = nth_legal(anchors, 0)
     count = 0
     if kind_of(first) < 0:
@@ -207,7 +213,7 @@ def _recall_choices(
 
 @kernel
 def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np.int16], count: int) -> None:
-    """Remembers the likely placements among the first ``count`` actions."""
+    """Enters the likely placements among the first ``count`` actions in the cache."""
     last = -1
     for k in range(count):
         kind = kind_of(signed(actions[k]))
@@ -224,20 +230,20 @@ def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np
 
 @kernel(inline=True)
 def _patch_of(states: States, i: int, kind: int) -> int:
-    """The patch of a kind of placements; one more than there are for a special one."""
+    """The patch of a kind of placements; ``NUM_PATCHES`` for a special patch."""
     return NUM_PATCHES if kind == NUM_OFFERED else signed(states[i]["circle"][kind])
 
 
 @kernel(inline=True)
 def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expansion: Expansion) -> None:
     """Evaluates the successors of the first ``count`` actions."""
-    memory, successor = expansion.memory[0], expansion.successor
+    buffer, successor = expansion.buffer[0], expansion.successor
     owns, others = expansion.owns, expansion.others
     player = signed(states[i]["current_player"])
-    memory["has_windows"][0] = 0
-    write_left(memory["left"], states, i, weights[0], memory)
+    buffer["has_windows"][0] = 0
+    write_left(buffer["left"], states, i, weights[0], buffer)
     copy(
-        memory["own_quilt"],
+        buffer["own_quilt"],
         expansion.quilts.quilts[_remember(states, i, player, weights[0], expansion)]["sum"],
     )
     kind = -2
@@ -257,7 +263,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
                 patch = NUM_PATCHES if kind < 0 else _patch_of(states, i, kind)
                 _write_shared(patch, 1 - player, 1 - role, weights[0], expansion)
             win = _evaluate_successor(states, i, player, role, weights[0], expansion)
-            outputs = memory["outputs"]
+            outputs = buffer["outputs"]
             owns[k], others[k] = outputs[OWN_SCORE + role], outputs[OTHER_SCORE - role]
             expansion.wins[k] = win if role == 0 else 1 - win
             expansion.empties[k, role] = outputs[OWN_EMPTY]
@@ -267,45 +273,45 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
 
 @kernel(inline=True)
 def _remember(states: States, i: int, player: int, weights: Record, expansion: Expansion) -> int:
-    """The place of a player's quilt among those that are known, where its sum is."""
-    words, memory = states[i]["quilt"][player], expansion.memory[0]
+    """The place of a player's quilt in the cache, which has its sum then."""
+    words, buffer = states[i]["quilt"][player], expansion.buffer[0]
     place = place_of(expansion.quilts, words[0], words[1])
     if not knows(expansion.quilts, place, words[0], words[1]):
-        embed_quilt(states, i, player, weights, memory)
-        copy(expansion.quilts.quilts[place]["sum"], memory["quilt"])
+        embed_quilt(states, i, player, weights, buffer)
+        copy(expansion.quilts.quilts[place]["sum"], buffer["quilt"])
     return place
 
 
 @kernel(inline=True)
 def _write_shared(patch: int, other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
-    """The part of the first layer that all successors of one kind of action share."""
-    memory = expansion.memory[0]
-    copy(memory["hidden"], memory["left"])
+    """Writes the part of the first layer that all successors of one kind of action share."""
+    buffer = expansion.buffer[0]
+    copy(buffer["hidden"], buffer["left"])
     if patch < NUM_PATCHES:
-        memory["rows"][0] = features.left_row(patch)
-        subtract_features(memory["hidden"], weights["features"], memory["rows"], 1)
-    add_game(expansion.successor, 0, weights, memory)
+        buffer["rows"][0] = features.left_row(patch)
+        subtract_features(buffer["hidden"], weights["features"], buffer["rows"], 1)
+    add_game(expansion.successor, 0, weights, buffer)
     quilt = expansion.quilts.quilts[_remember(expansion.successor, 0, other, weights, expansion)]
-    _add_known_quilt(expansion.successor, other, role_of_other, quilt, weights, memory)
-    memory["missing_of_other"][0] = quilt["missing"][0]
-    copy(memory["shared"], memory["hidden"])
+    _add_known_quilt(expansion.successor, other, role_of_other, quilt, weights, buffer)
+    buffer["missing_of_other"][0] = quilt["missing"][0]
+    copy(buffer["shared"], buffer["hidden"])
 
 
 @kernel(inline=True)
 def _evaluate_successor(
     states: States, i: int, player: int, role: int, weights: Record, expansion: Expansion
 ) -> float:
-    """The probability to win of the player to move in the successor; ``outputs`` has the rest."""
-    memory, successor = expansion.memory[0], expansion.successor
+    """The probability that the player to move in the successor wins; ``outputs`` has the rest."""
+    buffer, successor = expansion.buffer[0], expansion.successor
     words = successor[0]["quilt"][player]
     place = place_of(expansion.quilts, words[0], words[1])
     quilt = expansion.quilts.quilts[place]
     if not knows(expansion.quilts, place, words[0], words[1]):
         _sum_changes(states, i, player, quilt["sum"], weights, expansion)
-    copy(memory["hidden"], memory["shared"])
-    _add_known_quilt(successor, player, role, quilt, weights, memory)
-    _add_known_squares(successor, role, signed(quilt["missing"][0]), weights, memory)
-    _, win = values_of(weights, memory)
+    copy(buffer["hidden"], buffer["shared"])
+    _add_known_quilt(successor, player, role, quilt, weights, buffer)
+    _add_known_squares(successor, role, signed(quilt["missing"][0]), weights, buffer)
+    _, win = values_of(weights, buffer)
     return win
 
 
@@ -313,51 +319,51 @@ def _evaluate_successor(
 def _sum_changes(
     states: States, i: int, player: int, out: Floats, weights: Record, expansion: Expansion
 ) -> None:
-    """Writes the sum of the pattern rows of the acting player's quilt in the successor."""
-    memory = expansion.memory[0]
-    if not memory["has_windows"][0]:
+    """Writes the sum of the pattern rows of the acting player's quilt in the successor to ``out``."""
+    buffer = expansion.buffer[0]
+    if not buffer["has_windows"][0]:
         before = states[i]["quilt"][player]
-        patterns.write_bands(before[0], before[1], memory["own_bands"])
-        patterns.list_rows(memory["own_bands"], memory["own_windows"])
-        memory["has_windows"][0] = 1
+        patterns.write_bands(before[0], before[1], buffer["own_bands"])
+        patterns.list_rows(buffer["own_bands"], buffer["own_windows"])
+        buffer["has_windows"][0] = 1
     after = expansion.successor[0]["quilt"][player]
-    old, new = memory["old"], memory["new"]
-    patterns.write_bands(after[0], after[1], memory["bands"])
-    changes = patterns.list_changes(memory["own_bands"], memory["bands"], memory["own_windows"], old, new)
-    copy(out, memory["own_quilt"])
+    old, new = buffer["old"], buffer["new"]
+    patterns.write_bands(after[0], after[1], buffer["bands"])
+    changes = patterns.list_changes(buffer["own_bands"], buffer["bands"], buffer["own_windows"], old, new)
+    copy(out, buffer["own_quilt"])
     subtract_patterns(out, weights["patterns"], old, changes)
     add_patterns(out, weights["patterns"], new, changes)
 
 
 @kernel(inline=True)
 def _add_known_quilt(
-    successor: States, player: int, role: int, quilt: Record, weights: Record, memory: Record
+    successor: States, player: int, role: int, quilt: Record, weights: Record, buffer: Record
 ) -> None:
-    """Adds to the first layer what a player's quilt does to it, with the fits of the next patches."""
+    """Adds the part of a player's quilt to the first layer, and the fits of the next patches."""
     product = quilt["products"][role]
     if not quilt["has_product"][role]:
         quilt["has_product"][role] = 1
         for k in range(HIDDEN):
             product[k] = 0
-        copy(memory["quilt"], quilt["sum"])
-        add_quilt(product, role, weights, memory)
-    hidden = memory["hidden"]
+        copy(buffer["quilt"], quilt["sum"])
+        add_quilt(product, role, weights, buffer)
+    hidden = buffer["hidden"]
     for k in range(HIDDEN):
         hidden[k] += product[k]
-    rows, fits, words = memory["rows"], quilt["fits"], successor[0]["quilt"][player]
+    rows, fits, words = buffer["rows"], quilt["fits"], successor[0]["quilt"][player]
     count = features.num_ahead(successor, 0)
     for k in range(count):
         patch = signed(successor[0]["circle"][k])
         if fits[patch] == UNKNOWN:
             fits[patch] = features.fit_class(words[0], words[1], patch)
         rows[k] = features.fit_row(role, patch, signed(fits[patch]))
-    add_features(memory["hidden"], weights["features"], rows, count)
+    add_features(buffer["hidden"], weights["features"], rows, count)
 
 
 @kernel(inline=True)
-def _add_known_squares(successor: States, role: int, missing: int, weights: Record, memory: Record) -> None:
-    """Adds to the first layer what the 7x7 squares and the bonus tile say."""
-    other = signed(memory["missing_of_other"][0])
+def _add_known_squares(successor: States, role: int, missing: int, weights: Record, buffer: Record) -> None:
+    """Adds the rows of the 7x7 squares and the bonus tile to the first layer."""
+    other = signed(buffer["missing_of_other"][0])
     own, others = (missing, other) if role == 0 else (other, missing)
-    count = features.list_known_square_rows(successor, 0, own, others, memory["rows"])
-    add_features(memory["hidden"], weights["features"], memory["rows"], count)
+    count = features.list_known_square_rows(successor, 0, own, others, buffer["rows"])
+    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)

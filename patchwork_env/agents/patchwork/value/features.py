@@ -1,8 +1,8 @@
-"""What a position shows beside the patterns of its quilts, as rows of one table.
+"""The features of a position besides the patterns of its quilts, as rows of one table.
 
 Everything is seen by the player to move. Each feature has a range of rows of its own, of which one is
-chosen; numbers beyond a range count as its last. Only the rows of :func:`list_fit_rows` and
-:func:`list_square_rows` depend on where patches lie on a quilt. Those of :func:`list_left_rows` hardly
+chosen; numbers beyond a range count as its last one. Only the rows of :func:`list_fit_rows` and
+:func:`list_square_rows` depend on where patches lie on a quilt. The rows of :func:`list_left_rows` hardly
 change from one position to the next.
 """
 
@@ -41,9 +41,9 @@ from patchwork_env.patchwork.tables import (
 _SPACES = LAST_SPACE + 1
 _BUTTONS, _INCOMES, _PROJECTED = 100, 40, 200
 _SEEN, _AHEAD = 16, 8
-"""Patches from the neutral token on whose order counts, and whose places on the quilts count as well."""
+"""The number of patches, from the neutral token on, whose order counts; and of those whose fits count too."""
 _BEHIND, _LEADS = 10, 64
-"""Spaces by which the player to move can be behind or, with a special patch to place, before the other."""
+"""The range of the lead of the other player, in spaces: it begins at ``-_BEHIND`` and has ``_LEADS`` rows."""
 _MARGINS = 100
 _SQUARE_CELLS = BONUS_SQUARE**2
 
@@ -135,13 +135,13 @@ def _clip(number: int, length: int) -> int:
 
 @kernel(inline=True)
 def _relative(player: int, mover: int) -> int:
-    """0 for the player to move, 1 for the other, NOBODY for nobody."""
+    """0 for the player to move, 1 for the other player, ``NOBODY`` for nobody."""
     return NOBODY if player == NOBODY else int(player != mover)
 
 
 @kernel(inline=True)
 def _projected_buttons(states: States, i: int, player: int) -> int:
-    """Buttons at the end if the player bought nothing more and moved no further than to get all incomes."""
+    """The buttons at the end of a player who buys nothing more, without those that advancing would earn."""
     space = states[i]["position"][player]
     marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[space])
     return signed(states[i]["buttons"][player]) + marks * signed(states[i]["income"][player])
@@ -190,7 +190,7 @@ def left_row(patch: int) -> int:
 
 @kernel(inline=True)
 def list_fit_rows(states: States, i: int, role: int, rows: Rows) -> int:
-    """Lists in how many ways the next patches fit on the quilt of a role; returns the number of rows."""
+    """Lists the rows of the fits of the next patches on the quilt of a role; returns their number."""
     mover = signed(states[i]["current_player"])
     quilt = states[i]["quilt"][mover if role == 0 else 1 - mover]
     count = num_ahead(states, i)
@@ -202,7 +202,7 @@ def list_fit_rows(states: States, i: int, role: int, rows: Rows) -> int:
 
 @kernel(inline=True)
 def num_ahead(states: States, i: int) -> int:
-    """How many patches from the neutral token on count for their places."""
+    """The number of patches, from the neutral token on, whose fits count."""
     return min(_AHEAD, signed(states[i]["num_patches"]))
 
 
@@ -229,7 +229,7 @@ def list_square_rows(states: States, i: int, rows: Rows) -> int:
 
 @kernel(inline=True)
 def list_known_square_rows(states: States, i: int, missing_own: int, missing_other: int, rows: Rows) -> int:
-    """As :func:`list_square_rows`, of quilts whose :func:`missing_cells` are known."""
+    """As :func:`list_square_rows`, for quilts whose :func:`missing_cells` are known."""
     mover = signed(states[i]["current_player"])
     owner = _relative(signed(states[i]["bonus_owner"]), mover)
     rows[0] = _BONUS + owner
@@ -248,7 +248,7 @@ def list_known_square_rows(states: States, i: int, missing_own: int, missing_oth
 
 @kernel(inline=True)
 def missing_cells(word_0: np.uint64, word_1: np.uint64) -> int:
-    """Empty cells of the fullest 7x7 square of a quilt, given as its two words."""
+    """The number of empty cells of the fullest 7x7 square of a quilt, given as its two words."""
     most = 0
     for k in range(len(SQUARES)):
         covered = popcount(word_0 & SQUARES[k, 0])

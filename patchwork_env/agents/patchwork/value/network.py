@@ -8,9 +8,9 @@ of one row per feature (:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``:
     hidden_2    = leaky(bias_2 + hidden @ weights_2)
     outputs     = bias_3 + hidden_2 @ weights_3
 
-The outputs are, in units of :data:`SCALES`, what to expect of the end: the score of the player to move and
-that of the other, the logit of the probability to win, and the empty cells of both. Play needs the difference
-of the scores and the probability; with the rest, learning sees which quilt was to blame.
+The outputs are what to expect at the end of the game, in units of :data:`SCALES`: the scores of the player to
+move and of the other, the logit of the probability to win, and the empty cells of both. Play needs the
+difference of the scores and the probability; the rest shows learning which quilt the result came from.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from patchwork_env.patchwork.state import States
 
 QUILT_WIDTH, HIDDEN, HIDDEN_2 = 64, 128, 32
 OWN_SCORE, OTHER_SCORE, WIN, OWN_EMPTY, OTHER_EMPTY = range(5)
-"""Outputs."""
+"""The indices of the outputs."""
 OUTPUTS = 5
 SCALES = np.array([30, 30, 1, 15, 15], np.float32)
 """Points, or cells, per unit of an output."""
@@ -47,9 +47,9 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "weights_3": (HIDDEN_2, OUTPUTS),
     "bias_3": (OUTPUTS,),
 }
-"""Shapes of the weights by name."""
+"""The shapes of the weights by name."""
 TABLES = ("patterns", "features")
-"""The weights of which rows are looked up."""
+"""The names of the weights that are tables of rows."""
 
 
 WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
@@ -57,7 +57,7 @@ WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items
 Weights = npt.NDArray[np.void]
 """Array of one :data:`WEIGHTS` record."""
 
-MEMORY = record_type(
+BUFFER = record_type(
     {
         "rows": (np.int32, (max(patterns.NUM_WINDOWS, features.MAX_ROWS),)),
         "quilt": (np.float32, (QUILT_WIDTH,)),
@@ -65,7 +65,7 @@ MEMORY = record_type(
         "hidden_2": (np.float32, (HIDDEN_2,)),
         "outputs": (np.float32, (OUTPUTS,)),
         "bands": (np.uint64, (patterns.NUM_BANDS,)),
-        # Of the position whose successors are evaluated.
+        # The fields from here on belong to the position whose successors are evaluated.
         "has_windows": (np.uint8, (1,)),
         "own_bands": (np.uint64, (patterns.NUM_BANDS,)),
         "own_windows": (np.int32, (patterns.NUM_WINDOWS,)),
@@ -77,8 +77,8 @@ MEMORY = record_type(
         "new": (np.int32, (patterns.NUM_WINDOWS,)),
     }
 )
-"""What one thread needs to evaluate positions, as one record."""
-Memory = npt.NDArray[np.void]
+"""The numbers that one thread needs to evaluate positions, as one record."""
+Buffer = npt.NDArray[np.void]
 """Array of one :data:`MEMORY` record."""
 Record = Any
 """One element of an array of records, in a kernel."""
@@ -89,13 +89,13 @@ def empty_weights() -> Weights:
     return aligned_record(WEIGHTS)
 
 
-def new_memory() -> Memory:
-    """Memory for one thread."""
-    return aligned_record(MEMORY)
+def new_buffer() -> Buffer:
+    """A buffer for one thread."""
+    return aligned_record(BUFFER)
 
 
 def new_weights(seed: int) -> Weights:
-    """Random weights to start from. Positions are worth next to nothing, but not all the same."""
+    """Random weights to start learning from. Values are close to 0, but not all the same."""
     scales = {
         "patterns": 0.5 / math.sqrt(patterns.NUM_WINDOWS),
         "features": 0.5 / math.sqrt(features.MAX_ROWS),
@@ -115,84 +115,84 @@ _add_outputs = product_adder(OUTPUTS)
 
 
 @kernel
-def evaluate(states: States, i: int, weights: Weights, memory: Memory) -> tuple[float, float]:
-    """The expected margin, in points, and the probability to win of the player to move; the game goes on."""
-    return _evaluate(states, i, weights[0], memory[0])
+def evaluate(states: States, i: int, weights: Weights, buffer: Buffer) -> tuple[float, float]:
+    """The expected margin, in points, and the probability to win of the player to move, before the end."""
+    return _evaluate(states, i, weights[0], buffer[0])
 
 
 @kernel
-def _evaluate(states: States, i: int, weights: Record, memory: Record) -> tuple[float, float]:
-    write_left(memory["hidden"], states, i, weights, memory)
-    add_game(states, i, weights, memory)
+def _evaluate(states: States, i: int, weights: Record, buffer: Record) -> tuple[float, float]:
+    write_left(buffer["hidden"], states, i, weights, buffer)
+    add_game(states, i, weights, buffer)
     for role in range(NUM_PLAYERS):
         mover = states[i]["current_player"]
-        embed_quilt(states, i, mover if role == 0 else 1 - mover, weights, memory)
-        add_quilt(memory["hidden"], role, weights, memory)
-        add_fits(states, i, role, weights, memory)
-    add_squares(states, i, weights, memory)
-    return values_of(weights, memory)
+        embed_quilt(states, i, mover if role == 0 else 1 - mover, weights, buffer)
+        add_quilt(buffer["hidden"], role, weights, buffer)
+        add_fits(states, i, role, weights, buffer)
+    add_squares(states, i, weights, buffer)
+    return values_of(weights, buffer)
 
 
 @kernel
-def write_left(out: Floats, states: States, i: int, weights: Record, memory: Record) -> None:
-    """Starts the first layer with the patches that are left."""
+def write_left(out: Floats, states: States, i: int, weights: Record, buffer: Record) -> None:
+    """Writes the first layer with the bias and the patches that are left."""
     copy(out, weights["game_bias"])
-    count = features.list_left_rows(states, i, memory["rows"])
-    add_features(out, weights["features"], memory["rows"], count)
+    count = features.list_left_rows(states, i, buffer["rows"])
+    add_features(out, weights["features"], buffer["rows"], count)
 
 
 @kernel
-def add_game(states: States, i: int, weights: Record, memory: Record) -> None:
-    """Adds to the first layer all else that does not depend on the places of patches."""
-    count = features.list_game_rows(states, i, memory["rows"])
-    add_features(memory["hidden"], weights["features"], memory["rows"], count)
+def add_game(states: States, i: int, weights: Record, buffer: Record) -> None:
+    """Adds all else that does not depend on where patches lie to the first layer."""
+    count = features.list_game_rows(states, i, buffer["rows"])
+    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
 
 
 @kernel
-def embed_quilt(states: States, i: int, player: int, weights: Record, memory: Record) -> None:
-    """Writes the sum of pattern rows of a quilt to ``quilt``, not yet rectified."""
+def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Record) -> None:
+    """Writes the sum of the pattern rows of a quilt to ``quilt``; it is not rectified yet."""
     quilt = states[i]["quilt"]
-    patterns.write_bands(quilt[player, 0], quilt[player, 1], memory["bands"])
-    patterns.list_rows(memory["bands"], memory["rows"])
-    copy(memory["quilt"], weights["quilt_bias"])
-    add_patterns(memory["quilt"], weights["patterns"], memory["rows"], patterns.NUM_WINDOWS)
+    patterns.write_bands(quilt[player, 0], quilt[player, 1], buffer["bands"])
+    patterns.list_rows(buffer["bands"], buffer["rows"])
+    copy(buffer["quilt"], weights["quilt_bias"])
+    add_patterns(buffer["quilt"], weights["patterns"], buffer["rows"], patterns.NUM_WINDOWS)
 
 
 @kernel
-def add_quilt(out: Floats, role: int, weights: Record, memory: Record) -> None:
-    """Rectifies the embedding of a quilt in place and adds what it does to the first layer."""
-    rectify(memory["quilt"])
+def add_quilt(out: Floats, role: int, weights: Record, buffer: Record) -> None:
+    """Rectifies the embedding of a quilt in place and adds its product with the weights to ``out``."""
+    rectify(buffer["quilt"])
     matrix = weights["own"] if role == 0 else weights["others"]
-    _add_quilt(out, matrix, memory["quilt"], QUILT_WIDTH)
+    _add_quilt(out, matrix, buffer["quilt"], QUILT_WIDTH)
 
 
 @kernel
-def add_fits(states: States, i: int, role: int, weights: Record, memory: Record) -> None:
-    """Adds to the first layer in how many ways the next patches fit on the quilt of a role."""
-    count = features.list_fit_rows(states, i, role, memory["rows"])
-    add_features(memory["hidden"], weights["features"], memory["rows"], count)
+def add_fits(states: States, i: int, role: int, weights: Record, buffer: Record) -> None:
+    """Adds the rows of the fits of the next patches on the quilt of a role to the first layer."""
+    count = features.list_fit_rows(states, i, role, buffer["rows"])
+    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
 
 
 @kernel
-def add_squares(states: States, i: int, weights: Record, memory: Record) -> None:
-    """Adds to the first layer what the 7x7 squares and the bonus tile say."""
-    count = features.list_square_rows(states, i, memory["rows"])
-    add_features(memory["hidden"], weights["features"], memory["rows"], count)
+def add_squares(states: States, i: int, weights: Record, buffer: Record) -> None:
+    """Adds the rows of the 7x7 squares and the bonus tile to the first layer."""
+    count = features.list_square_rows(states, i, buffer["rows"])
+    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
 
 
 @kernel
-def values_of(weights: Record, memory: Record) -> tuple[float, float]:
-    """Expected margin in points and probability to win from the first layer, which is rectified in place.
+def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
+    """The expected margin, in points, and the probability to win, from the first layer.
 
-    Writes all of ``outputs``, in points, cells and as a probability.
+    The first layer is rectified in place. Writes all ``outputs``: points, cells and a probability.
     """
-    rectify(memory["hidden"])
-    copy(memory["hidden_2"], weights["bias_2"])
-    _add_hidden(memory["hidden_2"], weights["weights_2"], memory["hidden"], HIDDEN)
-    rectify(memory["hidden_2"])
-    outputs = memory["outputs"]
+    rectify(buffer["hidden"])
+    copy(buffer["hidden_2"], weights["bias_2"])
+    _add_hidden(buffer["hidden_2"], weights["weights_2"], buffer["hidden"], HIDDEN)
+    rectify(buffer["hidden_2"])
+    outputs = buffer["outputs"]
     copy(outputs, weights["bias_3"])
-    _add_outputs(outputs, weights["weights_3"], memory["hidden_2"], HIDDEN_2)
+    _add_outputs(outputs, weights["weights_3"], buffer["hidden_2"], HIDDEN_2)
     for output in range(OUTPUTS):
         outputs[output] *= SCALES[output]
     outputs[WIN] = 1 / (1 + math.exp(-outputs[WIN]))

@@ -1,9 +1,10 @@
-"""What small windows of a quilt show, as rows of one table.
+"""The patterns in small windows of a quilt, as rows of one table.
 
 A quilt is seen through 81 windows of 3x3 cells, one around each cell, and 64 windows of 4x4 cells, one at
 each place at which it shows at most one row and one column beyond the border. Cells beyond the border count
 as covered. Two windows that are turns or flips of each other share a row, so that all eight symmetric views
-of a quilt have the same rows. The rows of the 3x3 windows also tell how far the middle is from the border.
+of a quilt have the same rows. The rows of the 3x3 windows also depend on the distance of their middle from
+the border.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _kinds_of_windows(size: int) -> npt.NDArray[np.int32]:
 
 
 def _rings() -> npt.NDArray[np.int32]:
-    """Distance of each cell from the border."""
+    """The distance of each cell from the border."""
     along = np.minimum(np.arange(QUILT_SIZE), np.arange(QUILT_SIZE)[::-1])
     return np.minimum(along[:, None], along[None, :]).astype(np.int32)
 
@@ -121,7 +122,7 @@ def list_changes(before: Bands, after: Bands, rows: Rows, old: Rows, new: Rows) 
         new: Receives the table rows that come in their places.
 
     Returns:
-        How many they are.
+        The number of rows that go, which is that of the rows that come.
     """
     count = 0
     for row in range(NUM_BANDS):
@@ -142,7 +143,7 @@ def list_changes(before: Bands, after: Bands, rows: Rows, old: Rows, new: Rows) 
 
 @kernel(inline=True)
 def _span(band: np.uint64) -> tuple[int, int]:
-    """The first and the last column with a one in any row of a band that has some."""
+    """The first and the last column with a one in any row of a band that is not 0."""
     columns = (band | band >> _LANE | band >> _U(32) | band >> _LAST_LANE) & _BORDER_ROW
     below = columns | columns >> _U(1)
     below |= below >> _U(2)

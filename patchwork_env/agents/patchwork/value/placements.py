@@ -1,13 +1,14 @@
-"""The placements that are worth a closer look, found in two steps without any value.
+"""The likely placements, which a learned value then evaluates, found in two steps without the value.
 
-First those that leave the most joints among the empty cells. A patch that covers empty cells takes away the
-joints between these cells and their empty neighbors. Those among its own cells are the same wherever it lies.
-So the most joints are left where the empty neighbors of its cells are the fewest in all, counting those of
-every cell. These sums are bit-sliced: bit ``b`` of all sums for the anchors of a map is kept in one word, and
-all anchors of a map are added up and compared at once.
+The first step keeps the placements that leave the most joints, pairs of neighboring empty cells. A patch that
+covers empty cells takes away the joints between these cells and their empty neighbors. The joints among its
+own cells are the same wherever it lies. So the most joints are left where the sum of the numbers of empty
+neighbors over its cells is the lowest. These sums are bit-sliced: bit ``b`` of the sums of all anchors of a
+map is kept in one word, so that all anchors of a map are added up and compared at once.
 
-Of these, the snuggest: those after which the most covered cells have no empty neighbor left, or only one.
-That takes a look at every one of them, and tells better than the joints which ones a value will like.
+The second step keeps the most compact of these: the placements after which the most covered cells have no
+empty neighbor left, or only one. It looks at every placement by itself, and tells better than the joints
+which ones the value will prefer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.patchwork.heuristics import can_be_placed, footprint_of
-from patchwork_env.agents.patchwork.joints import count_neighbors, snugness
+from patchwork_env.agents.patchwork.joints import compactness, count_neighbors
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.bits import lowest_bit, popcount
 from patchwork_env.core.compile import kernel
@@ -29,10 +30,10 @@ from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SHIFTS
 
 _ACTIONS_PER_SLOT = NUM_ORIENTATIONS * NUM_CELLS
 NUM_KINDS = NUM_OFFERED + 2
-"""Of actions: see :func:`kind_of`."""
+"""The number of kinds of actions; see :func:`kind_of`."""
 
 _SUM_BITS = 6
-"""No patch has more than 8 cells, and no cell more than 4 neighbors."""
+"""The bits of a sum: no patch has more than 8 cells, and no cell more than 4 neighbors."""
 _OPEN, _CHOSEN, _NEIGHBORS = _SUM_BITS, _SUM_BITS + 1, _SUM_BITS + 2
 _NO_BITS = np.uint64(0)
 _HAS_CELL = np.array(
@@ -40,20 +41,20 @@ _HAS_CELL = np.array(
 )
 """``_HAS_CELL[patch, cell]``: all ones, or all zeros where ``SHIFTS`` repeats a cell."""
 
-Ranking = npt.NDArray[np.uint64]
-"""Memory to rank the placements of one patch, ``(_SUM_BITS + 5, 2, NUM_ORIENTATIONS)``, by word and map: the
-bits of the sums, the anchors that are neither chosen nor dropped, those that are chosen, and the bits of the
-numbers of neighbors of each cell, in its first column."""
+RankingBuffer = npt.NDArray[np.uint64]
+"""A buffer in which the placements of one patch are ranked, ``(_SUM_BITS + 5, 2, NUM_ORIENTATIONS)``. For
+each word and orientation it holds the bits of the sums, the anchors that are still open, the anchors that are
+chosen, and, in the first column, the bits of the number of empty neighbors of each cell."""
 
 
-def new_ranking() -> Ranking:
-    """Memory for one thread."""
+def new_ranking_buffer() -> RankingBuffer:
+    """A buffer for one thread."""
     return np.zeros((_NEIGHBORS + 3, 2, NUM_ORIENTATIONS), np.uint64)
 
 
 @kernel
 def kind_of(action: int) -> int:
-    """-1, the last kind, for advancing, the slot of a purchase, or ``NUM_OFFERED`` for a special patch."""
+    """The kind: -1, the last index, for advancing; the slot of a purchase; else ``NUM_OFFERED``."""
     return -1 if action < FIRST_BUY else min((action - FIRST_BUY) // _ACTIONS_PER_SLOT, NUM_OFFERED)
 
 
@@ -69,21 +70,21 @@ def list_likely(
     i: int,
     width: int,
     anchors: LegalSet,
-    ranking: Ranking,
+    ranking: RankingBuffer,
     actions: npt.NDArray[np.int16],
 ) -> int:
-    """Lists advancing, if it is legal, and of each patch the placements that leave the most joints.
+    """Lists advancing, if it is legal, and the placements of each patch that leave the most joints.
 
     Args:
         states: Records.
-        i: The index of the record; the game goes on.
-        width: How many placements to list of each patch; the first ones on equal terms.
-        anchors: Its legal set.
-        ranking: Memory to work with.
+        i: The index of the record, whose game is not over.
+        width: The number of placements to list of each patch; ties go to the first ones.
+        anchors: The legal set of the game.
+        ranking: The buffer in which placements are ranked.
         actions: Receives the actions, ascending.
 
     Returns:
-        How many they are.
+        The number of actions.
     """
     quilt = states[i]["quilt"][states[i]["current_player"]]
     upper, lower = count_neighbors(quilt[0], quilt[1])
@@ -103,35 +104,35 @@ def list_likely(
 
 
 @kernel
-def keep_snuggest(
+def keep_most_compact(
     states: States,
     i: int,
     width: int,
     actions: npt.NDArray[np.int16],
     count: int,
-    merits: npt.NDArray[np.int64],
+    sort_keys: npt.NDArray[np.int64],
 ) -> int:
-    """Drops all but the ``width`` snuggest placements of each patch; the first ones stay on equal terms.
+    """Drops all but the ``width`` most compact placements of each patch; ties go to the first ones.
 
     Args:
         states: Records.
-        i: The index of the record; the game goes on.
-        width: How many placements to keep of each patch.
-        actions: Legal ones, ascending; those that stay move up.
-        count: How many they are.
-        merits: Memory to work with, as long as any patch with too many placements has some.
+        i: The index of the record, whose game is not over.
+        width: The number of placements to keep of each patch.
+        actions: Legal actions, ascending; those that stay move to the front.
+        count: The number of actions.
+        sort_keys: A buffer, as long as the longest list of placements that is cut.
 
     Returns:
-        How many stay.
+        The number of actions that stay.
     """
     kept = begin = 0
     while begin < count:
         end = _end_of_kind(actions, begin, count)
         if end - begin > width:
-            _write_merits(states, i, actions[begin:end], merits)
-            least = _nth_highest(merits[: end - begin], width)
+            _write_sort_keys(states, i, actions[begin:end], sort_keys)
+            least = _nth_highest(sort_keys[: end - begin], width)
         for k in range(begin, end):
-            if end - begin <= width or merits[k - begin] >= least:
+            if end - begin <= width or sort_keys[k - begin] >= least:
                 actions[kept] = actions[k]
                 kept += 1
         begin = end
@@ -147,15 +148,15 @@ def _end_of_kind(actions: npt.NDArray[np.int16], begin: int, count: int) -> int:
 
 
 @kernel(inline=True)
-def _write_merits(
-    states: States, i: int, actions: npt.NDArray[np.int16], merits: npt.NDArray[np.int64]
+def _write_sort_keys(
+    states: States, i: int, actions: npt.NDArray[np.int16], sort_keys: npt.NDArray[np.int64]
 ) -> None:
-    """Writes how snug placements are, in numbers that differ: the first of equal ones is ahead."""
+    """Writes the compactness of placements as numbers that all differ; ties go to the first placement."""
     quilt = states[i]["quilt"][states[i]["current_player"]]
     for k in range(len(actions)):
         number = signed(actions[k]) - FIRST_BUY
         word_0, word_1 = placed_words(footprint_of(states, i, number // NUM_CELLS), number % NUM_CELLS)
-        merits[k] = (snugness(quilt[0] | word_0, quilt[1] | word_1) + 1) * len(actions) - k
+        sort_keys[k] = (compactness(quilt[0] | word_0, quilt[1] | word_1) + 1) * len(actions) - k
 
 
 @kernel(inline=True)
@@ -172,7 +173,7 @@ def _nth_highest(numbers: npt.NDArray[np.int64], n: int) -> int:
 
 
 @kernel(inline=True)
-def _add_up_cell(ranking: Ranking) -> None:
+def _add_up_cell(ranking: RankingBuffer) -> None:
     """Writes the sums for a patch of one cell."""
     for bit in range(_SUM_BITS):
         for word in range(2):
@@ -180,8 +181,8 @@ def _add_up_cell(ranking: Ranking) -> None:
 
 
 @kernel(inline=True)
-def _add_up_patch(patch: int, ranking: Ranking) -> None:
-    """Writes the sums for all orientations of a patch; loops of fixed lengths become vectors of them."""
+def _add_up_patch(patch: int, ranking: RankingBuffer) -> None:
+    """Writes the sums for all orientations of a patch; loops of fixed lengths become vector operations."""
     for word in range(2):
         ones, twos = ranking[_NEIGHBORS, word, 0], ranking[_NEIGHBORS + 1, word, 0]
         fours = ranking[_NEIGHBORS + 2, word, 0]
@@ -209,7 +210,7 @@ def _list_fewest(
     first: int,
     end: int,
     width: int,
-    ranking: Ranking,
+    ranking: RankingBuffer,
     actions: npt.NDArray[np.int16],
     count: int,
 ) -> int:
@@ -235,8 +236,8 @@ def _list_fewest(
 
 
 @kernel(inline=True)
-def _choose_fewest(ranking: Ranking, maps: int, width: int) -> int:
-    """Chooses anchors with low sums; so many of those that are still open, with equal sums, may join them."""
+def _choose_fewest(ranking: RankingBuffer, maps: int, width: int) -> int:
+    """Chooses anchors with low sums; returns how many of the open ones, with equal sums, may join them."""
     left = width
     for bit in range(_SUM_BITS - 1, -1, -1):
         number = 0

@@ -1,6 +1,6 @@
-"""What is known of quilts that come again and again in one search, which mostly differ in everything else.
+"""A cache of quilts: in one search the same quilts come again and again, in positions that differ elsewhere.
 
-The table is direct-mapped: a quilt has one place, which it takes from whatever was there. All of it holds for
+The cache is direct-mapped: a quilt has one place, where it replaces whatever was there. All entries hold for
 one set of weights.
 """
 
@@ -18,10 +18,11 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
 
 MOST_CHOICES = 4
-"""Placements of a patch that are remembered."""
+"""The most placements of a patch that an entry holds."""
 UNKNOWN = 255
-OF_ONE_POSITION, OF_ONE_SEARCH = 1 << 6, 1 << 13
-"""Quilts to remember; the table of the latter takes 16 megabytes."""
+"""Stands for a number that has not been computed yet."""
+POSITION_CACHE_SIZE, SEARCH_CACHE_SIZE = 1 << 6, 1 << 13
+"""The number of quilts in the cache of one position, and of one search, which takes 16 megabytes."""
 _HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(44)
 
@@ -40,13 +41,13 @@ KNOWN_QUILT = record_type(
 )
 
 
-class QuiltMemory(NamedTuple):
-    """Memory of one search after the other.
+class QuiltCache(NamedTuple):
+    """The cache of one search after the other.
 
     Attributes:
         quilts: :data:`KNOWN_QUILT` records.
         search: uint64 ``(1,)``, the number of the search; only quilts with this number are known.
-        added: int64 ``(1,)``, how often in it a quilt was not known.
+        added: int64 ``(1,)``, how many quilts were added in this search.
     """
 
     quilts: npt.NDArray[np.void]
@@ -54,33 +55,33 @@ class QuiltMemory(NamedTuple):
     added: npt.NDArray[np.int64]
 
 
-def new_quilt_memory(size: int) -> QuiltMemory:
-    """Room for so many quilts, a power of two up to 2**20."""
-    return QuiltMemory(aligned_records(KNOWN_QUILT, size), np.ones(1, np.uint64), np.zeros(1, np.int64))
+def new_quilt_cache(size: int) -> QuiltCache:
+    """A cache of ``size`` quilts, a power of two up to 2**20."""
+    return QuiltCache(aligned_records(KNOWN_QUILT, size), np.ones(1, np.uint64), np.zeros(1, np.int64))
 
 
 @kernel
-def forget(memory: QuiltMemory) -> None:
-    """Begins a search, in which no quilt is known."""
-    memory.search[0] += np.uint64(1)
-    memory.added[0] = 0
+def forget(cache: QuiltCache) -> None:
+    """Starts a new search, in which no quilt is known."""
+    cache.search[0] += np.uint64(1)
+    cache.added[0] = 0
 
 
 @kernel(inline=True)
-def place_of(memory: QuiltMemory, word_0: np.uint64, word_1: np.uint64) -> int:
-    """Where a quilt, given by its two words, belongs."""
-    return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT) & (len(memory.quilts) - 1)
+def place_of(cache: QuiltCache, word_0: np.uint64, word_1: np.uint64) -> int:
+    """The place of a quilt, given by its two words."""
+    return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT) & (len(cache.quilts) - 1)
 
 
 @kernel(inline=True)
-def knows(memory: QuiltMemory, place: int, word_0: np.uint64, word_1: np.uint64) -> bool:
-    """Whether a quilt is known; if not, it takes its place, with its sum and all that takes long unknown."""
-    quilt = memory.quilts[place]
+def knows(cache: QuiltCache, place: int, word_0: np.uint64, word_1: np.uint64) -> bool:
+    """Whether an entry is that of a quilt; if not, it becomes a new one, with all that takes long unknown."""
+    quilt = cache.quilts[place]
     key = quilt["key"]
-    if key[0] == word_0 and key[1] == word_1 and key[2] == memory.search[0]:
+    if key[0] == word_0 and key[1] == word_1 and key[2] == cache.search[0]:
         return True
-    key[0], key[1], key[2] = word_0, word_1, memory.search[0]
-    memory.added[0] += 1
+    key[0], key[1], key[2] = word_0, word_1, cache.search[0]
+    cache.added[0] += 1
     quilt["has_product"][0], quilt["has_product"][1] = 0, 0
     quilt["missing"][0] = missing_cells(word_0, word_1)
     _fill(quilt["fits"])

@@ -13,7 +13,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.planning import GumbelAgent
-from patchwork_env.agents.patchwork.policy import LearnedAgent, write_policy
+from patchwork_env.agents.patchwork.policy import PolicyAgent, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
@@ -92,7 +92,7 @@ class AlphaZeroTrainer(RemoteTrainer):
         """Plays the present policy with the search that the configuration gives evaluations."""
         simulations, name = self.config.alphazero.evaluation_simulations, f"step {self.steps}"
         if simulations == 0:
-            return LearnedAgent(self.network, name)
+            return PolicyAgent(self.network, name)
         dynamics = PatchworkDynamics(**self.config.reward.model_dump())
         return GumbelAgent(self.network, name, simulations=simulations, dynamics=dynamics)
 

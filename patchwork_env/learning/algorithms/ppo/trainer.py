@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy import LearnedAgent, write_policy
+from patchwork_env.agents.patchwork.policy import PolicyAgent, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
@@ -85,9 +85,9 @@ class PpoTrainer(Trainer):
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
         )
 
-    def agent(self) -> LearnedAgent:
+    def agent(self) -> PolicyAgent:
         """Plays the likeliest moves of the present policy."""
-        return LearnedAgent(self.network, f"step {self.steps}")
+        return PolicyAgent(self.network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
         """See :meth:`Trainer.write_policy`."""

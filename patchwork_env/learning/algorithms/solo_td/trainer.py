@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.nmbr9.value.agent import Nmbr9ValueAgent
+from patchwork_env.agents.nmbr9.value.agent import ValueAgent
 from patchwork_env.agents.nmbr9.value.files import write_value
 from patchwork_env.agents.nmbr9.value.network import Weights, new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
@@ -50,7 +50,7 @@ class SoloTdTrainer(ValueTrainer[Positions]):
 
     def agent(self) -> Agent:
         """Plays the best placement by the present value, without looking further."""
-        return Nmbr9ValueAgent(self.weights, f"step {self.steps}")
+        return ValueAgent(self.weights, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
         """See :meth:`Trainer.write_policy`."""

@@ -14,8 +14,8 @@ from patchwork_env.agents.nmbr9.value.network import (
     MAX_WINDOWS,
     SCALE,
     TABLES,
-    Memory,
-    new_memory,
+    Buffer,
+    new_buffer,
     read_table,
 )
 from patchwork_env.core.compile import kernel
@@ -74,14 +74,14 @@ def rows_of(states: States) -> tuple[Rows, Counts, Rows, Counts, Floats]:
     windows, rows = np.empty((n, MAX_WINDOWS), np.int32), np.empty((n, features.MAX_ROWS), np.int32)
     window_counts, counts = np.empty(n, np.int64), np.empty(n, np.int64)
     inputs = np.empty((n, features.NUM_INPUTS), np.float32)
-    _write_rows(states, new_memory(), windows, window_counts, rows, counts, inputs)
+    _write_rows(states, new_buffer(), windows, window_counts, rows, counts, inputs)
     return windows, window_counts, rows, counts, inputs
 
 
 @kernel(allocates=True)
 def _write_rows(
     states: States,
-    memory: Memory,
+    buffer: Buffer,
     windows: Rows,
     window_counts: Counts,
     rows: Rows,
@@ -89,9 +89,9 @@ def _write_rows(
     inputs: Floats,
 ) -> None:
     for i in range(len(states)):
-        number, found = read_table(states, i, 0, memory[0])
-        windows[i, :found] = memory[0]["rows"][:found]
+        number, found = read_table(states, i, 0, buffer[0])
+        windows[i, :found] = buffer[0]["rows"][:found]
         window_counts[i] = found
         left = int(states[i]["num_rounds"]) - num_placed(states, i, 0)
-        counts[i] = features.list_rows(memory[0], number, left, rows[i])
-        inputs[i] = memory[0]["inputs"]
+        counts[i] = features.list_rows(buffer[0], number, left, rows[i])
+        inputs[i] = buffer[0]["inputs"]

@@ -58,7 +58,7 @@ def _write_promise(
     if is_over(successor, 0):
         write_result(successor, 0, player, promise)
         return
-    evaluate(successor, 0, weights, expansion.memory)
-    copy(promise, expansion.memory[0]["outputs"])
+    evaluate(successor, 0, weights, expansion.buffer)
+    copy(promise, expansion.buffer[0]["outputs"])
     if successor[0]["current_player"] != player:
         change_sides(promise)

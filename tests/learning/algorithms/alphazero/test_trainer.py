@@ -95,7 +95,7 @@ def test_weights_that_are_no_numbers_leave_a_divergence(config, tmp_path, monkey
 
 def test_evaluation_without_search(config):
     override = ["alphazero.evaluation_simulations=0"]
-    assert type(make_trainer(load_config(config, override)).agent()).__name__ == "LearnedAgent"
+    assert type(make_trainer(load_config(config, override)).agent()).__name__ == "PolicyAgent"
 
 
 def test_section_of_another_algorithm_is_refused(config, tmp_path, capsys):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from patchwork_env.agents.nmbr9.value.network import evaluate, new_memory, new_weights
+from patchwork_env.agents.nmbr9.value.network import evaluate, new_buffer, new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.learning.algorithms.solo_td.self_play import SelfPlay
@@ -36,12 +36,12 @@ def games_of(positions):
 def test_targets_without_exploration():
     trace = 0.7
     weights, positions, _ = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
-    memory, targets = new_memory(), positions.targets.reshape(-1, ROUNDS)
+    buffer, targets = new_buffer(), positions.targets.reshape(-1, ROUNDS)
     games, scores = games_of(positions)
     for g, of_one in enumerate(games):
         for k, (_, following) in enumerate(itertools.pairwise(of_one)):
             gain = scores[g][k + 1] - scores[g][k]
-            promise = gain + evaluate(following.state, 0, 0, weights, memory)
+            promise = gain + evaluate(following.state, 0, 0, weights, buffer)
             expected = (1 - trace) * promise + trace * (gain + targets[g, k + 1])
             assert targets[g, k] == pytest.approx(expected, abs=1e-3)
 

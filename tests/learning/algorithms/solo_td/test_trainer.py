@@ -10,7 +10,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.nmbr9 import greedy
-from patchwork_env.agents.nmbr9.value.network import SCALE, evaluate, new_memory, new_weights
+from patchwork_env.agents.nmbr9.value.network import SCALE, evaluate, new_buffer, new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
@@ -112,9 +112,9 @@ def weights():
 
 
 def test_module_computes_what_the_kernels_compute(weights, states):
-    memory = new_memory()
+    buffer = new_buffer()
     outputs = Nmbr9ValueModule(weights)(states).detach().numpy() * SCALE
-    values = [evaluate(states, i, 0, weights, memory) for i in range(len(states))]
+    values = [evaluate(states, i, 0, weights, buffer) for i in range(len(states))]
     np.testing.assert_allclose(outputs, values, atol=1e-3)
     assert np.std(values) > 1
 

@@ -15,7 +15,7 @@ from patchwork_env.agents.patchwork.value.network import (
     OWN_SCORE,
     WIN,
     evaluate,
-    new_memory,
+    new_buffer,
     new_weights,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
@@ -52,12 +52,12 @@ def turned(values):
 def test_targets_without_exploration():
     trace = 0.7
     weights, positions, _ = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
-    memory, games = new_memory(), games_of(positions)
+    buffer, games = new_buffer(), games_of(positions)
     assert len(games) == 6
     for indices in games:
         for index, following in itertools.pairwise(indices):
-            evaluate(positions.states, following, weights, memory)
-            promise, later = memory[0]["outputs"].copy(), positions.targets[following]
+            evaluate(positions.states, following, weights, buffer)
+            promise, later = buffer[0]["outputs"].copy(), positions.targets[following]
             if positions.states["current_player"][index] != positions.states["current_player"][following]:
                 promise, later = turned(promise), turned(later)
             expected = (1 - trace) * promise + trace * later

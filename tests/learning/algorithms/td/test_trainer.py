@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.value.network import SCALES, WIN, evaluate, new_memory, new_weights
+from patchwork_env.agents.patchwork.value.network import SCALES, WIN, evaluate, new_buffer, new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
@@ -98,10 +98,10 @@ def weights():
 
 
 def test_module_computes_what_the_kernels_compute(weights):
-    states, memory = many_states()[::5], new_memory()
+    states, buffer = many_states()[::5], new_buffer()
     outputs = PatchworkValueModule(weights)(states).detach().numpy() * SCALES
     for i in range(len(states)):
-        margin, win = evaluate(states, i, weights, memory)
+        margin, win = evaluate(states, i, weights, buffer)
         assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=1e-3)
         assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=1e-5)
 
