@@ -49,7 +49,8 @@ def rates(trainer: PpoTrainer, iterations: int) -> tuple[float, float]:
 def parts(trainer: PpoTrainer) -> dict[str, float]:
     """Seconds per iteration by what they are spent on."""
     ppo = trainer.config.ppo
-    rollout = trainer.self_play.collect(trainer.network, {}, ppo.rollout_steps, trainer.random)
+    past_selves = {number: trainer.pool.policy(number) for number in trainer.self_play.past_selves_in_play}
+    rollout = trainer.self_play.collect(trainer.network, past_selves, ppo.rollout_steps, trainer.random)
     decisions = rollout.states[rollout.decisions.learning]
     acting = decisions[: ppo.num_envs]
     learning = decisions[: ppo.minibatch_size]

@@ -1,6 +1,6 @@
-"""The command ``patchwork-env``: one word for each thing to do, the same as the scripts in ``training/``.
+"""The command ``patchwork-env``, with a subcommand for each script in ``training/``.
 
-A subcommand is imported when it is called, so that ``patchwork-env --help`` needs neither PyTorch nor time.
+A subcommand is imported when it is called, so that ``patchwork-env --help`` is quick and needs no PyTorch.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ COMMANDS = {
     "export": "write the policy of a checkpoint as an ONNX file",
     "sweep": "train runs that differ in some values, and compare them",
 }
-"""By subcommand, each a module in ``patchwork_env/learning/commands``: what it does."""
+"""The subcommands, each a module in ``patchwork_env/learning/commands``, with a phrase about what it does."""
 
 _EXTRAS = {"sweep": "train,ray"}
-"""Extras that a subcommand needs beside ``train``."""
+"""The extras that a subcommand needs, if not ``train`` alone."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

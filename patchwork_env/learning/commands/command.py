@@ -1,4 +1,4 @@
-"""What all commands share: their names, their errors and their exit codes."""
+"""How all commands parse their arguments, report errors and exit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from patchwork_env.errors import DivergenceError, TableEdgeError, WorkerError
 
 ERRORS = (ValueError, OSError, ImportError, TableEdgeError, WorkerError, DivergenceError)
-"""What commands answer with a sentence instead of a traceback."""
+"""The errors that commands answer with a message instead of a traceback."""
 
 
 def run_command(
@@ -27,7 +27,7 @@ def run_command(
         program: The name under which the command was called: ``training.train`` or ``patchwork-env train``.
 
     Returns:
-        The exit code, 2 for an error.
+        The exit code: 2 for an error, or else that of ``run``.
     """
     parser.prog = f"python -m {program}" if program.startswith("training.") else program
     options = parser.parse_args(arguments)

@@ -42,27 +42,17 @@ from patchwork_env.learning.system.lock import sole_user
 from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
-_OF_NEW_SWEEPS = (
-    "param",
-    "set",
-    "trials",
-    "seed",
-    "metric",
-    "against",
-    "scheduler",
-    "grace",
-    "reduction",
-    "out",
-)
+_OF_NEW = ("param", "set", "trials", "seed", "metric", "against", "scheduler", "grace", "reduction", "out")
+"""The options that a sweep that is resumed does not take."""
 DEFAULT_OPPONENT = "greedy"
-"""Whom trials are compared by, if it is one of the opponents; else the last of them."""
+"""The opponent that trials are compared by, if it is one of the configuration's; or else its last one."""
 
 
 def main(arguments: list[str] | None = None, program: str = "training.sweep") -> int:
     """The command; returns the exit code.
 
-    It is 0 if a trial has finished, 2 if none has or for an error, 128 + the number of a signal that stopped
-    it.
+    It is 0 if a trial has finished, 2 if none has and for an error, and 128 + the number of a signal that
+    stopped the sweep.
     """
     return run_command(_parser(), _run, arguments, program)
 
@@ -88,41 +78,51 @@ def _parser() -> argparse.ArgumentParser:
     _add_many(parser, "--param", "KEY=FORM", "keys of the configuration to vary, and how")
     _add_many(parser, "--set", "KEY=VALUE", "override keys of the configuration in all trials")
     parser.add_argument(
-        "--trials", type=int, metavar="N", help="how many, for each combination of the grids (default: 1)"
+        "--trials", type=int, metavar="N", help="trials for each combination of the grids (default: 1)"
     )
-    parser.add_argument("--seed", type=int, help="of the values that are drawn (default: 0)")
+    parser.add_argument("--seed", type=int, help="seed of the values that are drawn (default: 0)")
     parser.add_argument(
         "--metric", choices=METRICS, help="what trials are compared by (win_rate; for nmbr9 score)"
     )
     parser.add_argument(
-        "--against", metavar="AGENT", help=f"which opponent that is about ({DEFAULT_OPPONENT}, or the last)"
+        "--against",
+        metavar="AGENT",
+        help=f"the opponent of this metric ({DEFAULT_OPPONENT}, or the last one)",
     )
-    parser.add_argument("--scheduler", choices=("none", "asha"), help="whether trials end early (none)")
+    parser.add_argument("--scheduler", choices=("none", "asha"), help="what ends trials early (none)")
     parser.add_argument(
-        "--grace", type=int, metavar="STEPS", help="asha: no trial ends before (total_steps / reduction²)"
+        "--grace",
+        type=int,
+        metavar="STEPS",
+        help="asha: steps before which no trial ends (total_steps / reduction²)",
     )
     parser.add_argument("--reduction", type=int, metavar="N", help="asha: one trial in N goes on (3)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the folder; default runs/NAME-sweep")
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="trials at the same time; default as many as have processors"
+        "--out", type=Path, metavar="DIR", help="folder of the sweep; default runs/NAME-sweep"
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="trials at the same time; default: as many as there are processors for",
     )
     parser.add_argument(
         "--cluster",
         default=LOCAL,
         metavar="ADDRESS",
-        help="of the Ray cluster: local, one of its own on this machine; auto; or host:port (default: local)",
+        help="the Ray cluster: local, one of its own on this machine; auto; or host:port (default: local)",
     )
     parser.set_defaults(fail=parser.error)
     return parser
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Ends the command if options do not go together."""
+    """Ends the command with an error if options do not go together."""
     options.config = options.config or options.name
     if (options.config is None) == (options.resume is None):
         options.fail("give NAME or --config for a new sweep, or --resume")
     if options.resume:
-        _refuse(options, _OF_NEW_SWEEPS)
+        _refuse(options, _OF_NEW)
     if options.scheduler != "asha":
         _refuse(options, ("grace", "reduction"), "--scheduler asha")
     if options.config is not None:
@@ -143,7 +143,7 @@ def _refuse(options: argparse.Namespace, names: Sequence[str], of: str = "new sw
 
 
 def _begin(options: argparse.Namespace, stack: ExitStack) -> int:
-    """Nothing is written before all that is known beforehand is known to work."""
+    """Begins a sweep; nothing is written before everything that can be checked is checked."""
     parameters = [parse_parameter(text) for text in options.param]
     config, settings = _common_config(options)
     trials = draw_trials(parameters, options.trials, check_seed(options.seed or 0))
@@ -172,12 +172,12 @@ def _resume(options: argparse.Namespace, stack: ExitStack) -> int:
     _connect(options, config, stack)
     with storing_in(sweep.folder):
         remove_partial(sweep.folder)
-    # Whoever ends trials early has to hear of those that ended before.
+    # What ends trials early compares them with those that have ended, so these report once more.
     return _go_on(sweep, ended + left if sweep.halving else left, most)
 
 
 def _common_config(options: argparse.Namespace) -> tuple[RunConfig, list[str]]:
-    """The configuration that is common to all trials, and the overrides that lead to it."""
+    """The configuration that all trials share, and the overrides that lead to it."""
     config, settings = load_config(options.config, options.set), list(options.set)
     given = parse_yaml(options.config.read_text(encoding="utf-8")) or {}
     if "threads" not in given and not any(text.startswith("threads=") for text in settings):
@@ -218,7 +218,7 @@ def _halving(options: argparse.Namespace, config: RunConfig) -> Halving | None:
 
 
 def _most(options: argparse.Namespace) -> int | None:
-    """How many trials may run at the same time; None for as many as there are processors for."""
+    """The largest number of trials at the same time; None for as many as there are processors for."""
     check_workers(OnCluster(options.cluster, options.workers))
     most: int | None = options.workers
     return most

@@ -5,8 +5,9 @@ patchwork-env tournament random greedy --game nmbr9 --out runs/nmbr9
 patchwork-env tournament --ladder runs/ppo --count 8 greedy
 patchwork-env tournament --resume --out runs/tournament
 
-DIR holds tournament.json and blocks/, the games played so far, and in the end results.json, tables and the
-plots. A tournament that was stopped goes on where it was: with the same command, or with --resume.
+DIR holds tournament.json and blocks/, which has the games that were played so far, and in the end
+results.json, tables and plots. A tournament that was stopped goes on where it was, with the same command or
+with --resume.
 """
 
 from __future__ import annotations

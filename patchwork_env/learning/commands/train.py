@@ -100,9 +100,11 @@ def _parser() -> argparse.ArgumentParser:
         "--run-dir",
         type=Path,
         metavar="DIR",
-        help="folder of the new run, with a number if it is taken; default runs/NAME",
+        help="folder of the new run, with a number after it if it exists; default runs/NAME",
     )
-    parser.add_argument("--list", action="store_true", help="list the configurations that come along")
+    parser.add_argument(
+        "--list", action="store_true", help="list the configurations that come with the project"
+    )
     parser.add_argument(
         "--explain",
         nargs="*",

@@ -1,4 +1,4 @@
-"""The configuration of a run: typed, composed from defaults, a YAML file and ``--set``, and strict."""
+"""The configuration of a run: typed, strict, and made of defaults, a YAML file and ``--set``."""
 
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.explain import explain

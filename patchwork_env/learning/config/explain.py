@@ -1,4 +1,4 @@
-"""What the keys of configurations are: type, bounds, default and description, from the fields themselves."""
+"""Explanations of the keys of configurations: type, bounds, default and description of each field."""
 
 from __future__ import annotations
 
@@ -33,7 +33,14 @@ _BOUNDS = {
 
 
 class Key(NamedTuple):
-    """A key of a configuration: its full name, its type with bounds, its default, and what it is for."""
+    """A key of a configuration.
+
+    Attributes:
+        name: The full name of the key, with its sections.
+        type: The type and the bounds, in words.
+        default: The default as YAML.
+        description: Sentences that say what the key does.
+    """
 
     name: str
     type: str
@@ -46,11 +53,14 @@ class Key(NamedTuple):
 
 
 def explain(names: Sequence[str] = ()) -> str:
-    """What there is to know about some keys.
+    """Explains keys of configurations.
 
     Args:
-        names: Algorithms, sections or keys, in full or without their sections; by default what runs of all
-            algorithms have in common.
+        names: Names of algorithms, sections or keys; keys in full or without their sections. Without names,
+            the keys that runs of all algorithms share are explained.
+
+    Returns:
+        Lines of text: for every key its name, default, type and description.
 
     Raises:
         ConfigError: There is no such key; the message names the nearest one.
@@ -81,7 +91,7 @@ def explain(names: Sequence[str] = ()) -> str:
 
 
 def keys_of(kind: type[RunConfig]) -> Iterator[Key]:
-    """All keys of the configuration of an algorithm, with sections, in their order."""
+    """All keys of the configuration of an algorithm and of its sections, in their order."""
     yield from _keys_of(kind, kind(), "")
 
 

@@ -1,4 +1,4 @@
-"""Reading configurations: defaults, a YAML file, what ``--set`` overrides, and answers to mistakes."""
+"""Reading configurations: defaults, then a YAML file, then overrides; mistakes are answered by messages."""
 
 from __future__ import annotations
 
@@ -20,32 +20,33 @@ from patchwork_env.learning.config.shipped import CONFIGS, find_config
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Reads a configuration and applies ``key=value`` overrides, keys with dots for sections.
+    """Reads a configuration and applies overrides.
 
-    What neither gives has its default, also within a section that is given in part.
+    Keys that are given neither in the file nor by an override have their defaults, also within sections.
 
     Args:
         source: The name of a shipped configuration, or the path of a YAML file.
-        overrides: Values as YAML; the last one for a key counts.
+        overrides: Changes as ``key=value``, as in ``ppo.epochs=3``; the value is YAML, and the last override
+            of a key counts.
 
     Returns:
         The configuration of the run's algorithm.
 
     Raises:
-        ConfigError: The file is missing or no YAML, a key is unknown or of no use to the algorithm, or a
-            value has a wrong type or range.
+        ConfigError: The file is missing or not valid YAML, a key is unknown or of no use to the algorithm, or
+            a value has a wrong type or range.
     """
     path = find_config(source)
     return _load(path, _read_yaml(path), overrides)
 
 
 def load_stored_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Reads the configuration that an earlier run has stored, with keys that have other names by now.
+    """Reads the configuration that a run has stored, also one with the key names of earlier versions.
 
-    Sections that its algorithm does not read, which earlier runs stored, too, are left out.
+    Sections that the algorithm does not read, which earlier versions stored as well, are left out.
 
     Raises:
-        ConfigError: As :func:`load_config`.
+        ConfigError: The file or an override is not valid; see :func:`load_config`.
     """
     return _load(path, brought_over(_read_yaml(path)), overrides)
 
@@ -68,7 +69,7 @@ def _load(path: Path, tree: dict[str, Any], overrides: Sequence[str]) -> RunConf
 
 
 def dump_config(config: RunConfig) -> str:
-    """The whole configuration as YAML, without what belongs to other games."""
+    """The whole configuration as YAML, without the keys of other games."""
     others = set() if config.game == PATCHWORK else {"special_patches"}
     return yaml.safe_dump(config.model_dump(mode="json", exclude=others), sort_keys=False)
 
@@ -79,14 +80,14 @@ def list_configs(folder: Path = CONFIGS) -> list[tuple[Path, str]]:
 
 
 def differences(first: RunConfig, second: RunConfig) -> list[str]:
-    """The keys in which two configurations differ."""
+    """The full names of the keys in which two configurations differ."""
     values, others = _flat(first.model_dump()), _flat(second.model_dump())
     missing = object()
     return [key for key in values | others if values.get(key, missing) != others.get(key, missing)]
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A tree of sections as values by full key."""
+    """The values of nested sections by full key."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
@@ -94,7 +95,7 @@ def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 class _YamlLoader(yaml.SafeLoader):
-    """YAML in which ``1e-3`` is a number, as everywhere else, and in which no key may appear twice."""
+    """YAML in which ``1e-3`` is a number, as in other languages, and in which no key may appear twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [key.value for key, _ in node.value]
@@ -110,19 +111,14 @@ _YamlLoader.add_implicit_resolver(
 
 
 def parse_yaml(source: str | IO[str]) -> Any:
-    """What YAML says, read as configurations are.
+    """Parses YAML in the way in which configurations are read.
 
     Raises:
-        YAMLError: It is no YAML, or a value is not of the type that a tag gives it.
+        YAMLError: The text is not valid YAML, or a value does not fit the type that a tag gives it.
     """
     try:
         return yaml.load(source, _YamlLoader)  # noqa: S506 - it is a SafeLoader
-    except (
-        ValueError,
-        KeyError,
-        AttributeError,
-        RecursionError,
-    ) as error:  # !!bool foo, 2001-99-99, [[[[…
+    except (ValueError, KeyError, AttributeError, RecursionError) as error:  # !!bool foo, 2001-99-99, [[[…
         raise yaml.YAMLError(f"a value cannot be read: {error}") from None
 
 
@@ -156,7 +152,7 @@ def _apply_override(tree: dict[str, Any], override: str) -> None:
 
 
 def _merged(default: Any, given: Any) -> Any:
-    """The default with what is given in its place; lists become tuples, for the configuration is frozen."""
+    """The defaults, replaced where values are given; lists become tuples, for the configuration is frozen."""
     if isinstance(default, dict) and isinstance(given, dict):
         return default | {key: _merged(default.get(key), value) for key, value in given.items()}
     return tuple(given) if isinstance(given, list) else given

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: sentences that name the key, its source and the nearest known key."""
+"""Messages about a wrong configuration, which name the key, its source and the nearest known key."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from patchwork_env.core.names import nearest
 from patchwork_env.learning.config.names import section_of
 
 _LONGEST = 200
-"""Characters of a wrong value that a message shows."""
+"""Number of characters of a wrong value that a message shows."""
 
 
 def sentences(error: ValidationError, kind: type[BaseModel], path: Path, overrides: Sequence[str]) -> str:
-    """Everything that is wrong with the values of a configuration of this kind."""
+    """The message about everything that is wrong with the values of a configuration."""
     problems = error.errors()
     listed = [f"{_source(problem, path, overrides)}: {_explain(problem, kind)}" for problem in problems]
     return "; ".join(listed)
@@ -59,7 +59,7 @@ def _explain(problem: Any, kind: type[BaseModel]) -> str:
 
 
 def _hint(unknown: tuple[str, ...], kind: type[BaseModel]) -> str:
-    """The nearest key beside an unknown one or else anywhere, or all keys that could stand in its place."""
+    """The nearest key in the same section or else in any other one, or else all keys of the section."""
     beside = {name: ".".join((*unknown[:-1], name)) for name in _keys_of(unknown[:-1], kind)}
     anywhere = {key.rpartition(".")[2]: key for key in reversed(all_keys(kind))}
     for keys_by_name in (beside, anywhere):

@@ -1,4 +1,4 @@
-"""The one vocabulary of keys: what earlier versions and other libraries call them, and what nobody reads."""
+"""Names that keys have in earlier versions and in other libraries, and keys that are gone or of no use."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ NAMES: Mapping[str, str] = {
     "vf_loss_coeff": "value_coefficient",
     "width": "candidate_placements",
 }
-"""By the name that a key has elsewhere: its name in sections that know this one and not the other."""
+"""The name of a key here, by its name elsewhere; it holds in sections that have the one and not the other."""
 
 REMOVED: Mapping[tuple[str, str], str] = {
     ("td", "search"): "'td.search' is gone: values that learned from searches played no better than without",
 }
-"""By section and key of earlier versions: what to say of it."""
+"""The message about a key that is gone, by its section and name in earlier versions."""
 
 
 def section_of(kind: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """The type of the section that a field holds; None if it is no section, or no field."""
+    """The type of the section that a field holds; None if the field is not a section or does not exist."""
     field = kind.model_fields.get(key)
     annotation = field.annotation if field else None
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 
 def check_sections(tree: Mapping[str, Any], kind: type[RunConfig]) -> dict[str, str]:
-    """What to say of sections that only other algorithms read, by their keys."""
+    """The messages about sections that only other algorithms read, by the name of the section."""
     problems = {}
     for key in tree:
         readers = [name for name, other in algorithms().items() if section_of(other, str(key))]
@@ -65,7 +65,7 @@ def check_sections(tree: Mapping[str, Any], kind: type[RunConfig]) -> dict[str, 
 
 
 def replaced_names(tree: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, str]:
-    """What to say of keys that have another name here, or that are gone, by their full names."""
+    """The messages about keys that have another name here or that are gone, by their full names."""
     gone = {".".join(path): said for path, said in REMOVED.items() if _holds(tree, *path)}
     return gone | {
         ".".join((*path, old)): f"{'.'.join((*path, old))!r} is called {'.'.join((*path, new))!r} here"
@@ -74,7 +74,7 @@ def replaced_names(tree: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, 
 
 
 def brought_over(tree: dict[str, Any]) -> dict[str, Any]:
-    """A stored configuration with present names, without the sections that its algorithm does not read."""
+    """A stored configuration with the present names, without sections that the algorithm does not read."""
     kind = algorithms().get(tree.get("algorithm", "ppo"))
     if kind is None:
         return tree
@@ -97,7 +97,7 @@ def _holds(tree: Mapping[str, Any], section: str, key: str) -> bool:
 def _other_names(
     tree: Mapping[str, Any], kind: type[BaseModel], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """The keys with other names in a section: the section's own key, the name elsewhere, the name here."""
+    """The keys that have another name here: the path of the section, the name given, and the name here."""
     for key, value in tree.items():
         section = section_of(kind, key)
         if section is not None and isinstance(value, dict):

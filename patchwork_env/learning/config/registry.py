@@ -18,7 +18,7 @@ _FOLDER = "patchwork_env.learning.algorithms"
 
 @cache
 def algorithms() -> Mapping[str, type[RunConfig]]:
-    """By name: the configuration of each algorithm, the ``CONFIG`` of ``algorithms/NAME/config.py``.
+    """The configurations of all algorithms by name: the ``CONFIG`` of each ``algorithms/NAME/config.py``.
 
     Only configurations are imported, neither trainers nor PyTorch.
     """
@@ -31,7 +31,7 @@ def algorithms() -> Mapping[str, type[RunConfig]]:
 
 
 def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
-    """The configuration of an algorithm.
+    """The class of the configuration of an algorithm.
 
     Raises:
         ConfigError: There is no such algorithm, or it does not learn the game.
@@ -48,10 +48,10 @@ def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
 
 
 def trainer_class(config: RunConfig) -> Any:
-    """The class that trains by a configuration.
+    """The class of the trainer for a configuration.
 
     Raises:
-        ModuleNotFoundError: A package is missing; the message says how to install it.
+        ModuleNotFoundError: A package is not installed; the message says how to install it.
     """
     try:
         return class_named(config.TRAINER)
@@ -61,6 +61,6 @@ def trainer_class(config: RunConfig) -> Any:
 
 
 def class_named(name: str) -> Any:
-    """The class that a registration gives as ``module:Class``."""
+    """The class that a text ``module:Class`` names."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)

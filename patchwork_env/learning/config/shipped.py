@@ -24,7 +24,7 @@ def find_config(source: str | Path) -> Path:
     """The file of a configuration.
 
     Args:
-        source: The name of a shipped configuration, as ``quick``, or the path of a YAML file.
+        source: The name of a shipped configuration, such as ``quick``, or the path of a YAML file.
 
     Raises:
         ConfigError: There is no such file; the message names the nearest one.

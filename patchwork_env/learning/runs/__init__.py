@@ -1,1 +1,1 @@
-"""Runs: the loop that trains, and all that lies in the folder of a run."""
+"""Runs: the training loop, and what lies in the folder of a run."""

@@ -1,10 +1,11 @@
-"""Run folders and checkpoints: complete or absent, whatever happens while they are written."""
+"""Run folders and checkpoints, which are complete or absent, whatever happens while they are written."""
 
 from __future__ import annotations
 
 import json
 import math
 import shutil
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -27,13 +28,17 @@ from patchwork_env.learning.system.files import storing_in, write_text
 _CHECKPOINTS = "checkpoints"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
 _KEPT = 2
+"""How many of the newest checkpoints keep the files that a run needs to be resumed."""
 
 
 def new_run_folder(base: Path) -> Path:
-    """Creates ``base``; if there is one that is not empty, ``base-2``, ``base-3`` and so on.
+    """Creates the folder ``base``, or ``base-2``, ``base-3`` and so on if it exists and is not empty.
+
+    Returns:
+        The folder that was created.
 
     Raises:
-        StorageError: It cannot be created.
+        StorageError: The folder cannot be created.
     """
     with storing_in(base):
         return _new_folder(base)
@@ -53,7 +58,14 @@ def _new_folder(base: Path) -> Path:
 
 
 def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
-    """Makes a new folder a run: one that has a checkpoint to go on from as soon as it has a configuration.
+    """Writes the first checkpoint of a run, and then its configuration.
+
+    In this order, a folder with a configuration always has a checkpoint to resume from.
+
+    Args:
+        run: The new folder of the run.
+        trainer: The trainer, before its first iteration.
+        config: The configuration to store.
 
     Raises:
         StorageError: The folder cannot be written; it is deleted.
@@ -68,10 +80,13 @@ def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
 
 
 def save_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Writes the state of a run as ``RUN/checkpoints/step_…``; does nothing if it is there already.
+    """Writes a checkpoint, ``RUN/checkpoints/step_…``; does nothing if it is there already.
+
+    Returns:
+        The folder of the checkpoint.
 
     Raises:
-        StorageError: It cannot be written; there is no such checkpoint then.
+        StorageError: The checkpoint cannot be written; its folder does not exist then.
     """
     folder = run / _CHECKPOINTS / f"step_{trainer.steps:010d}"
     if not folder.exists():
@@ -84,16 +99,16 @@ def save_checkpoint(run: Path, trainer: Trainer) -> Path:
 
 
 def newest_checkpoint(run: Path) -> Path:
-    """The checkpoint from which a run goes on.
+    """The newest checkpoint from which a run can be resumed.
 
     Raises:
-        FileNotFoundError: There is none.
+        FileNotFoundError: There is no such checkpoint.
     """
     return _complete_checkpoints(run)[-1]
 
 
 def _complete_checkpoints(run: Path) -> list[Path]:
-    """The checkpoints with their trainer's files, oldest first; at least one."""
+    """The checkpoints that have the trainer's files, oldest first; at least one."""
     folders = [folder for folder in _checkpoints(run) if (folder / _TRAINER_JSON).is_file()]
     if not folders:
         raise FileNotFoundError(f"{run} holds no checkpoint to resume from")
@@ -101,13 +116,16 @@ def _complete_checkpoints(run: Path) -> list[Path]:
 
 
 def load_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Brings a fresh trainer to the newest checkpoint of a run, and says which one it is.
+    """Brings a fresh trainer to the state of the newest checkpoint of a run.
 
-    After an error the trainer is of no use any more.
+    After an error the trainer must not be used.
+
+    Returns:
+        The folder of the checkpoint.
 
     Raises:
-        FileNotFoundError: There is none.
-        ValueError: It is damaged or belongs to another configuration.
+        FileNotFoundError: There is no checkpoint to resume from.
+        ValueError: The checkpoint is damaged or belongs to another configuration.
     """
     *others, folder = _complete_checkpoints(run)
     try:
@@ -124,26 +142,27 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
 
 
 def save_final(run: Path, trainer: Trainer) -> Path:
-    """Writes the policy as ``RUN/final``, in place of that of an earlier end of the run.
+    """Writes the policy as ``RUN/final``, in place of that of an earlier end of the run; returns the folder.
 
     Raises:
-        StorageError: It cannot be written; the earlier one stays.
+        StorageError: The folder cannot be written; an earlier one stays as it is.
     """
-    folder = run / FINAL
-    with storing_in(folder):
-        write_folder(folder, trainer.write_final, replace=True)
-    return folder
+    return _replace(run / FINAL, trainer.write_final)
 
 
 def save_best(run: Path, trainer: Trainer) -> Path:
-    """Writes the policy as ``RUN/best``, in place of an earlier one.
+    """Writes the policy as ``RUN/best``, in place of an earlier one; returns the folder.
 
     Raises:
-        StorageError: It cannot be written; the earlier one stays.
+        StorageError: The folder cannot be written; an earlier one stays as it is.
     """
-    folder = run / BEST
+    return _replace(run / BEST, trainer.write_policy)
+
+
+def _replace(folder: Path, write: Callable[[Path], object]) -> Path:
+    """Writes a folder in one piece, in place of an earlier one; returns it."""
     with storing_in(folder):
-        write_folder(folder, trainer.write_policy, replace=True)
+        write_folder(folder, write, replace=True)
     return folder
 
 
@@ -163,20 +182,19 @@ def _write(folder: Path, trainer: Trainer) -> None:
 def save_divergence(run: Path, trainer: Trainer, error: DivergenceError) -> Path:
     """Writes ``RUN/divergence/step_…``, in place of that of an earlier attempt.
 
-        batch.npz          what the losses were computed from, as arrays by name
+        batch.npz          the arrays that the losses were computed from, by name
         losses.json        the message, the counters, and the losses by name; nan, inf and -inf are texts
         checkpoint.json, weights.safetensors    the policy at that moment
 
     Returns:
-        The folder.
+        The folder that was written.
 
     Raises:
-        StorageError: It cannot be written.
+        StorageError: The folder cannot be written.
     """
-    folder = run / "divergence" / f"step_{trainer.steps:010d}"
-    with storing_in(folder):
-        write_folder(folder, partial(_write_divergence, trainer, error), replace=True)
-    return folder
+    return _replace(
+        run / "divergence" / f"step_{trainer.steps:010d}", partial(_write_divergence, trainer, error)
+    )
 
 
 def _write_divergence(trainer: Trainer, error: DivergenceError, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The evaluations of a run: files with figures and sample games, curves, and something to look at."""
+"""The evaluations of a run: a file with figures and sample games for each, metrics, and a picture."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import describe_machine
 
 SAMPLE_GAMES = 2
-"""Games that an evaluation keeps of every match: in Patchwork one circle from both seats."""
+"""Number of games that an evaluation keeps of every match: in Patchwork one circle from both seats."""
 
 _SHOWN_GAME = "sample_game"
 
 
 class Evaluations:
-    """Keeps the evaluations of a run.
+    """Writes the evaluations of a run, and says when one is due and which one is the best.
 
     Args:
         folder: The folder of the run.
-        trainer: Where the run goes on; what an earlier attempt wrote of later steps is dropped.
-        log: What the run logs.
+        trainer: The trainer of the run; evaluations of later steps than its own, from an earlier attempt, are
+            deleted.
+        log: The log that gets the metrics and a sample game of every evaluation.
     """
 
     def __init__(self, folder: Path, trainer: Trainer, log: Log) -> None:
@@ -52,7 +53,7 @@ class Evaluations:
                 path.unlink()
 
     def is_due(self, trainer: Trainer) -> bool:
-        """Whether the trainer's present policy is to be evaluated, and has not been."""
+        """Whether an evaluation of the present policy is due and has not been made."""
         every, every_steps = trainer.config.evaluation.every, trainer.config.evaluation.every_steps
         is_due = every is not None and trainer.iteration % every == 0
         if every_steps is not None:
@@ -66,17 +67,21 @@ class Evaluations:
         return int(files[-1].stem.removeprefix("step_")) if files else 0
 
     def is_best(self, file: Path) -> bool:
-        """Whether no earlier evaluation of the run says of its policy what this one says, or more."""
+        """Whether the evaluation in a file shows a stronger policy than all earlier ones of the run."""
         earlier = [path for path in evaluation_files(self.folder) if path < file]
         figure = _strength(read_evaluation(file))
         return all(_strength(read_evaluation(path)) < figure for path in earlier)
 
     def add(self, trainer: Trainer, results: list[MatchResult]) -> Path:
-        """Writes the results against all opponents, at the trainer's present step; returns the file.
+        """Writes and logs an evaluation.
 
         Args:
-            trainer: What was evaluated.
-            results: Their ``kept`` games become sample games.
+            trainer: The trainer of the run, whose present policy was evaluated.
+            results: The result against every opponent; the games that each has ``kept`` are stored as
+                samples.
+
+        Returns:
+            The file of the evaluation.
         """
         contents = {
             "format": EVALUATION_FORMAT,
@@ -94,7 +99,7 @@ class Evaluations:
             self._log.add(found, trainer.steps, trainer.seconds / 60)
         if any(result.kept for result in results):
             self._show_game(trainer.steps, min(results, key=lambda result: result.win_rate))
-        # The file comes last: an evaluation that has it is not repeated.
+        # The file comes last, for an evaluation that has its file is not repeated.
         self._log.sync()
         path = evaluation_file(self.folder, trainer.steps)
         path.parent.mkdir(exist_ok=True)
@@ -102,7 +107,7 @@ class Evaluations:
         return path
 
     def _show_game(self, steps: int, result: MatchResult) -> None:
-        """Shows a game of the match that the policy won least of."""
+        """Logs a game against an opponent, as text and as a picture."""
         game, names = result.kept[0], players_of(result, 0)
         self._log.add_text(_SHOWN_GAME, _as_markdown(game, names, result.games.game), steps)
         if not self._draws:
@@ -127,7 +132,7 @@ def metrics(result: MatchResult) -> dict[str, float]:
 
 
 def _strength(evaluation: dict[str, Any]) -> float:
-    """By what policies are compared: the mean win rate, or the mean score where the sides do not interact."""
+    """What policies are compared by: the mean win rate, or the mean score where the sides do not interact."""
     by_score = contest_of(evaluation["game"]).is_solitary
     matches = evaluation["matches"]
     return float(np.mean([m["sides"]["agent"]["score"] if by_score else m["win_rate"] for m in matches]))

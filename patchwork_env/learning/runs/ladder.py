@@ -16,11 +16,14 @@ FEWEST = 2
 
 
 def rungs(run: Path, count: int) -> list[Rung]:
-    """Checkpoints of a run at even distances in the order of their steps, with the first and the last one.
+    """Chooses checkpoints of a run at even distances, from the first one to the last one.
 
     Args:
-        run: Its folder.
-        count: How many; all if the run has no more.
+        run: The folder of the run.
+        count: The number of checkpoints to choose; a run that has fewer gives all of them.
+
+    Returns:
+        The chosen checkpoints in the order of their steps.
 
     Raises:
         FileNotFoundError: There is no such run, or it has fewer than two checkpoints.
@@ -40,7 +43,7 @@ def rungs(run: Path, count: int) -> list[Rung]:
 
 
 def _checkpoints(run: Path) -> dict[int, Path]:
-    """The folders by their steps; the final policy stands for the checkpoint that it repeats."""
+    """The folders by their steps; ``final`` takes the place of the checkpoint with the same steps."""
     folders = {int(path.name.removeprefix("step_")): path for path in sorted(run.glob(_CHECKPOINTS))}
     final = run / FINAL
     if (final / CHECKPOINT_FILE).is_file():
@@ -57,13 +60,13 @@ def _steps_of(checkpoint: Path) -> int:
 
 
 def _minutes(run: Path) -> dict[int, float]:
-    """Minutes of training by steps, as far as the metrics tell."""
+    """The minutes of training by steps, as far as the metrics say."""
     path, minutes = run / METRICS_FILE, {0: 0.0}
     if path.is_file():
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
                 metrics = json.loads(line)
             except ValueError:
-                continue  # the last line of a run that goes on
+                continue  # a run that is training may be writing its last line
             minutes[metrics["steps"]] = metrics["minutes"]
     return minutes

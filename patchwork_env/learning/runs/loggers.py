@@ -1,6 +1,7 @@
-"""What a run logs: metrics, texts and pictures, to its own file and to the loggers of its configuration.
+"""Loggers: where the metrics, texts and pictures of a run go.
 
-Another logger is one class with the methods of :class:`Logger` and one entry in :data:`LOGGERS`.
+Every run writes ``metrics.jsonl``; its configuration names loggers in addition. To add a logger, write a
+class with the methods of :class:`Logger` and enter it in :data:`LOGGERS`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ Frame = Any
 
 
 class Logger(Protocol):
-    """Takes what a run logs. What is added is on record when the call returns.
+    """Records metrics, texts and pictures; what is added is in the file when the call returns.
 
-    A logger is made with the folder of the run and the number of steps where the run goes on; what an earlier
-    attempt logged of later steps no longer counts.
+    A logger is made with the folder of the run and the number of steps from which the run begins or is
+    resumed. It drops what an earlier attempt logged of later steps.
     """
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
@@ -40,28 +41,29 @@ class Logger(Protocol):
         """Logs a text in Markdown."""
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """Logs a picture; raises MissingExtraError if that needs a package that is not installed."""
+        """Logs a picture; raises MissingExtraError if a package that this needs is not installed."""
 
     def sync(self) -> None:
-        """Waits until all of it is on the disk."""
+        """Waits until everything that was added is on the disk."""
 
     def close(self) -> None:
-        """Nothing is logged any more."""
+        """Closes the file; nothing can be logged afterwards."""
 
 
 class Log:
-    """All that a run logs: lines of JSON in ``metrics.jsonl``, and the loggers of its configuration.
+    """The log of a run: lines of JSON in ``metrics.jsonl``, and the loggers of its configuration.
 
-    What is on record at the step where the run goes on is not logged again.
+    Metrics that are in the log at the step from which a run is resumed are not logged again.
 
     Args:
         folder: The folder of the run.
-        steps: Where the run goes on; what an earlier attempt wrote of later steps is dropped.
-        names: The loggers, names in :data:`LOGGERS`.
-        opponents: The opponents of evaluations, for charts of their win rates.
+        steps: The number of steps from which the run begins or is resumed; what an earlier attempt logged of
+            later steps is dropped.
+        names: The names of the loggers, keys of :data:`LOGGERS`.
+        opponents: The opponents of evaluations, for charts of the win rates against them.
 
     Raises:
-        StorageError: The folder cannot be written; also raised by all methods.
+        StorageError: The folder cannot be written; all methods raise it as well.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class Log:
                 logger.add_picture(name, frame, steps)
 
     def sync(self) -> None:
-        """Waits until everything is on the disk."""
+        """Waits until everything that was added is on the disk."""
         with storing_in(self._folder):
             for logger in self._loggers:
                 logger.sync()
@@ -111,16 +113,16 @@ class Log:
 
 
 class _OnlyMetrics:
-    """A file of metrics, which has no place for texts and pictures."""
+    """A file of metrics, which leaves out texts and pictures."""
 
     def __init__(self, path: Path) -> None:
         self._file = GrowingFile(path)
 
     def add_text(self, name: str, markdown: str, steps: int) -> None:
-        """Texts are left out."""
+        """Leaves out the text."""
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """Pictures are left out."""
+        """Leaves out the picture."""
 
     def sync(self) -> None:
         """See :meth:`Logger.sync`."""
@@ -132,10 +134,10 @@ class _OnlyMetrics:
 
 
 class _JsonLines(_OnlyMetrics):
-    """The run's own record: a line of JSON for every call.
+    """``metrics.jsonl``: a line of JSON for every call.
 
     Attributes:
-        known: What the file says of the step where the run goes on.
+        known: The metrics, by name, that the file has of the step from which the run is resumed.
     """
 
     def __init__(self, folder: Path, steps: int) -> None:
@@ -152,7 +154,7 @@ class _JsonLines(_OnlyMetrics):
         self._file.write(f"{json.dumps(line)}\n".encode())
 
     def _cut_back(self, path: Path, steps: int) -> None:
-        """Drops what belongs to later steps, and half a line that a killed process has left."""
+        """Drops the lines of later steps, and a line that a killed process left half written."""
         before = path.read_text(encoding="utf-8")
         kept = ""
         for line, values in _complete_lines(before):
@@ -165,7 +167,7 @@ class _JsonLines(_OnlyMetrics):
 
 
 def _complete_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines that a killed process did not leave half written, and what they say."""
+    """The complete lines of a file, each with its values; a killed process may leave half a line."""
     for line in text.splitlines(keepends=True):
         try:
             values = json.loads(line)
@@ -176,7 +178,7 @@ def _complete_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 class CsvLogger(_OnlyMetrics):
-    """``metrics.csv``: a row of steps, minutes, metric and value for every figure, for tables and plots."""
+    """``metrics.csv``: a row of steps, minutes, metric and value for every metric, for tables and plots."""
 
     def __init__(self, folder: Path, steps: int) -> None:
         path = folder / CSV_FILE
@@ -194,7 +196,7 @@ class CsvLogger(_OnlyMetrics):
 
 
 def _quoted(name: str) -> str:
-    """A name as CSV has it; specs of opponents may hold commas."""
+    """A name as a cell of CSV; specs of opponents may hold commas."""
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name
 
 
@@ -237,7 +239,7 @@ class TensorBoardLogger:
         self._show(self._summary.image(name, frame, dataformats="HWC"), steps)
 
     def draw_intervals(self, opponents: Sequence[str]) -> None:
-        """Has TensorBoard draw the win rate against each opponent between the bounds of its interval."""
+        """Makes TensorBoard draw the win rate against each opponent between the bounds of its interval."""
         charts = {f"games won against {name}": ["Margin", list(interval_metrics(name))] for name in opponents}
         self._show(self._summary.custom_scalars({"evaluation": charts}), 0)
 
@@ -257,7 +259,7 @@ class TensorBoardLogger:
 
 
 LOGGERS: dict[str, type[Logger]] = {"tensorboard": TensorBoardLogger, "csv": CsvLogger}
-"""By the name that the key ``logging`` of a configuration gives."""
+"""The loggers, by the names that the key ``logging`` of a configuration takes."""
 
 
 def logger_class(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""A run in its folder: the steps that the training loop in ``training.py`` is made of."""
+"""A run in its folder, with the steps that the training loop in ``training.py`` is made of."""
 
 from __future__ import annotations
 
@@ -40,11 +40,16 @@ _BAR_METRICS = {
 class Run:
     """A run in its folder.
 
+    Args:
+        folder: The folder of the run, which holds a checkpoint and the configuration.
+        trainer: The trainer, in the state of the newest checkpoint.
+
     Attributes:
-        folder: Where it is.
-        trainer: Plays and learns.
+        folder: The folder of the run.
+        trainer: The trainer, which plays and learns.
         config: The configuration of the run.
-        evaluated: Called with the file of every evaluation when it is complete; does nothing by default.
+        evaluated: A function that is called with the file of every evaluation when it is complete; it does
+            nothing by default.
     """
 
     def __init__(self, folder: Path, trainer: Trainer) -> None:
@@ -62,11 +67,12 @@ class Run:
 
     @contextmanager
     def stopping_cleanly(self) -> Iterator[Outcome]:
-        """Within the block, a signal or an error ends the run so that ``--resume`` can go on with it.
+        """Within the block, a signal or an error ends the run in a way that ``--resume`` can go on from.
 
         Raises:
-            DivergenceError: The message says where to look for the cause.
-            StorageError, NoWorkersError: The message says how to go on.
+            DivergenceError: A loss is not finite; the message says where the batch that led to it is kept.
+            StorageError, NoWorkersError: The folder cannot be written, or there are no workers; the message
+                says how to go on.
         """
         outcome = Outcome()
         try:
@@ -87,26 +93,26 @@ class Run:
 
     @contextmanager
     def in_one_piece(self) -> Iterator[None]:
-        """Signals wait for the end of the block: what is saved then is never half an update."""
+        """Signals wait for the end of the block, so that what is saved is never half an update."""
         with signals_wait("stops when this iteration is done and saved; once more to stop at once"):
             yield
 
     def log(self, metrics: Mapping[str, float]) -> None:
-        """Logs the metrics of an iteration, and shows some of them."""
+        """Logs the metrics of an iteration, and shows some of them on the progress bar."""
         self._log.add(metrics, self.trainer.steps, self.trainer.seconds / 60)
         self._bar.update(self.trainer.steps_per_iteration)
         shown = {short: f"{metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics}
         self._bar.set_postfix(shown)
 
     def save_if_due(self) -> None:
-        """Writes a checkpoint every so many iterations or minutes."""
+        """Writes a checkpoint if ``checkpoint_every`` or ``checkpoint_minutes`` makes one due."""
         minutes = self.config.checkpoint_minutes
         is_late = minutes is not None and time.monotonic() - self._saved >= 60 * minutes
         if is_late or self.trainer.iteration % self.config.checkpoint_every == 0:
             self._save()
 
     def evaluate_if_due(self) -> None:
-        """Plays against the fixed opponents every so many iterations or steps."""
+        """Evaluates the policy if ``evaluation.every`` or ``evaluation.every_steps`` makes that due."""
         if not self.trainer.is_done and self._evaluations.is_due(self.trainer):
             for result in self._evaluate(self.config.evaluation.games):
                 low, high = result.interval
@@ -128,16 +134,16 @@ class Run:
             print(result.table())
         print(f"final policy: {final}   (play it: patchwork-env evaluate {final} --against greedy)")
 
-    # --- how ----------------------------------------------------------------------------------------------
+    # --- the parts of these steps -------------------------------------------------------------------------
 
     def _save(self) -> Path:
-        """Writes a checkpoint; the log is on the disk before the checkpoint that would not write it again."""
+        """Writes a checkpoint; before it, the log is on the disk, for a resumed run does not log it again."""
         self._log.sync()
         self._saved = time.monotonic()
         return save_checkpoint(self.folder, self.trainer)
 
     def _evaluate(self, games: int) -> list[MatchResult]:
-        """Plays the present policy against the fixed opponents."""
+        """Plays the present policy against the fixed opponents, and writes what comes out."""
         config, player = self.config, self.trainer.agent()
         settings = {"game": config.game, "keep": SAMPLE_GAMES, **config.variant}
         opponents, seed = config.evaluation.opponents, config.evaluation.seed
@@ -165,7 +171,7 @@ class Run:
         print(f"\nstopped {said}\ngo on with --resume {self.folder}", flush=True)
 
     def _keep(self, error: DivergenceError) -> str:
-        """Saves what is known of a divergence; says where."""
+        """Saves the batch, losses and weights of a divergence; returns a phrase that says where."""
         try:
             kept = f"{save_divergence(self.folder, self.trainer, error)} holds the batch, losses and weights"
         except StorageError as storage_error:
@@ -174,13 +180,17 @@ class Run:
 
 
 class Outcome:
-    """How a run went on: its exit code, 0 or 128 + the number of the signal that stopped it."""
+    """How a run ended.
+
+    Attributes:
+        exit_code: 0, or 128 + the number of the signal that stopped the run.
+    """
 
     exit_code: int = 0
 
 
 def _note_versions(folder: Path, steps: int) -> None:
-    """Notes what this start of the run is made with."""
+    """Notes the code, packages and machine with which the run begins or is resumed."""
     start = {"steps": steps, "commit": commit()} | made_with()
     file = GrowingFile(folder / VERSIONS_FILE)
     file.write(f"{json.dumps(start)}\n".encode())

@@ -1,1 +1,1 @@
-"""Sweeps: many runs of one configuration that differ in some of its values, with Ray Tune."""
+"""Sweeps: runs of one configuration that differ in some of its values, with Ray Tune."""

@@ -1,9 +1,9 @@
-"""The folder of a sweep.
+"""The files in the folder of a sweep, and how they are read and written.
 
-SWEEP/config.yaml        the configuration that is common to all trials
-SWEEP/sweep.json         what is varied, how trials are compared, and the values of every trial
-SWEEP/trials/003/        the run of a trial, like any other run
-SWEEP/trials/003.json    how it ended; absent as long as it goes on
+SWEEP/config.yaml        the configuration that all trials share
+SWEEP/sweep.json         the parameters, how trials are compared, and the values of every trial
+SWEEP/trials/003/        the run of a trial, which is a run as any other
+SWEEP/trials/003.json    how the trial ended; absent until then
 SWEEP/results.txt, results.csv, results.json
 SWEEP/winner.json        the best trial, measured again on circles or decks that it was not chosen by
 """
@@ -35,11 +35,11 @@ METRICS = ("win_rate", "score_difference", "score")
 
 @dataclass(frozen=True)
 class Metric:
-    """What trials are compared by: a figure of the matches against one opponent; more is better.
+    """What trials are compared by: a figure of the match against one opponent; more is better.
 
     Attributes:
-        name: ``win_rate``, ``score_difference``, or ``score``, the mean of the own score.
-        against: The opponent.
+        name: ``win_rate``, ``score_difference``, or ``score``, the mean score of the policy.
+        against: The name of the opponent.
     """
 
     name: str
@@ -49,18 +49,19 @@ class Metric:
         return f"{self.name.replace('_', ' ')} against {self.against}"
 
     def of(self, evaluation: Mapping[str, Any]) -> float:
-        """That of an evaluation of a run; see :mod:`patchwork_env.learning.runs.folder`."""
+        """The figure in an evaluation of a run; see :mod:`patchwork_env.learning.runs.folder`."""
         match = next(match for match in evaluation["matches"] if match["opponent"] == self.against)
         return float(match["sides"]["agent"]["score"] if self.name == "score" else match[self.name])
 
 
 @dataclass(frozen=True)
 class Halving:
-    """Early ends by asynchronous successive halving (Li et al. 2020), the ASHA of Ray Tune.
+    """Asynchronous successive halving (Li et al. 2020), which ends trials early: ASHA in Ray Tune.
 
     Attributes:
-        grace: Steps that every trial has.
-        reduction: Behind ``grace`` steps, so many times as many and so on, one in so many trials goes on.
+        grace: The number of steps before which no trial ends.
+        reduction: The number of trials of which one goes on after ``grace`` steps, and again after
+            ``reduction`` times as many steps, and so on.
     """
 
     grace: int
@@ -69,14 +70,14 @@ class Halving:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep in its folder, which exists.
+    """A sweep in its folder.
 
     Attributes:
-        folder: Where it is.
-        parameters: What is varied, as the user wrote it.
+        folder: The folder of the sweep, which exists.
+        parameters: The parameters that are varied, as the user wrote them.
         trials: The values of every trial.
-        metric: What they are compared by.
-        halving: What ends trials early; None for nothing.
+        metric: The figure that trials are compared by.
+        halving: How trials are ended early; None if all trials run to their ends.
     """
 
     folder: Path
@@ -86,7 +87,7 @@ class Sweep:
     halving: Halving | None
 
     def run_folder(self, trial: int) -> Path:
-        """Of the run of a trial."""
+        """The folder of the run of a trial."""
         return self.folder / _TRIALS / name_of(trial)
 
     def config(self, trial: int) -> RunConfig:
@@ -95,19 +96,19 @@ class Sweep:
 
     @property
     def common_config(self) -> RunConfig:
-        """What is common to all trials."""
+        """The configuration that all trials share."""
         return load_stored_config(self.folder / CONFIG_FILE)
 
     def evaluation(self, trial: int) -> dict[str, Any] | None:
-        """The last evaluation of a trial; None if there is none yet."""
+        """The newest evaluation of a trial; None if there is none yet."""
         files = evaluation_files(self.run_folder(trial))
         return read_evaluation(files[-1]) if files else None
 
     def end(self, trial: int) -> End | None:
-        """How a trial ended; None if it has not.
+        """How a trial ended; None if it has not ended.
 
         Raises:
-            ValueError: The file is damaged.
+            ValueError: The file that says so is damaged.
         """
         path = self._end_file(trial)
         try:
@@ -118,12 +119,12 @@ class Sweep:
             raise ValueError(f"{path} is damaged: {error}") from None
 
     def set_end(self, trial: int, end: End) -> None:
-        """Notes how a trial ended."""
+        """Writes how a trial ended."""
         with storing_in(self.folder):
             write_text(self._end_file(trial), json.dumps(asdict(end), indent=1) + "\n")
 
     def forget_failures(self) -> None:
-        """Trials that failed are to go on."""
+        """Deletes the ends of trials that failed, so that these go on."""
         with storing_in(self.folder):
             for trial in range(len(self.trials)):
                 end = self.end(trial)
@@ -136,19 +137,19 @@ class Sweep:
 
 @dataclass(frozen=True)
 class End:
-    """How a trial ended: it finished, was stopped early, or failed with an error."""
+    """How a trial ended: it finished, was stopped early, or failed with an error, whose text is kept."""
 
     state: Literal["finished", "stopped", "failed"]
     error: str | None = None
 
 
 def name_of(trial: int) -> str:
-    """The name of a trial."""
+    """The name of a trial: its number with at least three digits."""
     return f"{trial:03}"
 
 
 def begin_sweep(sweep: Sweep, config: RunConfig) -> None:
-    """Writes the files of a new sweep; it is one as soon as it has its ``sweep.json``.
+    """Writes the files of a new sweep; the last one is ``sweep.json``, which makes the folder a sweep.
 
     Raises:
         StorageError: The folder cannot be written.
@@ -162,11 +163,11 @@ def begin_sweep(sweep: Sweep, config: RunConfig) -> None:
 
 
 def read_sweep(folder: Path) -> Sweep:
-    """The sweep in a folder.
+    """Reads the sweep in a folder.
 
     Raises:
-        FileNotFoundError: There is none.
-        ValueError: Its file is damaged or of another version.
+        FileNotFoundError: The folder does not hold a sweep.
+        ValueError: The file ``sweep.json`` is damaged or of another version.
     """
     path = folder / SWEEP_FILE
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""What a sweep varies: keys of the configuration, each with the values that trials try."""
+"""The parameters of a sweep: keys of the configuration, each with the values that trials may have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import RunConfig, load_config, parse_yaml
 
 Values = dict[str, Any]
-"""What a trial sets, by full key."""
+"""The values that a trial sets, by full key."""
 
 FORMS = {
     "choice": "choice(a, b, ...)",
@@ -27,7 +27,7 @@ FORMS = {
     "loguniform": "loguniform(low, high)",
     "integer": "integer(low, high)",
 }
-"""The ways to say what a parameter may be."""
+"""The forms in which the values of a parameter are given."""
 
 _ASSIGNMENT = re.compile(r"\s*(?P<key>[\w.]+)\s*=\s*(?P<form>\w+)\s*\((?P<inner>.*)\)\s*", re.DOTALL)
 _FIXED = {
@@ -38,22 +38,22 @@ _FIXED = {
     "device": "each trial takes as many processors",
     "description": "it changes nothing",
 }
-"""Sections and keys that are alike in all trials, and why."""
+"""The sections and keys that cannot vary, each with the reason."""
 _DIGITS = 4
-"""Of numbers that are drawn, so that people can read them."""
+"""Number of significant digits of drawn numbers, so that people can read them."""
 _ATTEMPTS = 1000
-"""To draw values that no trial has yet."""
+"""Number of attempts per trial to draw values that no other trial has."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A key and what it may be.
+    """A key of the configuration and the values that it may have.
 
     Attributes:
-        key: Of the configuration, in full.
-        form: One of :data:`FORMS`.
-        values: All of a choice or a grid, or the lowest and the highest one.
-        text: What the user wrote.
+        key: The full name of the key.
+        form: The form of the values, a key of :data:`FORMS`.
+        values: All values of a choice or a grid, or the lowest and the highest value.
+        text: The text in which the user gave the parameter.
     """
 
     key: str
@@ -63,11 +63,11 @@ class Parameter:
 
     @property
     def is_range(self) -> bool:
-        """Whether ``values`` are bounds."""
+        """Whether ``values`` are the lowest and the highest value."""
         return self.form not in ("choice", "grid")
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """A value at random."""
+        """Draws a value."""
         if not self.is_range:
             return self.values[rng.integers(len(self.values))]
         low, high = self.values
@@ -78,13 +78,13 @@ class Parameter:
 
 
 def parse_parameter(text: str) -> Parameter:
-    """A parameter as the command takes it.
+    """Parses a parameter as the command takes it.
 
     Args:
-        text: As in ``ppo.learning_rate.start=loguniform(1e-4, 1e-2)``.
+        text: The text, such as ``ppo.learning_rate.start=loguniform(1e-4, 1e-2)``.
 
     Raises:
-        ConfigError: It says something else; the message tells what is allowed.
+        ConfigError: The text is not a parameter, or the key cannot vary; the message says what is allowed.
     """
     match = _ASSIGNMENT.fullmatch(text)
     if match is None or match["form"] not in FORMS:
@@ -125,15 +125,19 @@ def _check_list(parameter: Parameter) -> None:
 
 
 def draw_trials(parameters: Sequence[Parameter], trials: int | None, seed: int) -> list[Values]:
-    """The values of all trials: every combination of the grids, each with values drawn for the others.
+    """Draws the values of all trials: every combination of the grids, with drawn values of the others.
 
     Args:
-        parameters: With different keys.
-        trials: How many for each combination, no two of them alike; None for 1.
-        seed: Of what is drawn.
+        parameters: The parameters, which must have different keys.
+        trials: The number of trials for each combination, no two of them alike; None for 1.
+        seed: The seed of the values that are drawn.
+
+    Returns:
+        The values of every trial.
 
     Raises:
-        ConfigError: There are no such trials.
+        ConfigError: There are no parameters, two have the same key, or ``trials`` asks for too few or too
+            many.
     """
     _check_keys(parameters)
     grids = [parameter for parameter in parameters if parameter.form == "grid"]
@@ -173,20 +177,20 @@ def _check_keys(parameters: Sequence[Parameter]) -> None:
 
 
 def overrides(values: Mapping[str, Any]) -> list[str]:
-    """What a trial sets, as ``--set`` takes it."""
+    """The values of a trial in the form that ``--set`` takes."""
     return [f"{key}={json.dumps(value)}" for key, value in values.items()]
 
 
 def check_trials(
     path: Path, settings: Sequence[str], parameters: Sequence[Parameter], trials: Sequence[Values]
 ) -> None:
-    """Finds out before anything begins that a trial would have no valid configuration.
+    """Checks, before anything begins, that every trial has a valid configuration.
 
     Args:
-        path: Of the configuration that is common to all trials.
-        settings: What is to be changed in it, as ``key=value``.
-        parameters: What the trials vary; bounds, and what no trial has drawn, must be valid too.
-        trials: Their values.
+        path: The path of the configuration that all trials share.
+        settings: Changes to this configuration, each as ``key=value``.
+        parameters: The parameters; their bounds, and values that no trial has drawn, must be valid as well.
+        trials: The values of every trial.
 
     Raises:
         ConfigError: The message names the parameter or the trial, the value, and what is allowed.

@@ -1,14 +1,12 @@
-"""What the trials of a sweep have reached: one table, as text, CSV and JSON."""
+"""The results of a sweep: one table of its trials, as text, CSV and JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from patchwork_env.learning.evaluation.tables import aligned
+from patchwork_env.learning.evaluation.tables import aligned, csv_text
 from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, Metric, Sweep, name_of
 from patchwork_env.learning.sweeps.parameters import Values
 from patchwork_env.learning.system.files import storing_in, write_text
@@ -18,16 +16,16 @@ _ORDER = (FINISHED, STOPPED, None, FAILED)
 
 @dataclass(frozen=True)
 class Row:
-    """A trial.
+    """A row of the table: a trial and its newest evaluation.
 
     Attributes:
-        trial: Its number.
-        values: Of its parameters.
-        state: ``finished``, ``stopped``, ``failed``, or None if it has not ended.
-        error: Why it failed.
-        steps, minutes: Of the run at its last evaluation; None if there is none.
-        metric: What trials are compared by, at that evaluation.
-        matches: Of that evaluation, see :mod:`patchwork_env.learning.runs.folder`.
+        trial: The number of the trial.
+        values: The values of its parameters.
+        state: ``finished``, ``stopped``, ``failed``, or None if the trial has not ended.
+        error: The reason why the trial failed; None if it did not.
+        steps, minutes: The steps and minutes of training before the evaluation; None if there is none.
+        metric: The figure that trials are compared by; None if there is no evaluation.
+        matches: The matches of the evaluation; see :mod:`patchwork_env.learning.runs.folder`.
     """
 
     trial: int
@@ -41,7 +39,7 @@ class Row:
 
 
 def rows_of(sweep: Sweep) -> list[Row]:
-    """All trials: those that finished come first, then those that were stopped, the best of each first."""
+    """The rows of all trials: those that finished, then those that were stopped, the best of each first."""
     rows = [_row(sweep, trial) for trial in range(len(sweep.trials))]
     return sorted(
         rows, key=lambda row: (_ORDER.index(row.state), row.metric is None, -(row.metric or 0.0), row.trial)
@@ -74,7 +72,7 @@ def write_results(sweep: Sweep) -> list[Row]:
 
 
 def as_text(sweep: Sweep, rows: list[Row]) -> str:
-    """The table, and below it the errors of trials that failed."""
+    """The table as text, and below it the errors of trials that failed."""
     opponents = sweep.common_config.evaluation.opponents
     shows_metric = sweep.metric.name != "win_rate"
     heading = ["trial", *_short_keys(sweep), "state", "steps", "minutes"]
@@ -94,7 +92,7 @@ def as_text(sweep: Sweep, rows: list[Row]) -> str:
 
 
 def _short_keys(sweep: Sweep) -> list[str]:
-    """The keys without the section that all of them are in."""
+    """The keys, without their section if all of them are in the same one."""
     keys = list(sweep.trials[0])
     sections = {key.partition(".")[0] for key in keys}
     alike = len(sections) == 1 and all("." in key for key in keys)
@@ -110,13 +108,11 @@ def _or_dash(value: float | None, form: str) -> str:
 
 
 def show_figures(match: dict[str, Any], metric: Metric) -> str:
-    """What a match says of an agent, with 95% intervals: its win rate, and the metric if that is another."""
+    """The win rate in a match, after the metric if that is another figure, with 95% intervals."""
     wins = f"wins {_wins(match)} against {metric.against}"
-    return (
-        wins
-        if metric.name == "win_rate"
-        else f"{metric.name.replace('_', ' ')} {_metric(match, metric)}, {wins}"
-    )
+    if metric.name == "win_rate":
+        return wins
+    return f"{metric.name.replace('_', ' ')} {_metric(match, metric)}, {wins}"
 
 
 def _metric(match: dict[str, Any], metric: Metric) -> str:
@@ -137,19 +133,17 @@ def _match(row: Row, opponent: str) -> dict[str, Any] | None:
 
 
 def as_csv(sweep: Sweep, rows: list[Row]) -> str:
-    """A line for each trial, with full keys and numbers; cells that nothing is known of are empty."""
+    """The table as CSV, with full keys and numbers; what is not known yet is an empty cell."""
     opponents = sweep.common_config.evaluation.opponents
     names = ("win_rate", "win_rate_low", "win_rate_high", "score", "score_difference")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     about = [f"{name}_against_{opponent}" for opponent in opponents for name in names]
-    writer.writerow(["trial", *sweep.trials[0], "state", "steps", "minutes", *about, "error"])
+    table: list[list[Any]] = [["trial", *sweep.trials[0], "state", "steps", "minutes", *about, "error"]]
     for row in rows:
         figures = {match["opponent"]: _figures(match) for match in row.matches}
         cells = [cell for opponent in opponents for cell in figures.get(opponent, [None] * len(names))]
         values = map(_shown, row.values.values())
-        writer.writerow([row.trial, *values, row.state, row.steps, row.minutes, *cells, row.error])
-    return text.getvalue()
+        table.append([row.trial, *values, row.state, row.steps, row.minutes, *cells, row.error])
+    return csv_text(table)
 
 
 def _figures(match: dict[str, Any]) -> list[float]:
@@ -158,7 +152,7 @@ def _figures(match: dict[str, Any]) -> list[float]:
 
 
 def as_json(sweep: Sweep, rows: list[Row]) -> dict[str, Any]:
-    """The contents of results.json; docs/training.md describes them."""
+    """The contents of ``results.json``, which docs/training.md describes."""
     return {
         "format": "patchwork-env sweep results",
         "version": 1,

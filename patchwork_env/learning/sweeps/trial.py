@@ -1,4 +1,4 @@
-"""A trial in its process: an ordinary run that reports its evaluations to Ray Tune."""
+"""A trial in a process of its own: a run as any other, which reports its evaluations to Ray Tune."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from patchwork_env.learning.runs.folder import CONFIG_FILE, evaluation_files, re
 from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, End, Sweep, read_sweep
 
 METRIC = "metric"
-"""The name under which Ray Tune knows what trials are compared by."""
+"""The name of the metric in what Ray Tune gets."""
 
 
 def run_trial(job: Mapping[str, Any]) -> None:
-    """Begins the run of a trial or goes on with it, to its end.
+    """Begins or resumes the run of a trial, and trains it to its end.
 
-    What the run has evaluated before is reported again: who ends trials early may not know it any more. An
-    error of the run is noted in the sweep's folder. An error here is one of the cluster, for another attempt.
+    Earlier evaluations of the run are reported again, for the scheduler may not know them any more. An error
+    of the run is written into the folder of the sweep. An error of anything else is raised, and Ray Tune
+    tries the trial again.
 
     Args:
-        job: ``sweep``, the folder, ``trial``, its number, and ``directory``, where the command was started.
+        job: A mapping with ``sweep``, the folder of the sweep, ``trial``, the number of the trial, and
+            ``directory``, the folder in which the command was started.
     """
     os.chdir(job["directory"])
     sweep, number = read_sweep(Path(job["sweep"])), job["trial"]
@@ -48,14 +50,14 @@ def _train(sweep: Sweep, number: int, reporter: _Reporter) -> None:
         if (folder / CONFIG_FILE).is_file():
             run = resumed_run(folder, stack)
         else:
-            shutil.rmtree(folder, ignore_errors=True)  # half begun
+            shutil.rmtree(folder, ignore_errors=True)  # what a killed process had begun
             run = new_run(sweep.config(number), folder, stack)
         run.evaluated = reporter.report
         train(run)
 
 
 class _Reporter:
-    """Tells Ray Tune of evaluations; returns when the trial may go on."""
+    """Reports evaluations to Ray Tune, which may end the trial then."""
 
     def __init__(self, sweep: Sweep, number: int) -> None:
         self._sweep = sweep

@@ -1,4 +1,4 @@
-"""Ray Tune: which trial runs when, and which of them end early. Imports Ray, so import it late."""
+"""Ray Tune: which trials run when, and which of them end early. This imports Ray, so import it late."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from patchwork_env.learning.sweeps.trial import METRIC, run_trial
 from patchwork_env.learning.system.signals import Interruption, Waiting, signals_wait
 
 RETRIES = 4
-"""How often a trial goes on, from its newest checkpoint, whose process was lost, with its node or alone."""
+"""How often a trial whose process was lost is resumed from its newest checkpoint."""
 _QUIET = {
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # signals are ours
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # and so are the files
@@ -31,7 +31,7 @@ Say = Callable[[str], object]
 
 
 def resources(config: RunConfig) -> dict[str, int]:
-    """What a trial takes of the cluster."""
+    """The processors and GPUs of the cluster that a trial takes, as Ray counts them."""
     return {"cpu": config.threads} | ({"gpu": 1} if config.device.startswith("cuda") else {})
 
 
@@ -41,14 +41,15 @@ def tune_trials(
     """Runs trials to their ends on the cluster to which this process is connected.
 
     Args:
-        sweep: Theirs.
-        trials: Their numbers.
-        most: How many run at the same time; None for as many as the cluster has processors for.
-        ended: Called with a trial that has ended.
-        say: Takes lines about what happens.
+        sweep: The sweep that the trials belong to.
+        trials: The numbers of the trials to run.
+        most: The largest number of trials at the same time; None for as many as the cluster has processors
+            for.
+        ended: A function that is called with the number of every trial that has ended.
+        say: A function that is called with lines of text about what happens.
 
     Raises:
-        Interruption: A signal; the trials that were running can go on.
+        Interruption: A signal came; the trials that were running can be resumed.
     """
     os.environ.update(_QUIET)
     logging.getLogger("ray.tune").setLevel(logging.ERROR)
@@ -85,7 +86,7 @@ def _scheduler(sweep: Sweep) -> TrialScheduler:
 
 
 class _Halving(ASHAScheduler):
-    """Ray's, which notes what it stops; trials that are done anyway are not stopped."""
+    """ASHA that writes down which trials it stops; it does not stop a trial at its last evaluation."""
 
     def __init__(self, sweep: Sweep) -> None:
         assert sweep.halving is not None
@@ -99,7 +100,7 @@ class _Halving(ASHAScheduler):
         self._sweep = sweep
 
     def on_trial_result(self, controller: Any, trial: Any, result: dict[str, Any]) -> str:
-        """What is to become of a trial that has reported."""
+        """Decides whether a trial that has reported goes on."""
         decision: str = super().on_trial_result(controller, trial, result)
         if decision != TrialScheduler.STOP or result["is_last"]:
             return TrialScheduler.CONTINUE
@@ -108,9 +109,10 @@ class _Halving(ASHAScheduler):
 
 
 class _Stopper(tune.Stopper):
-    """Ends everything when a signal waits.
+    """Ends the sweep when a signal waits.
 
-    Ray Tune would wait for the next evaluations. What Python raises while it is in Ray's own calls is lost.
+    Without it Ray Tune would wait for the next evaluations, and it swallows exceptions that signals raise in
+    it.
     """
 
     def __init__(self, waiting: Waiting) -> None:
@@ -126,7 +128,7 @@ class _Stopper(tune.Stopper):
 
 
 class _Observer(tune.Callback):
-    """Says what happens to trials, and notes what they cannot note themselves."""
+    """Prints what happens to trials, and writes down failures that their processes cannot write."""
 
     def __init__(self, sweep: Sweep, ended: Callable[[int], object], say: Say) -> None:
         self._sweep = sweep

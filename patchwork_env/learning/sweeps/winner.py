@@ -1,8 +1,8 @@
 """The best trial of a sweep, measured again.
 
-A trial that is the best of many owes that in part to luck in the very evaluation that it was chosen by: the
-figures there, and their interval, promise too much. So the winner plays once more, on circles or decks that
-no trial has been compared on.
+The best of many trials owes its place in part to luck in the evaluation by which it was chosen, so the
+figures of that evaluation promise too much, and so does their interval. Therefore the winner plays once more,
+on circles or decks that no trial was compared on.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ WINNER_FILE = "winner.json"
 
 
 def measured_again(sweep: Sweep, trial: int) -> dict[str, Any]:
-    """The match of a trial's final policy against the opponent of the sweep's metric, on circles of its own.
+    """Plays a trial's final policy against the opponent of the metric, on new circles or decks.
 
-    The result is kept in ``SWEEP/winner.json`` and taken from there if it is of the same policy.
+    The seed is that of the trials' evaluations plus 1. The result is kept in ``SWEEP/winner.json``, and read
+    from there if it belongs to the same policy.
 
     Returns:
-        ``trial``, ``steps`` of its training, and ``match``, the ``as_dict`` of the result, whose seed is that
-        of the trials' evaluations plus 1.
+        A mapping with ``trial``, the number of the trial, ``steps``, the steps of its training, and
+        ``match``, the ``as_dict`` of the result.
 
     Raises:
         StorageError: The folder cannot be written.

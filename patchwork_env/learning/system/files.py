@@ -1,4 +1,4 @@
-"""Files that are complete or absent, whatever happens while they are written."""
+"""Writing files so that they are complete or absent, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from patchwork_env.errors import StorageError
 
 @contextmanager
 def storing_in(folder: Path) -> Iterator[None]:
-    """Within the block, errors of the system become a :class:`StorageError` that names ``folder``."""
+    """Within the block, an OSError becomes a :class:`StorageError` that names ``folder``."""
     try:
         yield
     except StorageError:
@@ -25,12 +25,13 @@ def storing_in(folder: Path) -> Iterator[None]:
 
 
 class GrowingFile:
-    """A file that grows by what is written to it, and has it when :meth:`write` returns.
+    """A file to append to, without a buffer.
 
-    Nothing waits in a buffer: a killed process loses nothing, and errors come where they belong.
+    What :meth:`write` gets is in the file when it returns: a killed process loses nothing, and errors are
+    raised by the call that they belong to.
 
     Args:
-        path: Of the file, which may exist.
+        path: The path of the file, which may exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,30 +44,30 @@ class GrowingFile:
             rest = rest[self._file.write(rest) :]
 
     def sync(self) -> None:
-        """Waits until all of it is on the disk."""
+        """Waits until everything that was written is on the disk."""
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Nothing can be written any more."""
+        """Closes the file; nothing can be written afterwards."""
         self._file.close()
 
 
 def remove_partial(folder: Path) -> None:
-    """Deletes what killed processes left half written in a folder and the folders in it."""
+    """Deletes the files and folders that killed processes left half written, in a folder and below it."""
     for path in list(folder.rglob(f".*{PARTIAL}")):
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def check_file_path(path: Path, option: str) -> None:
-    """Finds out before any work is done that a file cannot be written.
+    """Checks the path of a file that is to be written later, before any work is done.
 
     Args:
-        path: Of the file.
-        option: Of the command that named it.
+        path: The path of the file.
+        option: The option of the command that gave the path, for the message.
 
     Raises:
-        FileNotFoundError: Its folder does not exist.
-        IsADirectoryError: It is a folder itself.
+        FileNotFoundError: The folder of the file does not exist.
+        IsADirectoryError: The path is that of a folder.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}")
@@ -75,7 +76,7 @@ def check_file_path(path: Path, option: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """:func:`write_bytes` of a text, in UTF-8."""
+    """Replaces a file by a text in UTF-8; see :func:`write_bytes`."""
     write_bytes(path, text.encode())
 
 

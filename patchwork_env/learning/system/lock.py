@@ -1,4 +1,4 @@
-"""One process at a time in the folder of a run or of a tournament."""
+"""A lock that lets one process at a time work in a folder."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from patchwork_env.learning.system.files import storing_in
 
 LOCK_FILE = "lock"
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
-"""What file systems of some clusters answer, which have no locks."""
+"""The error numbers of file systems that have no locks, as on some clusters."""
 
 
 @contextmanager
 def sole_user(folder: Path) -> Iterator[None]:
-    """Within the block no other process can enter it with the same folder; the system frees dead ones' locks.
+    """Within the block, this process alone works in the folder; the lock of a process that dies is freed.
 
     Raises:
-        InUseError: Another process is in the block.
+        InUseError: Another process works in the folder.
         StorageError: The folder cannot be written.
     """
     lock = FileLock(folder / LOCK_FILE, timeout=0)
@@ -38,7 +38,10 @@ def sole_user(folder: Path) -> Iterator[None]:
 
 
 def _acquire(lock: BaseFileLock, folder: Path) -> bool:
-    """Whether no other process has the lock; also true, with a warning, where there are no locks."""
+    """Takes the lock if no other process has it, and returns whether that is so.
+
+    Where there are no locks it prints a warning and returns True.
+    """
     try:
         lock.acquire()
     except Timeout:

@@ -1,4 +1,4 @@
-"""The machine that figures come from."""
+"""Descriptions of the machine and of the versions that figures were measured with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PACKAGES = ("numpy", "numba", "torch")
 
 
 def processor() -> str:
-    """The name of the processor, as the system tells it."""
+    """The name of the processor, as the system gives it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -45,7 +45,7 @@ def describe_setup(packages: Iterable[str] = ("numpy", "numba")) -> str:
 
 
 def made_with() -> dict[str, str]:
-    """What results were made with, for their files: the machine, and versions that could change them."""
+    """The machine, and the versions of packages that could change results, for the files of the results."""
     versions = {"patchwork_env": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         with suppress(PackageNotFoundError):
@@ -54,7 +54,7 @@ def made_with() -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """The commit of the code in a clone, with a ``+`` behind it if files are changed; None elsewhere."""
+    """The commit of the code, with a ``+`` after it if files were changed; None outside of a clone."""
     folder = Path(__file__).resolve().parents[3]
     if not (folder / ".git").exists():
         return None

@@ -1,4 +1,4 @@
-"""How the process handles freed memory."""
+"""A setting of the allocator that makes training on the CPU faster."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _GROW_BY = 256 * 2**20
 
 
 def keep_freed_memory() -> None:
-    """Makes glibc keep the memory that tensors free, for the next ones.
+    """Makes glibc keep the memory that tensors free, for the next tensors.
 
-    By default it gives large blocks back to the system, whose pages then come back one fault at a time, which
-    takes a third of the time of a training on the CPU. Does nothing where there is no glibc.
+    By default glibc returns large blocks to the system and gets them back page by page, each with a page
+    fault, which takes a third of the time of training on the CPU. This does nothing where there is no glibc.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -1,6 +1,6 @@
-"""Requests to stop that take effect where nothing is half done.
+"""SIGINT and SIGTERM that take effect only where nothing is half done.
 
-The system sends signals to the main thread. In any other one, nothing of this does anything.
+Python handles signals in the main thread; in any other thread, these functions do nothing.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Any, NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ECHO_SECONDS = 1.0
-"""Schedulers and shells often send a signal twice; what comes within this time is no second request."""
+"""Schedulers and shells often send a signal twice; within this time, the second one does not count."""
 _DELICATE = {"importlib", "llvmlite", "numba"}
-"""Packages that an exception out of nowhere breaks: finalizers find what was half made, or swallow it."""
+"""Packages that break, or swallow the exception, if one is raised at any moment while they work."""
 _AGAIN_SECONDS = 0.02
-"""Until a signal is sent once more that came while one of them was at work."""
+"""Time until a signal is sent once more that came while such a package was at work."""
 
 
 class Interruption(BaseException):
-    """The process was asked to stop.
+    """A signal asked the process to stop.
 
     Attributes:
-        signal: Number of the signal.
-        at_once: Whether something that was to be completed is half done, for the process was asked twice.
+        signal: The number of the signal.
+        at_once: Whether work was left half done, because the process was asked a second time.
     """
 
     def __init__(self, number: int, at_once: bool = False) -> None:
@@ -42,7 +42,7 @@ class Interruption(BaseException):
 def signals_interrupt() -> Iterator[None]:
     """Within the block, SIGINT and SIGTERM raise :class:`Interruption`; only the first one counts.
 
-    One that comes during an import or a compilation takes effect behind it.
+    A signal that comes during an import or a compilation takes effect after it.
     """
     with _signals_go_to(_Interrupting()):
         yield
@@ -50,12 +50,16 @@ def signals_interrupt() -> Iterator[None]:
 
 @contextmanager
 def signals_wait(notice: str = "") -> Iterator[Waiting]:
-    """Signals that come within the block take effect behind it; a second one, some time later, at once.
-
-    The block can look whether one waits.
+    """A signal that comes within the block takes effect after it; a second one, a second later, at once.
 
     Args:
-        notice: What to say on the standard error when the first one comes.
+        notice: A text for the standard error when the first signal comes; empty for none.
+
+    Yields:
+        An object that tells the block whether a signal waits.
+
+    Raises:
+        Interruption: A signal has come.
     """
     waiting = Waiting(notice)
     try:
@@ -69,10 +73,10 @@ def signals_wait(notice: str = "") -> Iterator[Waiting]:
 
 
 class Waiting:
-    """Requests that wait for the end of a block.
+    """A signal that waits for the end of a block.
 
     Attributes:
-        number: Of the first signal; None if there was none.
+        number: The number of the first signal; None if none has come.
     """
 
     def __init__(self, notice: str) -> None:
@@ -85,7 +89,7 @@ class Waiting:
         if self.number is None:
             self.number, self._first = number, time.monotonic()
             if self._notice:
-                # The handler may have interrupted a print, which cannot begin another one.
+                # The signal may have interrupted a print, within which print cannot be called again.
                 text = f"\n{signal.Signals(number).name}: {self._notice}\n"
                 os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
         elif time.monotonic() - self._first > _ECHO_SECONDS:
@@ -93,7 +97,7 @@ class Waiting:
 
 
 class _Interrupting:
-    """Handles signals by an interruption, as soon as no delicate package is at work within the block."""
+    """Handles a signal by raising an interruption as soon as no delicate package is at work in the block."""
 
     def __init__(self) -> None:
         self._around = _delicate_frames(sys._getframe())  # the block itself may be run by an import
@@ -111,7 +115,7 @@ class _Interrupting:
 
 
 def _delicate_frames(frame: FrameType | None) -> int:
-    """How many frames of delicate packages there are among a frame and those that called it."""
+    """The number of frames of delicate packages among a frame and its callers."""
     count = 0
     while frame is not None:
         count += frame.f_globals.get("__name__", "").partition(".")[0] in _DELICATE
