@@ -159,7 +159,7 @@ def save_best(run: Path, trainer: Trainer) -> Path:
     return _replace(run / BEST, trainer.write_policy)
 
 
-def _replace(folder: Path, write: Callable[[Path], object]) -> Path:
+def _replace(folder: Path, write: Callable[[Path], None]) -> Path:
     """Writes a folder in one piece, in place of an earlier one; returns it."""
     with storing_in(folder):
         write_folder(folder, write, replace=True)
