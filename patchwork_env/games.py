@@ -32,6 +32,9 @@ class _Names(Sequence[str]):
     def __len__(self) -> int:
         return len(_MODULES)
 
+    def __repr__(self) -> str:
+        return repr(tuple(_MODULES))
+
 
 GAMES: Sequence[str] = _Names()
 """The names of all games in specs, checkpoints, configurations and results; :func:`register` adds to them."""

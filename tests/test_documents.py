@@ -22,6 +22,7 @@ PROJECT = Path(__file__).parents[1]
 DOCUMENTS = [
     "README.md",
     "docs/adding_a_game.md",
+    "docs/agents.md",
     "docs/environments.md",
     "docs/evaluation.md",
     "docs/game.md",
