@@ -50,6 +50,12 @@ loop: _Loop = _loop
 """``loop(template, rules)`` compiles a template, of this module or of another, for one game."""
 
 
+def list_games(template: Any, rules: Rules, states: States, *args: Any) -> Games:
+    """The indices of the games that a loop such as :func:`list_over` lists."""
+    games = np.empty(len(states), np.int64)
+    return games[: loop(template, rules)(states, *args, games)]
+
+
 def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
     """Begins one game with each random stream.
 

@@ -77,3 +77,20 @@ def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
             f"actions have shape {array.shape} and type {array.dtype}; they must be {num_envs} integers"
         )
     return array.astype(np.int64)
+
+
+def check_saved(saved: Mapping[str, npt.NDArray[Any]], like: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Checks the arrays that a batch is to be restored from.
+
+    Args:
+        saved: The arrays, by name.
+        like: Arrays of the names, shapes and types that they must have.
+
+    Raises:
+        ValueError: They do not have them.
+    """
+    given, expected = (
+        {name: (array.shape, array.dtype) for name, array in arrays.items()} for arrays in (saved, like)
+    )
+    if given != expected:
+        raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")

@@ -35,7 +35,7 @@ from patchwork_env.core.threads import (
     usable_cores,
     wait_for_members,
 )
-from patchwork_env.envs.options import check_batch, check_rewards, complete
+from patchwork_env.envs.options import check_batch, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
 _CHUNK = 32
@@ -174,10 +174,7 @@ class SelfPlayBatch:
             ValueError: An array is missing or is for another number of games, or a state is not one that a
                 running game with this number of players can reach. Nothing has changed.
         """
-        expected = {name: (array.shape, array.dtype) for name, array in self.save().items()}
-        given = {name: (array.shape, array.dtype) for name, array in saved.items()}
-        if given != expected:
-            raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")
+        check_saved(saved, self.save())
         self.states[:] = self._checked(saved["states"].view(self.states.dtype))
         self._streams[:] = saved["streams"]
         self._sampling_streams[:] = saved["sampling_streams"]

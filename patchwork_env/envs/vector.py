@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from patchwork_env.core import batches
-from patchwork_env.core.batches import SCORE, Games, loop
+from patchwork_env.core.batches import SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_at_least_one, check_one_of, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.rules import Rules, SetUp, States
@@ -170,7 +170,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.play_listed, self._rules)(states, played, checked[played])
         with self._dealer.undone_by_errors():
             self._let_opponent_play(states, learners, truncations)
-            over = self._listed(batches.list_over, states)
+            over = list_games(batches.list_over, self._rules, states)
             if self._kind != SCORE:
                 loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
             rewards[~legal] = ILLEGAL_REWARD
@@ -218,7 +218,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if self._players == 1:
             return
         while True:
-            games = self._listed(batches.list_waiting, states, learners)
+            games = list_games(batches.list_waiting, self._rules, states, learners)
             if self._rules.can_cut_off:
                 games = games[~cut_off[games]]
             if not len(games):
@@ -238,11 +238,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if self._rules.can_cut_off:
             loop(batches.check_cut_offs, self._rules)(states, actions, legal, found)
         return found
-
-    def _listed(self, template: Any, states: States, *args: Any) -> Games:
-        """The indices of the games that a loop lists."""
-        games = np.empty(len(states), np.int64)
-        return games[: loop(template, self._rules)(states, *args, games)]
 
     def _show(self, states: States, learners: Games, infos: Infos) -> tuple[Any, Infos]:
         """Makes ``states`` the present ones; returns what the learner sees, and the complete infos."""

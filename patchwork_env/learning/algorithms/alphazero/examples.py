@@ -1,4 +1,4 @@
-"""What the learner learns from: states with a search's policy and the return that followed."""
+"""What AlphaZero learns from: states with the policy of a search and the return that followed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Examples(NamedTuple):
 
     Attributes:
         states: ``(n,)`` records.
-        counts: int64 ``(n,)``, legal actions of each.
-        policies: float16 ``(total,)``, the improved policies over the legal actions, state by state.
-        returns: float32 ``(n,)``, of the player to move.
+        counts: int64 ``(n,)``, the numbers of legal actions.
+        policies: float16 ``(total,)``, the improved policies over the legal actions, state after state.
+        returns: float32 ``(n,)``, the returns of the players to move.
     """
 
     states: States
@@ -26,7 +26,7 @@ class Examples(NamedTuple):
     returns: npt.NDArray[np.float32]
 
     def policies_of(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """The policies of some examples one behind the other, float32."""
+        """The policies of some examples, one after the other, as float32."""
         begins, counts = (np.cumsum(self.counts) - self.counts)[chosen], self.counts[chosen]
         written = np.cumsum(counts) - counts
         places = np.repeat(begins - written, counts) + np.arange(counts.sum())

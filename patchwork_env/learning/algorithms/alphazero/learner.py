@@ -14,7 +14,7 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, enco
 from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
-from patchwork_env.learning.algorithms.common.gradients import gradient_step, means
+from patchwork_env.learning.algorithms.common.gradients import compute_gradient, means
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, reorder, turn_actions, turn_quilts
 
@@ -23,9 +23,9 @@ class AlphaZeroLearner:
     """Improves a network by searched games.
 
     Args:
-        network: Changed in place.
-        config: The algorithm's parameters.
-        threads: Share the work on each minibatch.
+        network: The network, which learning changes in place.
+        config: The parameters of the algorithm.
+        threads: The threads that share the work on each minibatch.
     """
 
     def __init__(
@@ -39,15 +39,15 @@ class AlphaZeroLearner:
         )
 
     def update(self, examples: Examples, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Some steps on random minibatches, in which quilts and policies are turned by random symmetries.
+        """Takes steps on random minibatches, in which quilts and policies are turned by random symmetries.
 
         Args:
-            examples: What there is to learn from.
-            progress: Fraction of the run that is over, for the schedules.
-            random: Draws the minibatches and the symmetries.
+            examples: The examples to learn from.
+            progress: The fraction of the run that is over, for the schedules.
+            random: The generator that draws the minibatches and the symmetries.
 
         Returns:
-            Mean losses and diagnostics; nothing if there is no example.
+            Mean losses and diagnostics; empty if there are no examples.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.
@@ -64,7 +64,7 @@ class AlphaZeroLearner:
             symmetries = random.integers(NUM_SYMMETRIES, size=(size, 2))
             samples = np.column_stack([chosen, symmetries])
             metrics.append(
-                gradient_step(
+                compute_gradient(
                     self.optimizer,
                     losses,
                     partial(_batch_of, examples),
@@ -73,15 +73,16 @@ class AlphaZeroLearner:
                     self.config.max_gradient_norm,
                 )
             )
+            self.optimizer.step()
         return means(metrics)
 
     def _losses(self, examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
         """The loss, its terms and diagnostics, means over the samples.
 
         Args:
-            examples: What there is to learn from.
-            samples: ``(n, 3)``: the index of an example, and how to turn the quilts of the player to move and
-                of the opponent.
+            examples: The examples to learn from.
+            samples: The samples, ``(n, 3)``: the index of an example, and the symmetries by which the quilts
+                of the player to move and of the opponent are turned.
         """
         device, number = self.network.device, len(samples)
         chosen, own, other = np.ascontiguousarray(samples.T)
@@ -106,7 +107,7 @@ class AlphaZeroLearner:
 
 
 def _batch_of(examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of some samples by name, quilts as they were played."""
+    """The arrays of some samples, by name; quilts are as they were played, not turned."""
     chosen, own, other = samples.T
     return {
         "states": examples.states[chosen],

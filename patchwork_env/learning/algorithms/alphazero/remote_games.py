@@ -1,4 +1,4 @@
-"""Searched games played by workers: a job is a part of the games as they stand, which go on with it."""
+"""Searched games played by workers. A job is some of the games as they stand, which it plays on."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Job(NamedTuple):
-    """Some games.
+    """Some games as they stand.
 
     Attributes:
-        games: What :meth:`SelfPlayVectorEnv.save` returns of them.
-        tally: What :meth:`Tally.save` returns of them.
-        seed: The seed of their searches.
+        games: The games, as :meth:`SelfPlayVectorEnv.save` returns them.
+        tally: The counts of these games, as :meth:`Tally.save` returns them.
+        seed: The seed of the searches.
     """
 
     games: _Arrays
@@ -40,8 +40,8 @@ class Rollout(NamedTuple):
     """Some games after the turns of an iteration.
 
     Attributes:
-        games: What :meth:`SelfPlayVectorEnv.save` returns of them.
-        tally: What :meth:`Tally.save` returns of those in progress.
+        games: The games, as :meth:`SelfPlayVectorEnv.save` returns them.
+        tally: The counts of the games in progress, as :meth:`Tally.save` returns them.
         examples: The searched decisions.
         ended: The games that ended.
     """
@@ -53,12 +53,11 @@ class Rollout(NamedTuple):
 
 
 class AlphaZeroPlayer:
-    """Plays on some games on the CPU; see ``Player``."""
+    """A ``Player`` that plays on some games, on the CPU."""
 
     def __init__(self, config: AlphaZeroConfig) -> None:
-        sizes = config.network
         self._config = config
-        self._network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
+        self._network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
 
     def set_weights(self, weights: Weights) -> None:
         """Plays with these weights from now on."""
@@ -77,12 +76,12 @@ class AlphaZeroPlayer:
 
 
 class RemoteSearchedGames:
-    """See ``RemoteGames``.
+    """The searched games as ``RemoteGames``.
 
     Args:
         network: The policy that plays.
-        env: The games, brought up to date when they have been played on.
-        tally: What is counted in these games, brought up to date too.
+        env: The games, updated when workers have played them on.
+        tally: The counts of these games, updated too.
     """
 
     def __init__(self, network: PatchworkNetwork, env: SelfPlayVectorEnv, tally: Tally) -> None:
@@ -93,7 +92,7 @@ class RemoteSearchedGames:
         return {name: tensor.cpu().numpy().copy() for name, tensor in self._network.state_dict().items()}
 
     def jobs(self, seed: np.uint64, size: int) -> list[Job]:
-        """All games, ``size`` of them to a job, with seeds of their own."""
+        """All games, ``size`` of them in a job; each job has a seed of its own."""
         number = self._env.num_envs
         parts = parts_of_size(number, size)
         seeds = np.random.SeedSequence(int(seed)).generate_state(len(parts), np.uint64)
@@ -110,7 +109,7 @@ class RemoteSearchedGames:
 
 
 def _parts_of(arrays: _Arrays, number: int, parts: Sequence[slice]) -> Iterator[_Arrays]:
-    """Arrays of so many games in parts; each game has the same number of entries, one behind the other."""
+    """The arrays of ``number`` games, divided into parts; each game has equally many entries in a row."""
     for part in parts:
         yield {
             name: array.reshape(number, -1)[part].reshape(-1, *array.shape[1:])

@@ -31,7 +31,7 @@ def new_env(num_envs: int, seed: int, special_patches: str) -> SelfPlayVectorEnv
 
 
 class Part(NamedTuple):
-    """What one thread searches."""
+    """The states that one thread searches."""
 
     search: GumbelSearch
     states: States
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class _Evaluator(NetworkEvaluator):
-    """Asks a network, and finds out if it has diverged: a search needs numbers."""
+    """Evaluates by a network, and raises an error if it has diverged: a search needs finite numbers."""
 
     def __call__(self, states: States) -> Evaluation:
         evaluation = super().__call__(states)
@@ -52,16 +52,16 @@ class _Evaluator(NetworkEvaluator):
 
 
 class SearchedSelfPlay:
-    """Plays all games of a batch against oneself, with a search before every decision.
+    """Plays both sides of all games of a batch, with a search before every decision.
 
     A turn with a single legal action is no decision: it is played without a search, and nothing is learned
     from it. Games go on from one rollout to the next.
 
     Args:
         env: The games; neither masks nor observations are used.
-        config: How to search.
-        reward: What the game is worth.
-        threads: Share the games of each turn.
+        config: The parameters of the algorithm.
+        reward: The rewards for the end of a game.
+        threads: The threads that share the games of each turn.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class SearchedSelfPlay:
     def _search(
         self, evaluator: _Evaluator, games: npt.NDArray[np.int64], random: np.random.Generator
     ) -> list[tuple[SearchResult, npt.NDArray[np.int64]]]:
-        """Searches some games, a part of them in every thread; the results with the games they belong to."""
+        """Searches some games, a part of them in every thread; returns results with the games of each."""
         shares = [share for share in np.array_split(games, self._threads.size) if len(share)]
         seeds = random.integers(2**63, size=len(shares))
         parts = [
@@ -145,9 +145,9 @@ class SearchedSelfPlay:
         return list(zip(self._threads.map(work, parts), shares, strict=True))
 
     def _values(self, evaluator: _Evaluator, players: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        """What these players expect of the games as they stand, float32 ``(n,)``.
+        """The returns that these players expect of the games as they stand, float32 ``(n,)``.
 
-        Nothing was ever learned of turns without a choice: they are played on.
+        Values are not trained on turns without a choice, so these turns are played before, in a copy.
         """
         states = self.env.states.copy()
         forced = np.flatnonzero(self.env.counts == 1)

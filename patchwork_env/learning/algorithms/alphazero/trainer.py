@@ -1,4 +1,4 @@
-"""Gumbel AlphaZero: searched self-play, then learning from the last rollouts."""
+"""A run of Gumbel AlphaZero: searched self-play, then learning from the last rollouts."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from patchwork_env.learning.algorithms.common.state import (
     window_part,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.trainer import grouped
 from patchwork_env.patchwork import Game
 
 
@@ -46,8 +47,8 @@ class AlphaZeroTrainer(RemoteTrainer):
     def __init__(self, config: AlphaZeroConfig) -> None:
         super().__init__(config)
         torch.manual_seed(config.seed)
-        sizes, settings = config.network, config.alphazero
-        self.network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
+        settings = config.alphazero
+        self.network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
         self.network.to(torch.device(config.device))
         self.env = new_env(settings.num_envs, config.seed, config.special_patches)
         threads = ThreadPool(config.threads)
@@ -57,7 +58,7 @@ class AlphaZeroTrainer(RemoteTrainer):
 
     @property
     def steps_per_iteration(self) -> int:
-        """Turns in one rollout of all games."""
+        """The number of turns of all games in one rollout."""
         return self.config.alphazero.num_envs * self.config.alphazero.rollout_steps
 
     def _iterate(self) -> dict[str, float]:
@@ -70,8 +71,8 @@ class AlphaZeroTrainer(RemoteTrainer):
         losses = self.learner.update(concatenated(self.window), self.progress, self.random)
         learned = time.perf_counter()
         return (
-            {f"games/{name}": value for name, value in statistics.items()}
-            | {f"losses/{name}": value for name, value in losses.items()}
+            grouped("games", statistics)
+            | grouped("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
             | self._metrics_of_workers(self.steps_per_iteration)
         )

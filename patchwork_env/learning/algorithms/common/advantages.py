@@ -11,17 +11,17 @@ from patchwork_env.core.compile import kernel
 
 
 class Decisions(NamedTuple):
-    """A rollout of ``T`` turns in ``N`` games, as far as advantages depend on it.
+    """What advantages depend on: ``T`` turns of ``N`` games.
 
     Attributes:
         players: uint8 ``(T, N)``, who moved.
         learning: bool ``(T, N)``, whether the move is a decision of the learner, whose value is known.
-        values: float32 ``(T, N)``, the return that the mover expected.
-        rewards: float32 ``(T, N, 2)``, both players' rewards after the move; those of the last turn also say
-            how a game ended if nobody had a choice in it any more.
+        values: float32 ``(T, N)``, the return that the player who moved expected.
+        rewards: float32 ``(T, N, 2)``, both players' rewards after the move. Those of the last turn include
+            the rewards of games in which nobody has a choice any more.
         ends: bool ``(T, N)``, whether the move ended its game.
         last_players: uint8 ``(N,)``, who has the first choice after the rollout.
-        last_values: float32 ``(N,)``, the return that this player expects then.
+        last_values: float32 ``(N,)``, the return that this player expects there.
     """
 
     players: npt.NDArray[np.uint8]
@@ -33,57 +33,43 @@ class Decisions(NamedTuple):
     last_values: npt.NDArray[np.float32]
 
 
-def advantages(decisions: Decisions, discount: float, decay: float) -> npt.NDArray[np.float32]:
+@kernel(allocates=True)
+def advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> npt.NDArray[np.float32]:
     """Generalized advantage estimation (Schulman et al. 2016) along each player's own decisions.
 
-    From one decision of a player to the next one *of the same player*, however many turns the other one has
-    in between, so that no sign ever changes and the loser's last decision meets its defeat. Only at the end
-    of the rollout the player who is not to move takes the negated value of the one who is: the game has zero
-    sum.
+    The estimate looks from one decision of a player to the next one *of the same player*, however many turns
+    the other one has in between. So no sign ever changes, and the loser's last decision meets its defeat.
+    Only at the end of the rollout the player who is not to move takes the negated value of the one who is:
+    the game has zero sum.
 
     Args:
         decisions: The rollout.
-        discount: Factor per own decision, 0 ... 1.
-        decay: The lambda of the estimator, 0 ... 1.
+        gamma: The discount for each own decision, 0 ... 1.
+        gae_lambda: The lambda of the estimator, 0 ... 1.
 
     Returns:
         float32 ``(T, N)``; 0 where ``learning`` is false. Returns are advantages plus values.
     """
-    return _advantages(*decisions, discount, decay)
-
-
-@kernel(allocates=True)
-def _advantages(
-    players: npt.NDArray[np.uint8],
-    learning: npt.NDArray[np.bool_],
-    values: npt.NDArray[np.float32],
-    rewards: npt.NDArray[np.float32],
-    ends: npt.NDArray[np.bool_],
-    last_players: npt.NDArray[np.uint8],
-    last_values: npt.NDArray[np.float32],
-    discount: float,
-    decay: float,
-) -> npt.NDArray[np.float32]:
-    turns, games = players.shape
+    turns, games = decisions.players.shape
     result = np.zeros((turns, games), np.float32)
     reward, next_value, next_advantage = np.zeros(2), np.zeros(2), np.zeros(2)
     for game in range(games):
         reward[:] = 0.0
         next_advantage[:] = 0.0
-        next_value[last_players[game]] = last_values[game]
-        next_value[1 - last_players[game]] = -last_values[game]
+        next_value[decisions.last_players[game]] = decisions.last_values[game]
+        next_value[1 - decisions.last_players[game]] = -decisions.last_values[game]
         for turn in range(turns - 1, -1, -1):
-            if ends[turn, game]:
+            if decisions.ends[turn, game]:
                 reward[:] = 0.0
                 next_value[:] = 0.0
                 next_advantage[:] = 0.0
-            reward += rewards[turn, game]
-            if not learning[turn, game]:
+            reward += decisions.rewards[turn, game]
+            if not decisions.learning[turn, game]:
                 continue
-            player = players[turn, game]
-            error = reward[player] + discount * next_value[player] - values[turn, game]
-            next_advantage[player] = error + discount * decay * next_advantage[player]
-            next_value[player] = values[turn, game]
+            player, value = decisions.players[turn, game], decisions.values[turn, game]
+            error = reward[player] + gamma * next_value[player] - value
+            next_advantage[player] = error + gamma * gae_lambda * next_advantage[player]
+            next_value[player] = value
             reward[player] = 0.0
             result[turn, game] = next_advantage[player]
     return result

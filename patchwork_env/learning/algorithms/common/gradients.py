@@ -1,4 +1,4 @@
-"""One step of an optimizer, shared among threads."""
+"""The gradient of a minibatch, computed by several threads."""
 
 from __future__ import annotations
 
@@ -14,23 +14,9 @@ from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 
 Losses = Callable[[npt.NDArray[np.int64]], dict[str, Tensor]]
-"""The ``loss`` of some samples, its terms and diagnostics: means over the samples."""
+"""The ``loss`` of some samples, its terms and diagnostics, by name: means over the samples."""
 BatchOf = Callable[[npt.NDArray[np.int64]], dict[str, npt.NDArray[Any]]]
-"""What the losses of some samples are computed from: arrays by name, to be looked at after a divergence."""
-
-
-def gradient_step(
-    optimizer: torch.optim.Optimizer,
-    losses: Losses,
-    batch_of: BatchOf,
-    samples: npt.NDArray[np.int64],
-    threads: ThreadPool,
-    max_gradient_norm: float,
-) -> dict[str, Tensor]:
-    """Takes one step down the gradient of a minibatch; see :func:`compute_gradient`."""
-    metrics = compute_gradient(optimizer, losses, batch_of, samples, threads, max_gradient_norm)
-    optimizer.step()
-    return metrics
+"""The arrays that the losses of some samples are computed from, by name, for a look after a divergence."""
 
 
 def compute_gradient(
@@ -41,18 +27,20 @@ def compute_gradient(
     threads: ThreadPool,
     max_gradient_norm: float,
 ) -> dict[str, Tensor]:
-    """Gives the parameters the gradient of a minibatch; each thread computes it for a part of the samples.
+    """Gives the optimizer's parameters the gradient of a minibatch, for a step that is taken next.
+
+    Each thread computes the gradient of a part of the samples.
 
     Args:
-        optimizer: Has the parameters, all of which have a share in the loss.
-        losses: Called with parts of the samples.
-        batch_of: Called with all samples if the loss is not finite.
-        samples: Indices, ``(n,)``, or rows of them, ``(n, k)``.
-        threads: Share the work.
-        max_gradient_norm: Longer gradients are scaled down to it.
+        optimizer: The optimizer of the parameters, all of which the loss depends on.
+        losses: The function that computes the losses of a part of the samples.
+        batch_of: The function that gives the batch to look at if the loss is not finite.
+        samples: The samples of the minibatch: indices ``(n,)``, or rows of indices ``(n, k)``.
+        threads: The threads that share the work.
+        max_gradient_norm: The norm to which longer gradients are scaled down.
 
     Returns:
-        What ``losses`` gives for the whole minibatch, and the ``gradient_norm`` before it was scaled.
+        The result of ``losses`` for the whole minibatch, and the ``gradient_norm`` before scaling.
 
     Raises:
         DivergenceError: The loss or its gradient is not finite; the error holds the losses and the batch.
@@ -82,7 +70,7 @@ def compute_gradient(
 
 
 def listed(values: dict[str, float]) -> str:
-    """Figures by name as text, for messages."""
+    """Figures by name as text for messages."""
     return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
 
 

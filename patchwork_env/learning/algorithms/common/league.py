@@ -1,6 +1,6 @@
-"""The league: past selves that the learner keeps playing against, the more often the harder they are.
+"""The league: past selves that the learner keeps playing against, harder ones more often.
 
-A game is played against one opponent from its beginning to its end: who is drawn meets games that begin.
+A game has the same opponent from its beginning to its end: a past self that is drawn plays games that begin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Policy = TypeVar("Policy", bound=nn.Module)
 Shares = npt.NDArray[np.float64]
 
 _PRIOR_GAMES = 10.0
-"""Games, half of them won, that every estimate of a win rate begins with."""
+"""The number of games, half of them won, that every estimate of a win rate begins with."""
 
 _WEIGHTS: dict[str, Callable[[Shares], Shares]] = {
     "uniform": np.ones_like,
@@ -32,7 +32,7 @@ _WEIGHTS: dict[str, Callable[[Shares], Shares]] = {
 
 @dataclass
 class _Record:
-    """What the learner did against a snapshot: sums in which old games count less and less."""
+    """The learner's results against a snapshot: sums in which old games count less and less."""
 
     wins: float = 0.0
     games: float = 0.0
@@ -43,14 +43,14 @@ class _Record:
 
 
 class SnapshotPool(Generic[Policy]):
-    """The last snapshots of the learner, whatever kind of network it is, and how it does against each.
+    """The last snapshots of the learner, a network of any kind, and its results against each of them.
 
-    Opponents are drawn by prioritized fictitious self-play (Vinyals et al. 2019): with a weight that depends
-    on the learner's win rate p against a snapshot, ``(1 - p)^2`` for ``hard``, ``p (1 - p)`` for ``even``,
-    the same for all for ``uniform``. Results lose half of their weight every ``half_life`` calls of
-    :meth:`record`, so that a snapshot that was easy and has not been met for long gets another chance.
+    Opponents are drawn by prioritized fictitious self-play (Vinyals et al. 2019). The weight of a snapshot
+    depends on the learner's win rate p against it: ``(1 - p)^2`` for ``hard``, ``p (1 - p)`` for ``even``, 1
+    for ``uniform``. Results lose half of their weight every ``half_life`` calls of :meth:`record`, so that a
+    snapshot that was easy long ago is drawn again.
 
-    Snapshots have numbers, which count up and never come again.
+    Snapshots are numbered from 0 on, and no number is used twice.
 
     Attributes:
         opponents: The snapshots that games begin against at present, all different.
@@ -70,11 +70,11 @@ class SnapshotPool(Generic[Policy]):
         return {number: self._policies[number] for number in self._records}
 
     def policy(self, number: int) -> Policy:
-        """The frozen policy of a snapshot, also of one that has left the pool and is still in play."""
+        """The frozen policy of a snapshot, which may have left the pool but must still be in play."""
         return self._policies[number]
 
     def add(self, policy: Policy) -> None:
-        """Keeps a copy of the learner; the oldest snapshot goes if the pool is full."""
+        """Adds a copy of the learner; if the pool is full, the oldest snapshot leaves it."""
         self._keep(self._added, policy)
         self._records[self._added] = _Record()
         self._added += 1
@@ -82,11 +82,11 @@ class SnapshotPool(Generic[Policy]):
             del self._records[number]
 
     def draw(self, random: np.random.Generator, in_play: Collection[int] = ()) -> list[int]:
-        """Replaces one of the opponents, each in its turn, and those that have left the pool.
+        """Replaces one of the opponents, another one at every call, and those that have left the pool.
 
         Args:
-            random: Draws them.
-            in_play: Snapshots whose games have not ended: their policies are kept.
+            random: The generator that draws the opponents.
+            in_play: The numbers of the snapshots whose games have not ended, whose policies are kept.
 
         Returns:
             A copy of :attr:`opponents`: ``config.opponents`` of them, or as many as there are.
@@ -105,11 +105,11 @@ class SnapshotPool(Generic[Policy]):
         return self.opponents.copy()
 
     def record(self, wins: Mapping[int, float], games: Mapping[int, float]) -> None:
-        """Notes results of the learner; all earlier ones lose some weight.
+        """Adds results of the learner; all earlier ones lose some weight.
 
         Args:
-            wins: By snapshot, the games against it that the learner won.
-            games: By snapshot, all games against it that ended.
+            wins: How many games the learner won, by the number of the snapshot.
+            games: How many games ended, by the number of the snapshot.
         """
         kept = 0.5 ** (1 / self.config.half_life)
         for record in self._records.values():
@@ -124,7 +124,7 @@ class SnapshotPool(Generic[Policy]):
         return {number: record.win_rate for number, record in self._records.items()}
 
     def statistics(self) -> dict[str, float]:
-        """Number of snapshots, and the mean and the lowest win rate against them; nothing without any."""
+        """The number of snapshots, the mean and the lowest win rate against them; empty without any."""
         rates = list(self.win_rates().values())
         if not rates:
             return {}
@@ -135,7 +135,7 @@ class SnapshotPool(Generic[Policy]):
         }
 
     def state(self) -> TrainerState:
-        """All that :meth:`restore` needs."""
+        """The state of the pool, for :meth:`restore`."""
         values = {
             "records": {str(number): [r.wins, r.games] for number, r in self._records.items()},
             "retired": sorted(self._policies.keys() - self._records.keys()),
@@ -152,8 +152,8 @@ class SnapshotPool(Generic[Policy]):
         """Brings an empty pool to the state of another one.
 
         Args:
-            state: See :meth:`state`.
-            like: A policy of the same kind and sizes; it stays as it is.
+            state: The state that :meth:`state` returned.
+            like: A policy of the same kind and sizes, which is not changed.
 
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
@@ -171,7 +171,7 @@ class SnapshotPool(Generic[Policy]):
         self._policies[number] = copy.deepcopy(policy).eval().requires_grad_(False)
 
     def _draw_one(self, random: np.random.Generator) -> int:
-        """A snapshot that is not among the opponents."""
+        """Draws a snapshot that is not among the opponents."""
         free = [number for number in self._records if number not in self.opponents]
         rates = np.array([self._records[number].win_rate for number in free])
         weights = _WEIGHTS[self.config.choice](rates)

@@ -23,27 +23,27 @@ Weights = dict[str, npt.NDArray[Any]]
 class Player(Protocol):
     """Plays games for a learner, in the process of a worker.
 
-    What :meth:`play` returns depends only on the configuration, the weights and its arguments.
+    The result of :meth:`play` depends only on the configuration, the weights and its arguments.
     """
 
     def set_weights(self, weights: Weights) -> None:
-        """Plays with these weights from now on; they must not be written to."""
+        """Plays with these weights from now on, and does not write to them."""
 
     def play(self, progress: float, job: Any) -> Any:
-        """Plays the games of a job when the fraction ``progress`` of the run is over."""
+        """Plays the games of a job; ``progress`` is the fraction of the run that is over."""
 
 
 class RemoteGames(Protocol):
-    """The learner's side: cuts the games of an iteration into jobs, and puts together what was played."""
+    """The learner's side: divides the games of an iteration into jobs, and puts the results together."""
 
     def weights(self) -> Weights:
         """A copy of the weights that play."""
 
     def jobs(self, seed: np.uint64, size: int) -> Sequence[Any]:
-        """The games of an iteration in jobs of ``size`` games; the last one may have less."""
+        """The games of an iteration in jobs of ``size`` games; the last job may have fewer."""
 
     def combine(self, results: Sequence[Any]) -> tuple[Any, dict[str, float]]:
-        """What the trainer learns from, and statistics, from the results in the order of the jobs."""
+        """What the trainer learns from, and statistics; the results are in the order of the jobs."""
 
 
 class Inputs(NamedTuple):
@@ -52,7 +52,7 @@ class Inputs(NamedTuple):
     Attributes:
         version: The number of the weights.
         weights: The weights that play.
-        progress: Fraction of the run that is over.
+        progress: The fraction of the run that is over.
     """
 
     version: int
@@ -61,7 +61,7 @@ class Inputs(NamedTuple):
 
 
 class PlayService:
-    """What a worker plays its jobs with; see ``Service``."""
+    """The ``Service`` with which a worker plays games."""
 
     def __init__(self, player: Player) -> None:
         self._player = player
@@ -83,13 +83,13 @@ class _Iteration(NamedTuple):
 
 
 class RemotePlay:
-    """Has workers play the games of each iteration, and if asked those of the next while the learner learns.
+    """Has workers play the games of each iteration, and those of the next one ahead if the run asks for that.
 
-    Games depend on the weights, the progress and the seed that they begin with. Who plays them changes
-    nothing, and games that were in flight when a run stopped are played again when it goes on.
+    Games depend only on the weights, the progress and the seed with which they begin, not on the workers that
+    play them. Games that were in flight when a run stopped are played again when it goes on.
 
     Args:
-        games: What is played.
+        games: The games that are played.
         pool: The workers.
         config: The configuration of the run.
     """
@@ -105,11 +105,11 @@ class RemotePlay:
         self._ended = time.perf_counter()
 
     def play(self, progress: float, random: np.random.Generator) -> tuple[Any, dict[str, float]]:
-        """What there is to learn from the games of an iteration, and their statistics.
+        """Waits for the games of an iteration; returns what there is to learn from, and statistics.
 
         Args:
-            progress: Fraction of the run that is over.
-            random: Draws the seed of games that begin now.
+            progress: The fraction of the run that is over.
+            random: The generator that draws the seed of games that begin now.
 
         Raises:
             NoWorkersError: There is no worker to play them.
@@ -124,18 +124,18 @@ class RemotePlay:
         return self._games.combine(results)
 
     def play_ahead(self, progress: float, random: np.random.Generator) -> None:
-        """Begins the games of the next iteration, if they are to be played while the learner learns.
+        """Begins the games of the next iteration, if the run asks for games that are played ahead.
 
         Args:
-            progress: Fraction of the run that is over.
-            random: Draws their seed.
+            progress: The fraction of the run that is over.
+            random: The generator that draws the seed of the games.
         """
         if self._config.cluster.ahead:
             self._ahead = self._new_iteration(progress, random)
             self._playing = self._begin(self._ahead)
 
     def wait(self) -> None:
-        """Waits until no games are in flight; only who measures something else needs that."""
+        """Waits until no games are in flight, as benchmarks do before they measure something else."""
         if self._playing is not None:
             self._playing.result()
 
@@ -150,7 +150,7 @@ class RemotePlay:
         return self._thread.submit(self._pool.map, inputs, jobs)
 
     def metrics(self, steps: int) -> dict[str, float]:
-        """Metrics by name of the last games, which had so many turns."""
+        """Metrics of the last games, by name; ``steps`` is the number of their turns."""
         return {
             "time/learner_idle_share": self._waited / self._passed,
             "cluster/workers": self._pool.workers,
@@ -160,7 +160,7 @@ class RemotePlay:
         }
 
     def state(self) -> TrainerState:
-        """What :meth:`restore` needs of games that are in flight."""
+        """What the games in flight began with, for :meth:`restore`; empty without any."""
         if self._ahead is None:
             return TrainerState({}, {})
         inputs, seed = self._ahead
@@ -168,7 +168,7 @@ class RemotePlay:
         return TrainerState({"progress": inputs.progress, "seed": int(seed)}, tensors)
 
     def restore(self, state: TrainerState) -> None:
-        """The next games are those that were in flight."""
+        """Makes the games that were in flight the next ones to be played."""
         values, tensors = state
         if values:
             weights = {name: tensor.numpy() for name, tensor in tensors.items()}
@@ -180,13 +180,8 @@ class RemotePlay:
         self._thread.shutdown()
 
 
-def split_in_jobs(number: int, size: int) -> list[slice]:
-    """``number`` games in jobs of ``size``; the last one may have less."""
-    return [slice(begin, min(begin + size, number)) for begin in range(0, number, size)]
-
-
 def bytes_of(value: Any) -> int:
-    """How many bytes are sent for a value."""
+    """The number of bytes that are sent for a value."""
     buffers: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     return len(rest) + sum(buffer.raw().nbytes for buffer in buffers)

@@ -31,10 +31,10 @@ _IN_FLIGHT = "in_flight"
 
 
 class RemoteTrainer(Trainer):
-    """A trainer that plays here, in its own threads, or has workers play.
+    """A trainer whose games are played by its own threads or by workers.
 
     Attributes:
-        random: Draws the seeds of games, and all else.
+        random: The generator of the games' seeds and of all other random numbers.
     """
 
     config: ClusterRun
@@ -51,41 +51,41 @@ class RemoteTrainer(Trainer):
 
     @abstractmethod
     def remote_games(self) -> RemoteGames:
-        """The games as workers see them."""
+        """The games as jobs for workers."""
 
     @abstractmethod
     def _play_here(self) -> tuple[Any, dict[str, float]]:
-        """Plays the games of an iteration; returns what there is to learn from them, and statistics."""
+        """Plays the games of an iteration in this process; returns what there is to learn, and statistics."""
 
     @contextmanager
     def played_by(self, pool: WorkerPool) -> Iterator[RemotePlay]:
-        """Within the block the games are played by the workers of a pool."""
+        """Has the workers of a pool play the games within the block."""
         with closing(RemotePlay(self.remote_games(), pool, self.config)) as remote:
             self._remote = remote
             yield remote
         self._remote = None
 
     def _play(self) -> tuple[Any, dict[str, float]]:
-        """Plays the games of an iteration, or has them played."""
+        """Plays the games of an iteration in this process, or has workers play them."""
         return self._play_here() if self._remote is None else self._remote.play(self.progress, self.random)
 
     def _play_ahead(self, steps: int) -> None:
-        """Begins the next games, if workers are to play ahead, after games of so many turns."""
+        """Lets workers begin the next games, after games of ``steps`` turns, unless the run is over."""
         if self._remote is not None and self.steps + steps < self.config.total_steps:
             self._remote.play_ahead(self.progress, self.random)
 
     def _metrics_of_workers(self, steps: int) -> dict[str, float]:
-        """What there is to say of workers that have played games of so many turns."""
+        """Metrics of the workers, which have played games of ``steps`` turns; empty without workers."""
         return {} if self._remote is None else self._remote.metrics(steps)
 
     def _state_parts(self) -> Sequence[StatePart]:
-        """The random numbers, and the games that workers are playing ahead."""
+        """The random numbers, and the games that workers play ahead."""
         parts = [generator_part("random", self.random)]
         if self._remote is not None:
             in_flight = nested_part(_IN_FLIGHT, self._remote.state, self._remote.restore)
 
             def restore(state: TrainerState) -> None:
-                if _IN_FLIGHT in state.values:  # else the state is of a run without workers
+                if _IN_FLIGHT in state.values:  # a run without workers saves none
                     in_flight.restore(state)
 
             parts.append(StatePart(in_flight.save, restore))
@@ -99,10 +99,10 @@ def new_service(config: ClusterRun) -> PlayService:
 
 @contextmanager
 def played_on_cluster(trainer: RemoteTrainer) -> Iterator[RemotePlay]:
-    """Within the block the trainer's games are played by the cluster of its configuration.
+    """Has the cluster of the configuration play the trainer's games within the block.
 
     Raises:
-        ConnectionError: There is no cluster, or no worker can be had.
+        ConnectionError: There is no cluster, or no worker can be started.
         ModuleNotFoundError: Ray is not installed.
     """
     cluster = trainer.config.cluster

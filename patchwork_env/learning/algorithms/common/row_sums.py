@@ -16,7 +16,7 @@ Counts = npt.NDArray[np.int64]
 
 
 class SumOfRows(torch.autograd.Function):
-    """For each ``i`` the sum of the rows ``rows[i, : counts[i]]`` of a table, ``(n, width)``."""
+    """The sum of the rows ``rows[i, : counts[i]]`` of a table for each ``i``, float32 ``(n, width)``."""
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, rows: Rows, counts: Counts) -> Tensor:
@@ -56,7 +56,7 @@ def _gather_128(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None
 
 
 _GATHERS = {32: _gather_32, 64: _gather_64, 128: _gather_128}
-"""By the width of the table; a loop over any width is several times slower."""
+"""Kernels by the width of the table: a loop for any width would be several times slower."""
 
 
 @kernel

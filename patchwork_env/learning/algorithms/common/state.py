@@ -1,4 +1,4 @@
-"""What a trainer consists of, as JSON and named tensors: each trainer lists the parts of its state."""
+"""The state of a trainer as JSON and named tensors, put together from parts that each trainer lists."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class TrainerState(NamedTuple):
     """All that a trainer needs to go on as if nothing had happened.
 
     Attributes:
-        values: JSON by name.
-        tensors: Tensors by name.
+        values: Values that JSON can hold, by name.
+        tensors: Tensors, by name.
     """
 
     values: dict[str, Any]
@@ -30,8 +30,8 @@ class StatePart(NamedTuple):
     """A part of a trainer's state.
 
     Attributes:
-        save: Returns the part's own values and tensors.
-        restore: Brings the part back, from the state of the whole trainer.
+        save: The function that returns the part's own values and tensors.
+        restore: The function that brings the part back from the state of the whole trainer.
     """
 
     save: Callable[[], TrainerState]
@@ -39,17 +39,17 @@ class StatePart(NamedTuple):
 
 
 def value_part(name: str, get: Callable[[], Any], set_: Callable[[Any], object]) -> StatePart:
-    """Something that ``get`` returns as JSON and ``set_`` takes."""
+    """A value that ``get`` returns, as JSON can hold it, and ``set_`` takes."""
     return StatePart(lambda: TrainerState({name: get()}, {}), lambda state: set_(state.values[name]))
 
 
 def array_value_part(name: str, array: npt.NDArray[np.int64], missing: int) -> StatePart:
-    """Whole numbers as JSON, which are overwritten in place; states of earlier versions may lack them.
+    """An array of whole numbers, overwritten in place; states of earlier versions may lack it.
 
     Args:
-        name: The name of the values.
-        array: The numbers.
-        missing: What stands for all of them in a state without them.
+        name: The name of the value.
+        array: The array.
+        missing: The number that all entries get from a state without the value.
     """
 
     def restore(state: TrainerState) -> None:
@@ -59,12 +59,12 @@ def array_value_part(name: str, array: npt.NDArray[np.int64], missing: int) -> S
 
 
 def attribute_part(name: str, owner: object, attribute: str) -> StatePart:
-    """An attribute that is JSON."""
+    """An attribute that JSON can hold."""
     return value_part(name, lambda: getattr(owner, attribute), lambda value: setattr(owner, attribute, value))
 
 
 def generator_part(name: str, generator: np.random.Generator) -> StatePart:
-    """A source of random numbers."""
+    """A generator of random numbers."""
     return attribute_part(name, generator.bit_generator, "state")
 
 
@@ -77,10 +77,10 @@ def nested_part(
     """A state within the state: its values under a name, and its tensors under ``name.``.
 
     Args:
-        name: The name of the tensors, and of the values too if these have no other one.
-        save: Returns the inner state.
-        restore: Takes it.
-        values_name: The name of the values.
+        name: The prefix of the tensors' names.
+        save: The function that returns the inner state.
+        restore: The function that takes the inner state.
+        values_name: The name of the values; ``name`` by default.
     """
     values_name = values_name or name
 
@@ -132,14 +132,14 @@ def arrays_part(
 def window_part(
     name: str, number_name: str, window: deque[Any], empty: Any, check: Callable[[Any], object]
 ) -> StatePart:
-    """The last batches, which are named tuples of arrays, ``states`` among them.
+    """The last batches to learn from, which are named tuples of arrays, ``states`` among them.
 
     Args:
         name: The name of the tensors.
         number_name: The name of the number of batches.
         window: The batches, oldest first.
-        empty: A batch of nothing, which says what types the arrays have.
-        check: Raises ValueError if records are not states that games reach.
+        empty: A batch without entries, which says what types the arrays have.
+        check: The function that raises ValueError if records are not states that games can reach.
     """
 
     def save() -> TrainerState:
@@ -153,7 +153,7 @@ def window_part(
         for number in range(state.values[number_name]):
             tensors = with_prefix(f"{name}.{number}", state.tensors)
             batch = type(empty)(**arrays_of_tensors(tensors, empty._asdict()))
-            check(batch.states)  # compiled code looks nothing up beyond what states can hold
+            check(batch.states)  # compiled code checks no bounds
             window.append(batch)
 
     return StatePart(save, restore)
@@ -163,12 +163,12 @@ def window_part(
 
 
 def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The same tensors as ``prefix.name``."""
+    """The same tensors under the names ``prefix.name``."""
     return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
 def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that :func:`prefixed` named so, by their own names."""
+    """The tensors whose names :func:`prefixed` has changed, under their own names."""
     beginning = f"{prefix}."
     return {
         name.removeprefix(beginning): tensor for name, tensor in tensors.items() if name.startswith(beginning)
@@ -199,7 +199,7 @@ def restore_optimizer(
 
 
 def tensors_of_arrays(arrays: Arrays) -> dict[str, Tensor]:
-    """Arrays of any type as bytes: there are no tensors of some types."""
+    """Arrays of any type as tensors of bytes: some types of arrays have no tensors."""
     return {
         name: torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
         for name, array in arrays.items()
@@ -207,7 +207,7 @@ def tensors_of_arrays(arrays: Arrays) -> dict[str, Tensor]:
 
 
 def arrays_of_tensors(tensors: Mapping[str, Tensor], like: Arrays) -> dict[str, npt.NDArray[Any]]:
-    """What :func:`tensors_of_arrays` made, with the types and all but the first lengths of ``like``."""
+    """What :func:`tensors_of_arrays` took; ``like`` has the same types and lengths, but for the first."""
     return {
         name: tensors[name].numpy().view(array.dtype).reshape(-1, *array.shape[1:])
         for name, array in like.items()

@@ -1,10 +1,10 @@
-"""What every algorithm is to a run: something that iterates, plays, and can be saved and restored."""
+"""What a run sees of every algorithm: a trainer that iterates, plays, and can be saved and restored."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,14 @@ from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
 class Trainer(ABC):
     """One training run in memory.
 
-    All randomness comes from ``config.seed``: on a CPU two trainers with one configuration and one number of
+    All randomness comes from ``config.seed``: on a CPU two trainers with the same configuration and number of
     threads are equal to the bit, also if one of them was saved and restored.
 
     Attributes:
         config: The configuration of the run.
-        steps: Turns played so far, over all games.
-        iteration: Iterations so far.
-        seconds: Time spent on them.
+        steps: The number of turns so far, over all games.
+        iteration: The number of iterations so far.
+        seconds: How long these iterations took, in seconds.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -36,16 +36,16 @@ class Trainer(ABC):
 
     @property
     def is_done(self) -> bool:
-        """Whether the run has its steps."""
+        """Whether the run has reached its number of steps."""
         return self.steps >= self.config.total_steps
 
     @property
     def progress(self) -> float:
-        """Fraction of the run that is over, for schedules."""
+        """The fraction of the run that is over, for schedules."""
         return min(1.0, self.steps / self.config.total_steps)
 
     def iterate(self) -> dict[str, float]:
-        """Plays and learns for a while; returns metrics by name."""
+        """Plays and learns for one iteration; returns metrics by name."""
         began = time.perf_counter()
         metrics = self._iterate()
         seconds = time.perf_counter() - began
@@ -57,30 +57,30 @@ class Trainer(ABC):
     @property
     @abstractmethod
     def steps_per_iteration(self) -> int:
-        """Turns of all games in one iteration."""
+        """The number of turns of all games in one iteration."""
 
     @abstractmethod
     def _iterate(self) -> dict[str, float]:
-        """One iteration; the counters still say what was before it."""
+        """Does one iteration; the counters still stand as before it."""
 
     @abstractmethod
     def agent(self) -> Agent:
-        """Plays as the run is evaluated at present."""
+        """The agent that evaluations of the run at present ask."""
 
     @abstractmethod
     def write_policy(self, folder: Path) -> None:
         """Writes a policy that :func:`patchwork_env.agents.load` plays, as files in an existing folder."""
 
     def write_final(self, folder: Path) -> None:
-        """Writes what the end of the run leaves, as files in an existing folder: a policy, by default."""
+        """Writes the results of the run, by default a policy, as files in an existing folder."""
         self.write_policy(folder)
 
     @abstractmethod
     def _state_parts(self) -> Sequence[StatePart]:
-        """What the state of the trainer consists of, apart from the counters."""
+        """The parts of the trainer's state, apart from the counters."""
 
     def state(self) -> TrainerState:
-        """What :meth:`restore` needs, apart from the counters."""
+        """The state of the trainer, apart from the counters, for :meth:`restore`."""
         values: dict[str, Any] = {}
         tensors: dict[str, Tensor] = {}
         for part in self._state_parts():
@@ -93,18 +93,18 @@ class Trainer(ABC):
         """Goes on from the state of a trainer with the same configuration.
 
         Raises:
-            KeyError, TypeError, ValueError, RuntimeError: The state does not fit; the trainer is of no use
+            KeyError, TypeError, ValueError, RuntimeError: The state does not fit; the trainer cannot be used
                 any more.
         """
         for part in self._state_parts():
             part.restore(state)
 
     def close(self) -> None:
-        """Lets go of what the trainer holds outside of this process, after which it is of no use."""
+        """Gives up what the trainer holds outside this process; it cannot be used any more."""
         return
 
     def policy_info(self) -> dict[str, Any]:
-        """What a policy's files remember of its making."""
+        """What the files of a policy tell about its training."""
         info = {
             "algorithm": self.config.algorithm,
             "steps": self.steps,
@@ -114,6 +114,11 @@ class Trainer(ABC):
         if isinstance(self.config, RewardedRun):
             info["reward"] = self.config.reward.model_dump()
         return info
+
+
+def grouped(group: str, metrics: Mapping[str, float]) -> dict[str, float]:
+    """Metrics under their names in curves and reports: ``group/name``."""
+    return {f"{group}/{name}": value for name, value in metrics.items()}
 
 
 def make_trainer(config: RunConfig) -> Trainer:

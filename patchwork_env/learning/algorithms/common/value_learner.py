@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.agents.compiled.records import arrays_of
-from patchwork_env.learning.algorithms.common.gradients import gradient_step, means
+from patchwork_env.learning.algorithms.common.gradients import compute_gradient, means
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_config import TdLearning
 
@@ -21,13 +21,15 @@ Positions = TypeVar("Positions", bound=NamedTuple)
 
 
 class ValueModule(nn.Module, ABC, Generic[Positions]):
-    """The network of a compiled value with gradients; both share their memory, so it learns in place.
+    """The network of a compiled value as a PyTorch module.
+
+    Module and record share their memory, so that a step of the optimizer changes what plays.
 
     Args:
-        weights: A record of arrays, which become parameters of the same names.
+        weights: The weights, a record of arrays, which become parameters of the same names.
 
     Attributes:
-        tables: Names of the weights of which rows are looked up.
+        tables: The names of the weights that are tables, of which the network looks up rows.
         weights: The record.
     """
 
@@ -45,22 +47,22 @@ class ValueModule(nn.Module, ABC, Generic[Positions]):
 
 
 class ValueLearner(Generic[Positions]):
-    """Moves a value towards its targets.
+    """Brings a value closer to its targets, by steps of Adam.
 
-    What plays is the average of the weights over the last steps (Polyak and Juditsky 1992): it lacks most
-    of the noise that single minibatches bring.
+    The weights that play are the average over the last steps (Polyak and Juditsky 1992), which lacks most of
+    the noise of single minibatches.
 
     Args:
-        module: The weights that learn.
-        config: The algorithm's parameters.
-        threads: Share the work on each minibatch.
+        module: The network that learns.
+        config: The parameters of the algorithm.
+        threads: The threads that share the work on each minibatch.
 
     Attributes:
-        module: The weights that learn.
+        module: The network that learns.
         average: The moving average of the weights, a record.
-        average_arrays: Its arrays by name.
-        steps: Steps taken so far.
-        optimizer: Takes them.
+        average_arrays: The arrays of ``average``, by name.
+        steps: The number of steps taken so far.
+        optimizer: The optimizer that takes the steps.
     """
 
     def __init__(self, module: ValueModule[Positions], config: TdLearning, threads: ThreadPool) -> None:
@@ -78,7 +80,16 @@ class ValueLearner(Generic[Positions]):
     def update(
         self, positions: Positions, steps: int, progress: float, random: np.random.Generator
     ) -> dict[str, float]:
-        """Takes so many steps on random minibatches; returns mean losses and diagnostics.
+        """Takes steps on random minibatches.
+
+        Args:
+            positions: The positions to learn from, with their targets.
+            steps: The number of steps.
+            progress: The fraction of the run that is over, for the schedules.
+            random: The generator that draws the minibatches.
+
+        Returns:
+            Mean losses and diagnostics, by name.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.
@@ -91,7 +102,7 @@ class ValueLearner(Generic[Positions]):
             self._set_rate(rate * min(1, (self.steps + 1) / config.warmup))
             samples = random.integers(number, size=size)
             metrics.append(
-                gradient_step(
+                compute_gradient(
                     self.optimizer,
                     partial(self._losses, positions),
                     partial(_arrays_of, positions),
@@ -100,6 +111,7 @@ class ValueLearner(Generic[Positions]):
                     config.max_gradient_norm,
                 )
             )
+            self.optimizer.step()
             self._add_to_average()
         return means(metrics)
 
@@ -116,7 +128,7 @@ class ValueLearner(Generic[Positions]):
             group["lr"] = factor * rate
 
     def _add_to_average(self) -> None:
-        """The average is over all steps at first, later over the last ones."""
+        """Adds the present weights to the average: over all steps at first, later over the last ones."""
         self.steps += 1
         share = max(1 - self._config.ema_decay, 1 / self.steps)
         torch._foreach_lerp_(self._averages, [p.detach() for p in self.module.parameters()], share)

@@ -1,4 +1,4 @@
-"""Self-play of the value learners, in threads or by workers: a game depends on its random stream alone."""
+"""Self-play by a compiled value, in threads or by workers; a game depends only on its random stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from patchwork_env.learning.algorithms.common.threads import ThreadPool
 
 
 class Buffers(Protocol):
-    """The memory of one thread: games with their random ``streams``, and whatever playing needs besides."""
+    """The memory of one thread: games with their random ``streams``, and what else playing needs."""
 
     @property
     def games(self) -> Any:
@@ -34,8 +34,8 @@ class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
     """Plays the games of an iteration from their first turn to their last, compiled.
 
     Args:
-        games: How many games an iteration has.
-        threads: Share the games.
+        games: The number of games of an iteration.
+        threads: The threads that share the games.
     """
 
     def __init__(self, games: int, threads: ThreadPool) -> None:
@@ -50,8 +50,8 @@ class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
 
         Args:
             weights: The weights that play, a record.
-            progress: Fraction of the run that is over.
-            random: Draws the seed of the games.
+            progress: The fraction of the run that is over.
+            random: The generator that draws the seed of the games.
 
         Returns:
             Positions with targets, and statistics, among them the ``turns`` of all games.
@@ -66,14 +66,14 @@ class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
         return self.combine(self._threads.map(work, self._buffers))
 
     def play_streams(self, weights: Any, progress: float, streams: Streams) -> Played:
-        """Plays a game from each random stream, in this thread; nothing is kept from one call to the next."""
+        """Plays a game from each random stream in this thread, with memory for this call alone."""
         buffers = self._new_buffers(len(streams))
         buffers.games.streams[:] = streams
         return self._play(buffers, weights, progress)
 
     @abstractmethod
     def combine(self, parts: Sequence[Played]) -> tuple[Positions, dict[str, float]]:
-        """What :meth:`play` returns of games that were played in parts, in this order."""
+        """What :meth:`play` returns for games that were played in these parts, in this order."""
 
     @abstractmethod
     def _new_buffers(self, games: int) -> OwnBuffers:
@@ -81,22 +81,22 @@ class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
 
     @abstractmethod
     def _play(self, buffers: OwnBuffers, weights: Any, progress: float) -> Played:
-        """Plays games, whose random streams have been set, to their ends."""
+        """Plays games to their ends; their random streams have been set."""
 
 
 class ValuePlayer:
-    """The side of a worker; see ``Player``. A job is the random streams of its games.
+    """The worker's side, a ``Player``. A job consists of the random streams of its games.
 
     Args:
-        self_play: Plays.
-        weights: Is overwritten with the weights that play.
+        self_play: What plays the games.
+        weights: A record that is overwritten with the weights that play.
     """
 
     def __init__(self, self_play: ValueSelfPlay[Any, Any, Any], weights: Any) -> None:
         self._self_play, self._weights = self_play, weights
 
     def set_weights(self, weights: Weights) -> None:
-        """Copies the weights into the record that compiled code asks for."""
+        """Copies the weights into the record that compiled code reads."""
         for name, array in arrays_of(self._weights).items():
             array[:] = weights[name]
 
@@ -106,11 +106,11 @@ class ValuePlayer:
 
 
 class RemoteValueGames:
-    """The side of the learner; see ``RemoteGames``. The games are the same as without workers.
+    """The learner's side, a ``RemoteGames``. The games are the same as without workers.
 
     Args:
-        self_play: Puts parts together.
-        games: How many games an iteration has.
+        self_play: What puts the played parts together.
+        games: The number of games of an iteration.
         average: The weights that play, by name.
     """
 
@@ -124,7 +124,7 @@ class RemoteValueGames:
         return {name: array.copy() for name, array in self._average.items()}
 
     def jobs(self, seed: np.uint64, size: int) -> list[Streams]:
-        """The streams of all games, ``size`` of them to a job."""
+        """The random streams of all games, ``size`` of them in a job."""
         streams = seed_streams(seed, self._number)
         return [streams[part] for part in parts_of_size(self._number, size)]
 

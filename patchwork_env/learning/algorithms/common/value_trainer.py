@@ -6,7 +6,7 @@ import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.batches import concatenated
@@ -20,6 +20,7 @@ from patchwork_env.learning.algorithms.common.state import (
     window_part,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.trainer import grouped
 from patchwork_env.learning.algorithms.common.value_config import TdLearning, ValueRun
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner, ValueModule
 from patchwork_env.learning.algorithms.common.value_self_play import (
@@ -32,76 +33,68 @@ _Positions = TypeVar("_Positions", bound=Any)
 
 
 class ValueTrainer(RemoteTrainer, Generic[_Positions]):
-    """Plays by a compiled value, and learns it from the last games.
+    """Plays by a compiled value, and learns the value from the last games.
 
     Attributes:
-        self_play: Plays the games.
-        learner: Learns from them.
+        self_play: What plays the games.
+        learner: What learns from them.
         window: The positions of the last iterations, oldest first.
+        no_positions: A batch of no positions, which says what types the arrays of a batch have.
     """
 
     config: ValueRun
+    no_positions: ClassVar[Any]
 
     def __init__(self, config: ValueRun) -> None:
         super().__init__(config)
-        threads, settings = ThreadPool(config.threads), self.settings(config)
+        threads, settings = ThreadPool(config.threads), self.settings
         self.self_play = self.new_self_play(config, threads)
         self.learner: ValueLearner[_Positions] = ValueLearner(self.new_module(config), settings, threads)
         self.window: deque[_Positions] = deque(maxlen=settings.window)
         self._turns = 0
 
-    # --- what is the game's -------------------------------------------------------------------------------
-
-    @staticmethod
-    @abstractmethod
-    def settings(config: Any) -> TdLearning:
-        """The algorithm's section of the configuration."""
-
-    @staticmethod
-    @abstractmethod
-    def new_weights(seed: int) -> Any:
-        """A record of random weights."""
+    # --- what each game defines ----------------------------------------------------------------------------
 
     @classmethod
     @abstractmethod
     def new_self_play(cls, config: Any, threads: ThreadPool) -> ValueSelfPlay[Any, Any, _Positions]:
-        """What plays the games."""
+        """What plays the games of a run."""
 
     @classmethod
     @abstractmethod
     def new_module(cls, config: Any) -> ValueModule[_Positions]:
-        """The network that learns."""
-
-    @staticmethod
-    @abstractmethod
-    def no_positions() -> _Positions:
-        """Positions of nothing."""
+        """The network that learns, with random weights from the seed of the run."""
 
     # ------------------------------------------------------------------------------------------------------
 
     @classmethod
     def player(cls, config: Any) -> ValuePlayer:
         """See :meth:`RemoteTrainer.player`."""
-        return ValuePlayer(cls.new_self_play(config, ThreadPool()), cls.new_weights(0))
+        return ValuePlayer(cls.new_self_play(config, ThreadPool()), cls.new_module(config).weights)
 
     def remote_games(self) -> RemoteValueGames:
         """See :meth:`RemoteTrainer.remote_games`."""
-        games = self.settings(self.config).games
-        return RemoteValueGames(self.self_play, games, self.learner.average_arrays)
+        return RemoteValueGames(self.self_play, self.settings.games, self.learner.average_arrays)
+
+    @property
+    def settings(self) -> TdLearning:
+        """The section of the configuration that is named like the algorithm."""
+        section: TdLearning = getattr(self.config, self.config.algorithm)
+        return section
 
     @property
     def weights(self) -> Any:
-        """What plays: the average of the weights that learn."""
+        """The weights that play: the average of those that learn."""
         return self.learner.average
 
     @property
     def steps_per_iteration(self) -> int:
-        """Turns of the games of the last iteration."""
+        """The turns of all games of the last iteration."""
         return self._turns
 
     def _iterate(self) -> dict[str, float]:
-        """Some games, and the learning from the window."""
-        settings, began = self.settings(self.config), time.perf_counter()
+        """Plays the games of an iteration and learns from the window."""
+        settings, began = self.settings, time.perf_counter()
         positions, statistics = self._play()
         self._turns = int(statistics.pop("turns"))
         self._play_ahead(self._turns)
@@ -112,8 +105,8 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         )
         learned = time.perf_counter()
         return (
-            {f"games/{name}": value for name, value in statistics.items()}
-            | {f"losses/{name}": value for name, value in losses.items()}
+            grouped("games", statistics)
+            | grouped("losses", losses)
             | {
                 "time/share_of_time_collecting": (played - began) / (learned - began),
                 "time/games_per_second": settings.games / (learned - began),
@@ -130,7 +123,7 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
             module_part("network", learner.module),
             optimizer_part("optimizer", learner.optimizer, learner.module),
             arrays_part("average", lambda: learner.average_arrays, learner.set_average),
-            window_part("positions", "positions", self.window, self.no_positions(), check_states),
+            window_part("positions", "positions", self.window, self.no_positions, check_states),
             attribute_part("updates", learner, "steps"),
             *super()._state_parts(),
         ]

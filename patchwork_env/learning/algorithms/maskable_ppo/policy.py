@@ -1,7 +1,7 @@
-"""MaskablePPO's own policy and rollout buffer, without the work on actions that are not legal.
+"""MaskablePPO's policy and rollout buffer, without the work on illegal actions.
 
-Both keep the algorithm and its results as they are: they are passed to ``MaskablePPO`` by the arguments that
-it has for them, and the weights are those of its ``MlpPolicy``.
+Algorithm and results stay the same. ``MaskablePPO`` gets both by arguments that it has for this purpose, and
+the weights are those of its ``MlpPolicy``.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class LegalSoftmax(NamedTuple):
     """The distribution over the legal actions of ``n`` states, ``total`` in all.
 
     Attributes:
-        positions: int64 ``(total,)``, indices of the legal actions in the flattened masks.
-        log_probabilities: ``(total,)``, of these actions.
-        normalizers: ``(n,)``; logits less these are log-probabilities.
+        positions: int64 ``(total,)``, the indices of the legal actions in the flattened masks.
+        log_probabilities: ``(total,)``, the log-probabilities of these actions.
+        normalizers: ``(n,)``, what is subtracted from the logits for log-probabilities.
         entropies: ``(n,)``, in nats.
     """
 
@@ -41,11 +41,11 @@ class LegalSoftmax(NamedTuple):
 
 
 def legal_softmax(logits: Tensor, masks: Tensor) -> LegalSoftmax:
-    """What ``MaskableCategorical`` computes, from the legal logits alone: a few percent of all.
+    """The results of ``MaskableCategorical``, computed from the logits of the legal actions: a few percent.
 
     Args:
-        logits: ``(n, actions)``.
-        masks: bool ``(n, actions)``, a legal action in every row.
+        logits: The logits of all actions, ``(n, actions)``.
+        masks: The masks, bool ``(n, actions)``, with a legal action in every row.
     """
     positions = _true_positions(masks)
     rows = positions // logits.shape[1]
@@ -61,7 +61,7 @@ def legal_softmax(logits: Tensor, masks: Tensor) -> LegalSoftmax:
 
 
 def _true_positions(masks: Tensor) -> Tensor:
-    """Indices of the true entries of the flattened masks; on the CPU by NumPy, which is faster."""
+    """Indices of the true entries of the flattened masks; on the CPU NumPy finds them faster."""
     if masks.device.type == "cpu":
         return torch.from_numpy(np.flatnonzero(masks.numpy()))
     return masks.flatten().nonzero().squeeze(1)
@@ -71,8 +71,9 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
     """``MlpPolicy`` of MaskablePPO, with the same results up to rounding.
 
     Args:
-        threads: Share the work on each batch.
-        parameters: See ``MaskableActorCriticPolicy``.
+        threads: The threads that share the work on each batch.
+        args: The arguments of ``MaskableActorCriticPolicy``.
+        kwargs: The named arguments of ``MaskableActorCriticPolicy``.
     """
 
     def __init__(self, *args: Any, threads: ThreadPool | None = None, **kwargs: Any) -> None:
@@ -96,7 +97,7 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
         """Values ``(n, 1)``, log-probabilities ``(n,)`` of the actions, and entropies ``(n,)``.
 
         Raises:
-            DivergenceError: They are not finite, and neither would be the loss.
+            DivergenceError: One of them is not finite, so that the loss would not be finite either.
         """
         if action_masks is None:
             return super().evaluate_actions(obs, actions, action_masks)
@@ -124,7 +125,7 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
 
 
 def _draw(softmax: LegalSoftmax) -> Tensor:
-    """Actions from the distribution; ``torch.multinomial`` would draw a random number for every action."""
+    """Draws actions with one random number a state; ``torch.multinomial`` would draw one for every action."""
     counts = torch.bincount(softmax.positions // NUM_ACTIONS).cpu().numpy()
     uniforms = torch.rand(len(counts), dtype=torch.float64).numpy()
     chosen = ragged.sample(counts, softmax.log_probabilities.cpu().numpy(), uniforms)

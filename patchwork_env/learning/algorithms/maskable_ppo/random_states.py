@@ -1,4 +1,4 @@
-"""The global random numbers that Stable-Baselines3 draws from, kept apart from everything else's."""
+"""The global random numbers that Stable-Baselines3 draws from, kept apart from those of all other code."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from patchwork_env.learning.algorithms.common.state import TrainerState
 
 
 class RandomStates:
-    """States of PyTorch's and NumPy's global generators that go on as if nobody else used these.
+    """States of PyTorch's and NumPy's global generators that go on as if nobody else used the generators.
 
     Args:
-        seed: ``0 ... 2**64 - 1``.
+        seed: The seed of both, ``0 ... 2**64 - 1``.
     """
 
     def __init__(self, seed: int) -> None:
@@ -29,7 +29,7 @@ class RandomStates:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Within the block the generators go on from these states, and behind it from where they were."""
+        """Lets the generators go on from these states within the block, and as before after it."""
         others = _get()
         _set(*self._states)
         try:
@@ -39,7 +39,7 @@ class RandomStates:
             _set(*others)
 
     def state(self) -> TrainerState:
-        """What :meth:`restore` needs."""
+        """The states, for :meth:`restore`."""
         of_torch, of_numpy = self._states
         key = of_numpy["state"]["key"].tolist()
         return TrainerState(

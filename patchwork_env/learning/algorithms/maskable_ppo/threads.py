@@ -1,4 +1,4 @@
-"""Gradients of a batch by several threads, within one ordinary ``backward()``."""
+"""Gradients of a batch, computed by several threads within one ordinary ``backward()``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Evaluate = Callable[..., tuple[Tensor, ...]]
 def in_parallel(
     threads: ThreadPool, evaluate: Evaluate, parameters: list[Tensor], samples: Sequence[Tensor]
 ) -> tuple[Tensor, ...]:
-    """``evaluate(*samples)``, forward and backward by threads that each work on a part of the samples.
+    """Computes ``evaluate(*samples)``, and later its gradient, by threads that each do a part of the samples.
 
     Args:
-        threads: Share the work.
-        evaluate: Takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row for row.
-        parameters: The leaves that gradients go to.
-        samples: Tensors of one length.
+        threads: The threads that share the work.
+        evaluate: The function, which takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row by row.
+        parameters: The parameters that get gradients.
+        samples: The tensors that ``evaluate`` takes, all of the same length.
     """
     if threads.size == 1 or not torch.is_grad_enabled():
         return evaluate(*samples)
@@ -31,7 +31,7 @@ def in_parallel(
 
 
 class _InParallel(torch.autograd.Function):
-    """Keeps one graph per part; the engine of PyTorch would work on a single one with a single thread."""
+    """Keeps one graph per part: PyTorch goes through a single graph with a single thread."""
 
     @staticmethod
     def forward(

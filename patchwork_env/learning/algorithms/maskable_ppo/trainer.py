@@ -31,7 +31,7 @@ from patchwork_env.learning.algorithms.common.state import (
     optimizer_part,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
-from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.algorithms.maskable_ppo.config import MaskablePpoConfig
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
@@ -40,7 +40,7 @@ from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.figures import statistics_of_games
 
 MODEL_FILE = "model.zip"
-"""What ``MaskablePPO.load`` reads."""
+"""The file that ``MaskablePPO.load`` reads."""
 _LOSSES = {
     "loss": "loss",
     "policy_gradient_loss": "policy_loss",
@@ -50,9 +50,9 @@ _LOSSES = {
     "clip_fraction": "clip_fraction",
     "explained_variance": "explained_variance",
 }
-"""Names of figures: sb3-contrib's, and those of all algorithms here."""
+"""The names that figures have in all algorithms here, by sb3-contrib's name."""
 _ROLLOUT = ("observations", "actions", "action_masks", "values", "log_probs", "advantages", "returns")
-"""What MaskablePPO learns from: arrays of its buffer, decision by decision."""
+"""The arrays of MaskablePPO's buffer that it learns from, decision by decision."""
 _ARGUMENTS = {
     "batch_size": "minibatch_size",
     "n_epochs": "epochs",
@@ -64,14 +64,14 @@ _ARGUMENTS = {
     "max_grad_norm": "max_gradient_norm",
     "target_kl": "target_kl",
 }
-"""By argument of MaskablePPO: the key of the configuration."""
+"""The keys of the configuration, by MaskablePPO's argument."""
 _PRESENT_SELF = 0
 
 
 class MaskablePpoTrainer(Trainer):
     """Lets MaskablePPO learn, one rollout after the other.
 
-    Steps are those of MaskablePPO: decisions of the learner, without its opponents' turns.
+    Steps are those of MaskablePPO: decisions of the learner, without the turns of its opponents.
 
     Attributes:
         model: The algorithm.
@@ -121,7 +121,7 @@ class MaskablePpoTrainer(Trainer):
         return model
 
     def _arguments(self) -> dict[str, Any]:
-        """Arguments of MaskablePPO, those of its own policy and of ours alike."""
+        """The arguments of MaskablePPO that its own policy and the one here have in common."""
         settings = self.config.maskable_ppo
         policy = {
             "net_arch": list(settings.net_arch),
@@ -156,9 +156,9 @@ class MaskablePpoTrainer(Trainer):
         return self._statistics(finished) | league | losses | {"time/share_of_time_collecting": share}
 
     def _choose_opponents(self) -> None:
-        """Deals opponents to games that begin: fixed agents to the last ones, past selves to those before.
+        """Gives opponents to games that begin: fixed agents to the last ones, past selves to those before.
 
-        All other games are played against the present self.
+        The present self is the opponent in all other games.
         """
         in_play = {number for number in self._opponent_keys() if number >= 0}
         drawn = self.pool.draw(self.random, in_play)
@@ -176,12 +176,12 @@ class MaskablePpoTrainer(Trainer):
         self.env.set_opponents(opponents, numbers)
 
     def _past_self(self, number: int) -> MlpAgent:
-        """The agent of a snapshot: one and the same as long as it is in play."""
+        """The agent of a snapshot, the same object as long as the snapshot is in play."""
         known = self._past_selves.get(number)
         return known or MlpAgent(self.pool.policy(number), "past self", sample=True)
 
     def _opponent_keys(self) -> list[int]:
-        """Who plays each game: the number of a past self, -1 for the present self, fixed ones from -2 on."""
+        """The opponent in each game: a past self's number, -1 for the present self, lower for a fixed one."""
         agents = [self._present_self, *self._fixed]
         keys = {id(agent): -1 - place for place, agent in enumerate(agents)}
         keys |= {id(agent): number for number, agent in self._past_selves.items()}
@@ -191,7 +191,7 @@ class MaskablePpoTrainer(Trainer):
         return TrainerState({"league_games": self._opponent_keys()}, {})
 
     def _restore_opponents(self, state: TrainerState) -> None:
-        """Deals the games in progress out again; in states of earlier versions to the present self."""
+        """Gives games in progress their opponents; states of earlier versions mean the present self."""
         keys: list[int] = state.values.get("league_games", [-1] * self.env.num_envs)
         self._past_selves = {key: self._past_self(key) for key in sorted(set(keys)) if key >= 0}
         opponents = [self._present_self, *self._fixed, *self._past_selves.values()]
@@ -207,7 +207,7 @@ class MaskablePpoTrainer(Trainer):
             won = [won for won, opponent in zip(finished.won, met, strict=True) if opponent is past_self]
             wins[number], games[number] = float(sum(won)), float(len(won))
         self.pool.record(wins, games)
-        metrics = {f"league/{name}": value for name, value in self.pool.statistics().items()}
+        metrics = grouped("league", self.pool.statistics())
         if sum(games.values()):
             metrics["games/win_rate_against_past_self"] = sum(wins.values()) / sum(games.values())
         return metrics
@@ -222,13 +222,13 @@ class MaskablePpoTrainer(Trainer):
             won = finished.won[finished.opponents == place]
             if len(won):
                 statistics[f"win_rate_against_{agent.name}"] = float(won.mean())
-        return {f"games/{name}": value for name, value in statistics.items()}
+        return grouped("games", statistics)
 
     def _losses(self) -> dict[str, float]:
-        """What MaskablePPO notes of its losses.
+        """The losses, as MaskablePPO reports them.
 
         Raises:
-            DivergenceError: One of them or a weight is not finite.
+            DivergenceError: A loss or a weight is not finite.
         """
         noted = self.model.logger.name_to_value
         losses = {f"losses/{name}": float(noted[f"train/{theirs}"]) for theirs, name in _LOSSES.items()}
@@ -241,7 +241,7 @@ class MaskablePpoTrainer(Trainer):
         return losses
 
     def _rollout(self) -> dict[str, npt.NDArray[Any]]:
-        """What MaskablePPO learns from, by name."""
+        """The arrays that MaskablePPO learns from, by name."""
         return {name: getattr(self.model.rollout_buffer, name) for name in _ROLLOUT}
 
     # --- playing and saving -------------------------------------------------------------------------------
@@ -255,12 +255,12 @@ class MaskablePpoTrainer(Trainer):
         write_policy(folder, self.network, self.policy_info())
 
     def write_final(self, folder: Path) -> None:
-        """The policy, and a model of sb3-contrib's own classes, which ``MaskablePPO.load`` reads anywhere."""
+        """Writes the policy, and a model of sb3-contrib's own classes for ``MaskablePPO.load`` anywhere."""
         self.write_policy(folder)
         self.portable_model().save(folder / MODEL_FILE)
 
     def portable_model(self) -> MaskablePPO:
-        """The present model with sb3-contrib's own policy and buffer, to go on with a single environment."""
+        """The present model with sb3-contrib's own policy and buffer, for a single environment."""
         settings = self.config.maskable_ppo
         with torch.random.fork_rng(devices=[]):
             model = MaskablePPO(
@@ -290,7 +290,7 @@ class MaskablePpoTrainer(Trainer):
         ]
 
     def _games(self) -> dict[str, npt.NDArray[Any]]:
-        """The games in progress, as far as environment and model know them."""
+        """The games in progress, and which of them have just begun."""
         return self.env.save() | {"episode_starts": np.asarray(self.model._last_episode_starts)}
 
     def _restore_games(self, games: dict[str, npt.NDArray[Any]]) -> None:
@@ -327,7 +327,10 @@ def _network_of(model: MaskablePPO, config: MlpConfig) -> MlpNetwork:
 
 
 def _in_turn(count: int, first: int, choices: int) -> npt.NDArray[np.int64]:
-    """``count`` numbers from ``first`` on, each for two neighbors; the present self if there is no choice."""
+    """The opponents of ``count`` games, ``choices`` of them from ``first`` on, each for two neighbors.
+
+    Without any choice it is the present self.
+    """
     if choices == 0:
         return np.full(count, _PRESENT_SELF)
     return first + np.arange(count) // NUM_PLAYERS % choices

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's view of a batch of games: one learner in each, against any agents."""
+"""Batches of games for Stable-Baselines3: one learner in each game, against any agents."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.core import batches
-from patchwork_env.core.batches import OUTCOME, Games, loop
+from patchwork_env.core.batches import OUTCOME, Games, list_games, loop
 from patchwork_env.core.checks import check_at_least_one, check_seed, seed_streams
 from patchwork_env.core.rules import SetUp
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import answers, opponent_seed
+from patchwork_env.envs.options import check_batch, check_saved
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK
@@ -35,14 +36,14 @@ Info = dict[str, Any]
 
 
 class FinishedGames(NamedTuple):
-    """Games that ended, ``k`` of them.
+    """``k`` games that ended.
 
     Attributes:
-        states: ``(k,)`` records of how they ended.
-        seats: int64 ``(k,)``, the learner's player number.
-        opponents: int64 ``(k,)``, numbers of the opponents.
+        states: ``(k,)`` records of their ends.
+        seats: int64 ``(k,)``, the learner's player numbers.
+        opponents: int64 ``(k,)``, the numbers of the opponents.
         won: bool ``(k,)``, whether the learner won.
-        lengths: int64 ``(k,)``, the learner's decisions.
+        lengths: int64 ``(k,)``, the numbers of the learner's decisions.
     """
 
     states: States
@@ -65,31 +66,31 @@ class PatchworkVecEnv(VecEnv):
     >>> env = PatchworkVecEnv(64, opponents=["random", "greedy"], seed=1)
     >>> model = MaskablePPO("MlpPolicy", env, n_steps=64)
 
-    The learner has one seat of every game, 0 in game 0, 1 in game 1, 0 in game 2 and so on; chance picks who
-    starts. The opponents' moves are part of each step, and each opponent sees all games in which it is to
-    move at once, through :meth:`Agent.act_batch`. Turns with a single legal action are played on, whoever's
-    they are, so that every step is a decision of the learner.
+    The learner has player number 0 in game 0, 1 in game 1, 0 in game 2 and so on; chance decides who starts.
+    The opponents' moves are part of each step, and each opponent gets all games in which it is to move at
+    once, through :meth:`Agent.act_batch`. Turns with a single legal action, of any player, are part of the
+    step too, so that every step is a decision of the learner.
 
     Spaces are those of the Gymnasium environment ``Patchwork-v0``, and a model can go from one to the other.
-    Rewards come at the end of a game, whoever's move ended it: see ``Reward``.
+    The reward, see ``Reward``, comes at the end of a game, no matter whose move ended it.
 
-    **Info**: nothing, but where a game ended ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
-    where ``l`` counts the learner's decisions; ``is_success``, whether the learner won; ``scores``, its own
-    and the opponent's; ``opponent``, the number of the opponent.
+    **Info**: empty until a game ends. Then ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
+    where ``l`` is the number of the learner's decisions; ``is_success``, whether the learner won; ``scores``,
+    the own and the opponent's; ``opponent``, the number of the opponent.
 
     Args:
-        num_envs: Number of games, at least 1.
-        opponents: A spec, or a list of specs, agents and functions; see
-            :func:`patchwork_env.agents.as_agent`. Game ``i`` has opponent ``i // 2`` modulo their number;
-            :meth:`set_opponents` says otherwise.
-        seed: ``0 ... 2**64 - 1``; None for fresh random games.
-        reward: What the end of a game is worth to the learner.
-        special_patches: Print of the time track, ``"revised"`` or ``"2014"``.
+        num_envs: The number of games, at least 1.
+        opponents: The opponents: a spec, or a list of specs, agents and functions; see
+            :func:`patchwork_env.agents.as_agent`. Game ``i`` has opponent ``i // 2`` modulo their number,
+            until :meth:`set_opponents` changes that.
+        seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
+        reward: The learner's reward for the end of a game; None for the outcome alone.
+        special_patches: The print of the time track, ``"revised"`` or ``"2014"``.
         keep_finished: Whether to keep games that end for :meth:`take_finished`.
 
     Raises:
-        ValueError: An option is not of these.
-        FileNotFoundError: An opponent's path is no checkpoint.
+        ValueError: An option is unknown or its value not allowed.
+        FileNotFoundError: There is no checkpoint at the path of an opponent.
     """
 
     def __init__(
@@ -133,13 +134,14 @@ class PatchworkVecEnv(VecEnv):
         *,
         at_once: bool = False,
     ) -> None:
-        """Changes the opponents of games that begin; a game is played to its end against whom it began with.
+        """Changes the opponents of games that begin; a game that has begun keeps its opponent.
 
-        Opponents that still have games get numbers behind those of ``opponents``, unless they are among them.
+        Opponents that still have games get the numbers after those of ``opponents``, unless they are among
+        these.
 
         Args:
-            opponents: At least one.
-            numbers: Integers ``(num_envs,)``, the opponent of every game; None for all of them in turn.
+            opponents: The opponents, at least one.
+            numbers: The opponent of every game, integers ``(num_envs,)``; None for all opponents in turn.
             at_once: Whether games that have begun change their opponents, too.
 
         Raises:
@@ -166,10 +168,13 @@ class PatchworkVecEnv(VecEnv):
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
     def reset(self) -> Observation:
-        """Begins all games, anew after :meth:`seed`; returns float32 ``(num_envs, OBSERVATION_SIZE)``.
+        """Begins all games, after :meth:`seed` with new random numbers.
+
+        Returns:
+            Observations, float32 ``(num_envs, OBSERVATION_SIZE)``.
 
         Raises:
-            ValueError: There are options, of which games have none.
+            ValueError: There are options; games take none.
         """
         if any(self._options):
             raise ValueError(f"the options of the games are {self._options}; they take none")
@@ -188,15 +193,11 @@ class PatchworkVecEnv(VecEnv):
         """Takes the learner's actions, integers ``(num_envs,)``.
 
         Raises:
-            IllegalActionError: An action is not legal; names the first such game. No game is changed.
+            IllegalActionError: An action is not legal; the message names the first such game. No game is
+                changed.
             ValueError: The actions have another shape or type.
         """
-        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
-            raise ValueError(
-                f"actions have shape {actions.shape} and type {actions.dtype}; "
-                f"they must be {self.num_envs} integers"
-            )
-        self._actions[:] = actions
+        self._actions[:] = check_batch(actions, self.num_envs)
         illegal = loop(batches.first_illegal, RULES)(self.states, self._actions)
         if illegal >= 0:
             raise IllegalActionError(
@@ -225,7 +226,7 @@ class PatchworkVecEnv(VecEnv):
         """There is nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """``render_mode`` or ``seat`` of some games, or ``action_masks`` to ask for by :meth:`env_method`."""
+        """The ``render_mode``, ``seat`` or ``action_masks`` of some games."""
         attributes: dict[str, list[Any]] = {
             "render_mode": [None] * len(self.states),
             "seat": self.seats.tolist(),
@@ -256,7 +257,7 @@ class PatchworkVecEnv(VecEnv):
         return [self._masks[game] for game in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
-        """Whether infos hold what a wrapper would put there: those of ``Monitor`` do."""
+        """Whether the infos hold what a wrapper would add to them, as is so for ``Monitor``."""
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     # --- beyond it ----------------------------------------------------------------------------------------
@@ -276,7 +277,7 @@ class PatchworkVecEnv(VecEnv):
         return [Game.from_state(self.states, i) for i in range(self.num_envs)]
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of all that the games depend on besides the opponents, for :meth:`restore`."""
+        """Copies of all that the games depend on, except the opponents, for :meth:`restore`."""
         arrays: dict[str, npt.NDArray[Any]] = {
             "states": self.states.view(np.uint8),
             "streams": self._streams,
@@ -288,12 +289,10 @@ class PatchworkVecEnv(VecEnv):
         """Continues from what :meth:`save` returned; returns the observations.
 
         Raises:
-            ValueError: An array is missing or has another size, or a state is impossible.
+            ValueError: An array is missing or has another size, or a state is impossible. Nothing has
+                changed.
         """
-        expected = {name: (array.shape, array.dtype) for name, array in self.save().items()}
-        given = {name: (array.shape, array.dtype) for name, array in saved.items()}
-        if given != expected:
-            raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")
+        check_saved(saved, self.save())
         self.states[:] = Game.check_states(saved["states"].view(self.states.dtype))
         self._streams[:] = saved["streams"]
         self._lengths[:] = saved["lengths"]
@@ -303,15 +302,15 @@ class PatchworkVecEnv(VecEnv):
     # --- playing ------------------------------------------------------------------------------------------
 
     def _play_on(self) -> None:
-        """Plays all that is not the learner's decision, and begins a new game where one ends."""
+        """Plays up to the learner's next decision in every game, and begins a new game where one ends."""
         while True:
             loop(batches.play_forced, RULES)(self.states)
-            over = _listed(batches.list_over, self.states)
+            over = list_games(batches.list_over, RULES, self.states)
             if len(over):
                 self._finish(over)
                 self._begin(over)
                 continue
-            waiting = _listed(batches.list_waiting, self.states, self.seats)
+            waiting = list_games(batches.list_waiting, RULES, self.states, self.seats)
             if not len(waiting):
                 return
             self._let_opponents_move(waiting)
@@ -353,7 +352,7 @@ class PatchworkVecEnv(VecEnv):
         self._lengths[games] = 0
 
     def _observe(self) -> Observation:
-        """Writes what the learner sees and may do; returns a copy, for SB3 needs the one before, too."""
+        """Writes observations and masks; returns a copy, as SB3 still needs the observations before."""
         loop(batches.write_views, RULES)(
             self.states, self._all_games, self.seats, self._masks, self._observations
         )
@@ -363,9 +362,3 @@ class PatchworkVecEnv(VecEnv):
         if seed is not None:
             for opponent in self.opponents:
                 opponent.reseed(opponent_seed(check_seed(seed)))
-
-
-def _listed(kernel: Any, states: States, *args: Any) -> Games:
-    """The games that a kernel lists."""
-    games = np.empty(len(states), np.int64)
-    return games[: loop(kernel, RULES)(states, *args, games)]

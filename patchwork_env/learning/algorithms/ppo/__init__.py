@@ -1,1 +1,1 @@
-"""Proximal policy optimization by self-play, on lists of legal actions."""
+"""Proximal policy optimization by self-play, with lists of legal actions instead of masks."""

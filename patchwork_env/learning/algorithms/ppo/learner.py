@@ -1,4 +1,4 @@
-"""Proximal policy optimization (Schulman et al. 2017) on lists of legal actions."""
+"""The learning step of proximal policy optimization (Schulman et al. 2017), on lists of legal actions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class PpoLearner:
     """Improves a network by rollouts.
 
     Args:
-        network: Changed in place.
-        config: The algorithm's parameters.
-        threads: Share the work on each minibatch.
+        network: The network, which learning changes in place.
+        config: The parameters of the algorithm.
+        threads: The threads that share the work on each minibatch.
     """
 
     def __init__(self, network: PatchworkNetwork, config: Ppo, threads: ThreadPool | None = None) -> None:
@@ -37,16 +37,16 @@ class PpoLearner:
         self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate.start, eps=1e-5)
 
     def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Some epochs over the learner's decisions of a rollout.
+        """Learns from the learner's decisions of a rollout, in several epochs.
 
         Args:
-            rollout: What the present network played.
-            progress: Fraction of the run that is over, for the schedules.
-            random: Shuffles the decisions.
+            rollout: The rollout that the present network played.
+            progress: The fraction of the run that is over, for the schedules.
+            random: The generator that shuffles the decisions.
 
         Returns:
-            Mean losses and diagnostics; nothing if the learner had no decision to make. ``updates`` counts
-            the steps of the optimizer, if ``target_kl`` may end them early.
+            Mean losses and diagnostics; empty if the learner had no decision to make. If ``target_kl`` may
+            end the learning early, ``updates`` is the number of steps of the optimizer.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.
@@ -67,7 +67,7 @@ class PpoLearner:
     def _descend(
         self, losses: Losses, batch: _Batch, random: np.random.Generator
     ) -> tuple[list[dict[str, Tensor]], int]:
-        """Goes through minibatches; returns the metrics of each, and the number of steps."""
+        """Takes a step for each minibatch; returns the metrics of each, and the number of steps."""
         metrics: list[dict[str, Tensor]] = []
         for updates, chosen in enumerate(self._minibatches(len(batch.actions), random)):
             metrics.append(
@@ -81,7 +81,7 @@ class PpoLearner:
         return metrics, len(metrics)
 
     def _minibatches(self, size: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
-        """All decisions in each epoch, shuffled and divided evenly."""
+        """Minibatches of indices: in each epoch all decisions, shuffled and divided evenly."""
         for _ in range(self.config.epochs):
             order = random.permutation(size)
             yield from np.array_split(order, math.ceil(size / self.config.minibatch_size))
@@ -118,16 +118,16 @@ class PpoLearner:
 
 
 class _Coefficients(NamedTuple):
-    """Factors of terms of the loss."""
+    """The weights of entropy and divergence in the loss."""
 
     entropy: float
     kl: float
 
 
 class _Batch:
-    """The learner's decisions of a rollout, one behind the other, with normalized advantages."""
+    """The learner's decisions of a rollout, one after the other, with normalized advantages."""
 
-    @np.errstate(over="ignore", invalid="ignore")  # the loss says so if a network has diverged
+    @np.errstate(over="ignore", invalid="ignore")  # a network that has diverged is noticed by its loss
     def __init__(self, rollout: Rollout, config: Ppo) -> None:
         decisions = rollout.decisions
         learning = decisions.learning
@@ -141,6 +141,6 @@ class _Batch:
         self.explained_variance = 1 - float(estimates.var() / (self.returns.var() + 1e-8))
 
     def arrays(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-        """What the losses of some decisions are computed from, by name."""
+        """The arrays that the losses of some decisions are computed from, by name."""
         names = ("states", "actions", "log_probabilities", "advantages", "returns")
         return {name: getattr(self, name)[chosen] for name in names}

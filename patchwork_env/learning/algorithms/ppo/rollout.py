@@ -1,4 +1,4 @@
-"""Self-play: collects turns of many games, against the present self and past ones."""
+"""Self-play of PPO: collects turns of many games, against the present self and past ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from patchwork_env.agents import ragged
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.core import batches
-from patchwork_env.core.batches import loop
+from patchwork_env.core.batches import list_games, loop
 from patchwork_env.learning.algorithms.common.advantages import Decisions
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
@@ -28,15 +28,15 @@ from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation
 
 _LEARNER, NEW_GAME = -1, -2
-"""In place of the number of a past self: the learner itself; nobody yet, in a game without a turn."""
+"""What stands in place of the number of a past self: the learner itself, or no opponent yet."""
 
 
 class LeagueResults(NamedTuple):
-    """Games against past selves that ended.
+    """The games against past selves that ended.
 
     Attributes:
-        wins: By the number of a past self, those that the learner won.
-        games: By the number of a past self, all of them.
+        wins: How many of them the learner won, by the number of the past self.
+        games: How many of them there were, by the number of the past self.
     """
 
     wins: dict[int, float]
@@ -49,11 +49,11 @@ class Rollout:
 
     Attributes:
         states: ``(T, N)`` state records before each turn.
-        actions: int64 ``(T, N)``.
-        log_probabilities: float32 ``(T, N)``, of the actions when they were chosen.
-        decisions: What advantages need.
-        league: Results against past selves.
-        statistics: See ``Tally.count``; and the learner's win rate against past selves.
+        actions: int64 ``(T, N)``, what was played.
+        log_probabilities: float32 ``(T, N)``, the log-probabilities of the actions when they were chosen.
+        decisions: What advantages depend on.
+        league: The results against past selves.
+        statistics: The statistics of ``Tally.count``, and the learner's win rate against past selves.
     """
 
     states: States
@@ -64,66 +64,68 @@ class Rollout:
     statistics: dict[str, float]
 
 
-class Choice:
-    """What policies choose for a batch of states.
+class Choice(NamedTuple):
+    """What policies choose in ``n`` states.
 
     Attributes:
         actions: int64 ``(n,)``, drawn from the policies.
-        log_probabilities: float32 ``(n,)``, of the actions.
-        values: float32 ``(n,)``.
-
-    Args:
-        evaluators: Whom to ask.
-        asked: int ``(n,)``, which of them is asked about each state.
-        states: ``(n,)`` records, none of which is over.
-        random: Draws the actions.
-        threads: Share the work.
+        log_probabilities: float32 ``(n,)``, the log-probabilities of the actions.
+        values: float32 ``(n,)``, the returns that the players to move expect.
     """
 
-    def __init__(
-        self,
-        evaluators: Sequence[NetworkEvaluator],
-        asked: npt.NDArray[np.integer[Any]],
-        states: States,
-        random: np.random.Generator,
-        threads: ThreadPool,
-    ) -> None:
-        first, *others = (np.flatnonzero(asked == number) for number in range(len(evaluators)))
-        # The first one has most of the states: its share is divided, and the others' are dealt out.
-        parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
-        parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
+    actions: npt.NDArray[np.int64]
+    log_probabilities: npt.NDArray[np.float32]
+    values: npt.NDArray[np.float32]
 
-        def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
-            return [evaluate(states[rows]) for evaluate, rows in share]
 
-        shares = [parts[member :: threads.size] for member in range(threads.size)]
-        rows = np.concatenate([rows for share in shares for _, rows in share])
-        evaluations = [evaluation for share in threads.map(work, shares) for evaluation in share]
-        counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
-        chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
-        self.actions = np.empty(len(states), np.int64)
-        self.log_probabilities, self.values = np.empty((2, len(states)), np.float32)
-        self.actions[rows] = actions[chosen]
-        self.log_probabilities[rows] = log_probabilities[chosen]
-        self.values[rows] = values
+def choose(
+    evaluators: Sequence[NetworkEvaluator],
+    asked: npt.NDArray[np.integer[Any]],
+    states: States,
+    random: np.random.Generator,
+    threads: ThreadPool,
+) -> Choice:
+    """Lets policies choose an action in each state.
+
+    Args:
+        evaluators: The policies; the first one has most of the states.
+        asked: int ``(n,)``, the index of the policy that is asked about each state.
+        states: The ``(n,)`` state records, none of which is over.
+        random: The generator that draws the actions.
+        threads: The threads that share the work.
+    """
+    first, *others = (np.flatnonzero(asked == number) for number in range(len(evaluators)))
+    # The states of the first policy are divided among the threads, those of another one stay together.
+    parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
+    parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
+
+    def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
+        return [evaluate(states[rows]) for evaluate, rows in share]
+
+    shares = [parts[member :: threads.size] for member in range(threads.size)]
+    rows = np.concatenate([rows for share in shares for _, rows in share])
+    evaluations = [evaluation for share in threads.map(work, shares) for evaluation in share]
+    counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
+    chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
+    order = np.argsort(rows)  # back to the order of the states
+    return Choice(actions[chosen][order], log_probabilities[chosen][order], values[order])
 
 
 class SelfPlay:
-    """Plays the learner in all games of a batch; in the last ones against past selves.
+    """Plays all games of a batch with the learner, the last of them against past selves.
 
-    A turn with a single legal action is no decision: nobody is asked, and nothing is learned from it. A game
-    keeps its opponent from its first turn to its last, however many rollouts it takes.
+    A turn with a single legal action is no decision: no policy is asked, and nothing is learned from it. A
+    game keeps its opponent from its first turn to its last, however many rollouts it takes.
 
     Args:
         env: The games; neither masks nor observations are used.
-        reward: What the game is worth.
-        league_fraction: Fraction of the games that is played against past selves, if there are any.
-        threads: Share the work on each turn.
+        reward: The rewards for the end of a game.
+        league_fraction: The fraction of the games that is played against past selves, if there are any.
+        threads: The threads that share the work on each turn.
 
     Attributes:
-        tally: Counts what happens in the games.
-        opponents: int64 ``(N,)``, the number of the past self that each game is played against, or a negative
-            number.
+        tally: The counts of what happens in the games.
+        opponents: int64 ``(N,)``, the number of the past self in each game; negative in other games.
     """
 
     def __init__(
@@ -158,12 +160,12 @@ class SelfPlay:
         """Plays ``turns`` turns in every game.
 
         Args:
-            learner: Plays all games that are not league games, and one seat of these.
-            past_selves: By number, those that are drawn and those that are in play.
-            turns: At least 1.
-            random: Draws the moves.
-            drawn: The past selves that play the other seats of the league games that begin, in equal parts;
-                None for all of them.
+            learner: The network that plays both seats, but only one in league games.
+            past_selves: The past selves that are drawn or in play, by number.
+            turns: The number of turns, at least 1.
+            random: The generator that draws the actions.
+            drawn: The numbers of the past selves that the league games that begin are divided among; None for
+                all of ``past_selves``.
         """
         env, shape = self.env, (turns, self.env.num_envs)
         dealt = self._dealt(list(past_selves) if drawn is None else drawn)
@@ -184,7 +186,7 @@ class SelfPlay:
             asked[env.current_players == self._learner_seats] = 0
             choosing = np.flatnonzero(env.counts > 1)
             actions[t] = env.random_actions  # right where there is no choice
-            choice = Choice(evaluators, asked[choosing], env.states[choosing], random, self._threads)
+            choice = choose(evaluators, asked[choosing], env.states[choosing], random, self._threads)
             actions[t, choosing] = choice.actions
             learning[t] = (env.counts > 1) & (asked == 0)
             mine = learning[t, choosing]
@@ -208,7 +210,7 @@ class SelfPlay:
         return Rollout(states, actions, log_probabilities, decisions, league, statistics)
 
     def _dealt(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Who has the other seat in each game that begins."""
+        """The opponent of each game if it begins now, int64 ``(N,)``."""
         if not len(drawn):
             return np.full(self.env.num_envs, _LEARNER)
         # Two neighbors have the same opponent, and the learner one seat and the other.
@@ -216,15 +218,14 @@ class SelfPlay:
         return np.where(self._league_game >= 0, past_selves, _LEARNER)
 
     def _look_ahead(self, evaluator: NetworkEvaluator, random: np.random.Generator) -> _Outlook:
-        """What the games are worth behind the rollout.
+        """What the players may expect of the games after the rollout.
 
-        Values are trained where there is a choice, and only there they are read: turns without one are played
-        on, in a copy. A game that they end has its result.
+        Values are trained only where there is a choice, and so they are read only there: in a copy of the
+        games, turns without a choice are played. Games that end by them have their rewards.
         """
         states = self.env.states.copy()
         loop(batches.play_forced, RULES)(states)
-        over = np.empty(len(states), np.int64)
-        over = over[: loop(batches.list_over, RULES)(states, over)]
+        over = list_games(batches.list_over, RULES, states)
         firsts, scores = np.zeros(len(states), np.int64), np.zeros((len(states), NUM_PLAYERS), np.int16)
         loop(batches.write_scores, RULES)(states, over, firsts, scores)
         winners = np.full(len(states), -1, np.int8)
@@ -232,7 +233,7 @@ class SelfPlay:
         going_on = np.flatnonzero(winners < 0)
         values = np.zeros(len(states), np.float32)
         asked = np.zeros(len(going_on), np.int64)
-        values[going_on] = Choice([evaluator], asked, states[going_on], random, self._threads).values
+        values[going_on] = choose([evaluator], asked, states[going_on], random, self._threads).values
         return _Outlook(
             states["current_player"].copy(), values, rewards_of_players(self.reward, winners, scores)
         )
@@ -250,12 +251,12 @@ class SelfPlay:
 
 
 class _Outlook(NamedTuple):
-    """What ``N`` games are worth behind a rollout.
+    """What the players may expect of ``N`` games after a rollout.
 
     Attributes:
         players: uint8 ``(N,)``, who has the next choice.
-        values: float32 ``(N,)``, what this player expects; 0 where the game will have ended.
-        rewards: float32 ``(N, 2)``, both players' of games that will have ended before.
+        values: float32 ``(N,)``, the return that this player expects; 0 where the game ends before.
+        rewards: float32 ``(N, 2)``, both players' rewards where the game ends before.
     """
 
     players: npt.NDArray[np.uint8]

@@ -1,4 +1,4 @@
-"""A run of our own PPO: collect, learn, and now and then keep a past self."""
+"""A run of the project's own PPO: collect, learn, and from time to time keep a past self."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from patchwork_env.learning.algorithms.common.state import (
     optimizer_part,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
-from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import NEW_GAME, SelfPlay
@@ -42,8 +42,7 @@ class PpoTrainer(Trainer):
     def __init__(self, config: PpoConfig) -> None:
         super().__init__(config)
         torch.manual_seed(config.seed)
-        sizes = config.network
-        self.network = PatchworkNetwork(NetworkConfig(sizes.width, sizes.depth, sizes.channels))
+        self.network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
         self.network.to(torch.device(config.device))
         self.env = SelfPlayVectorEnv(
             config.ppo.num_envs,
@@ -60,7 +59,7 @@ class PpoTrainer(Trainer):
 
     @property
     def steps_per_iteration(self) -> int:
-        """Turns in one rollout of all games."""
+        """The number of turns of all games in one rollout."""
         return self.config.ppo.num_envs * self.config.ppo.rollout_steps
 
     def _iterate(self) -> dict[str, float]:
@@ -79,9 +78,9 @@ class PpoTrainer(Trainer):
         if (self.iteration + 1) % config.league.snapshot_every == 0:
             self.pool.add(self.network)
         return (
-            {f"games/{name}": value for name, value in rollout.statistics.items()}
-            | {f"league/{name}": value for name, value in self.pool.statistics().items()}
-            | {f"losses/{name}": value for name, value in losses.items()}
+            grouped("games", rollout.statistics)
+            | grouped("league", self.pool.statistics())
+            | grouped("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
         )
 

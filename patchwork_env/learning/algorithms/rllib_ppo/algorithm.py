@@ -10,12 +10,12 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
-from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
+from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
 from patchwork_env.learning.algorithms.rllib_ppo.league import (
     LEAGUE_FRACTION,
     MAIN,
     SPARE_SLOTS,
-    League,
+    LeagueCallback,
     past_self,
     policy_of,
 )
@@ -33,11 +33,11 @@ _ARGUMENTS = {
     "kl_target": "kl_target",
     "grad_clip": "max_gradient_norm",
 }
-"""By argument of RLlib: the key of the configuration."""
+"""The keys of the configuration, by RLlib's argument."""
 
 
 class GamePPO(PPO):
-    """PPO that leaves no folder of its own behind: runs have theirs."""
+    """RLlib's PPO without a folder of its own for logs: runs have theirs."""
 
     def _setup_logdir(self) -> None:
         self._logdir = None
@@ -45,11 +45,11 @@ class GamePPO(PPO):
 
 def sizes_of(config: RllibPpoConfig) -> NetworkConfig:
     """The sizes of the network of a run."""
-    return NetworkConfig(config.network.width, config.network.depth, config.network.channels)
+    return NetworkConfig(**config.network.model_dump())
 
 
 def turns_per_game(config: RllibPpoConfig) -> int:
-    """Turns that an iteration takes from each of the games that are on."""
+    """How many turns of each game an iteration takes."""
     settings = config.rllib_ppo
     games = settings.num_envs * max(config.cluster.workers, 1)
     return math.ceil(settings.batch_size / games)
@@ -64,7 +64,7 @@ def ppo_config(config: RllibPpoConfig) -> PPOConfig:
     spec = module_spec(config.game, sizes_of(config))
     result = (
         PPOConfig(algo_class=GamePPO)
-        .environment(GameEnv, env_config=env_config(config), disable_env_checking=True)
+        .environment(GameMultiAgentEnv, env_config=env_config(config), disable_env_checking=True)
         .env_runners(
             num_env_runners=workers,
             num_envs_per_env_runner=settings.num_envs,
@@ -81,7 +81,7 @@ def ppo_config(config: RllibPpoConfig) -> PPOConfig:
         )
         .multi_agent(policies=set(policies), policy_mapping_fn=policy_of, policies_to_train=[MAIN])
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=dict.fromkeys(policies, spec)))
-        .callbacks(League)
+        .callbacks(LeagueCallback)
         .debugging(seed=config.seed % 2**31, log_level="ERROR")
     )
     assert isinstance(result, PPOConfig)
@@ -89,7 +89,7 @@ def ppo_config(config: RllibPpoConfig) -> PPOConfig:
 
 
 def env_config(config: RllibPpoConfig) -> dict[str, Any]:
-    """What :class:`~patchwork_env.learning.algorithms.rllib_ppo.env.GameEnv` and the league need to know."""
+    """The settings of ``GameMultiAgentEnv`` and of the league."""
     return {
         "game": config.game,
         "special_patches": config.special_patches,

@@ -17,7 +17,7 @@ from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
 
 State = dict[str, npt.NDArray[Any]]
-"""What ``get_state`` of a ``PolicyModule`` returns: weights by name."""
+"""The result of ``get_state`` of a ``PolicyModule``: weights by name."""
 _PREFIX = "network."
 
 
@@ -30,7 +30,7 @@ def to_rllib(game: str, checkpoint: Path) -> tuple[NetworkConfig, State]:
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, or of another game or kind of policy.
+        ValueError: The checkpoint is damaged, or of another game or kind of policy.
     """
     network, _ = POLICIES[game].load(checkpoint)
     return network.config, state_of(network)
@@ -46,11 +46,11 @@ def from_rllib(
     """Writes the state of a module as a new checkpoint, which all of the project's programs play.
 
     Args:
-        game: Its name.
+        game: The name of the game.
         sizes: The sizes of the network.
-        state: See :data:`State`.
-        folder: Must not exist yet.
-        info: What to remember of its making; JSON.
+        state: The state of the module.
+        folder: The folder of the checkpoint, which must not exist yet.
+        info: What the checkpoint is to tell about the training; values that JSON can hold.
 
     Raises:
         FileExistsError: The folder exists.
@@ -62,7 +62,7 @@ def from_rllib(
 
 
 def state_of(network: nn.Module) -> State:
-    """The state of a module with the weights of a network; copies."""
+    """The state of a module with copies of the weights of a network."""
     return {_PREFIX + name: tensor.cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
@@ -70,7 +70,7 @@ def load_state(network: nn.Module, state: Mapping[str, npt.NDArray[Any]]) -> Non
     """Gives a network the weights of a module.
 
     Raises:
-        RuntimeError: They do not fit.
+        RuntimeError: The weights do not fit the network.
     """
     weights = {name.removeprefix(_PREFIX): torch.as_tensor(array) for name, array in state.items()}
     network.load_state_dict(weights)
@@ -80,7 +80,7 @@ def initial_network(game: str, sizes: NetworkConfig, spec: str | None) -> nn.Mod
     """The network that a run begins with.
 
     Args:
-        game: Its name.
+        game: The name of the game.
         sizes: The sizes of the run's network.
         spec: The name or path of the policy to start from; None for random weights.
 

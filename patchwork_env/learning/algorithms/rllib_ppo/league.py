@@ -1,9 +1,9 @@
 """Who plays whom in RLlib's games: a policy mapping and callbacks that make self-play with a league.
 
 The policy that learns has the name :data:`MAIN`. Past selves are frozen policies in slots, ``past_0`` and so
-on. The trainer brings a snapshot that is drawn into a slot that no game needs any more, so that every game is
-played to its end against whom it began with. As in the project's own algorithms the last games of the batch
-are league games, in which one seat is the learner's, by turns.
+on. A snapshot that is drawn takes a slot that no game needs any more, so that every game has the same
+opponent from its beginning to its end. As in the project's own algorithms the last games of the batch are
+league games. In these the learner has one seat, another one in every game.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAIN = "main"
 SPARE_SLOTS = 2
 """Slots for past selves that are drawn while games against earlier ones go on."""
 LEAGUE_FRACTION = "league_fraction"
-"""The key of the environment's configuration that says in which share of the games past selves play."""
+"""The key of the fraction of the games with past selves, among the environment's settings."""
 
 
 def past_self(slot: int) -> str:
@@ -31,7 +31,7 @@ def past_self(slot: int) -> str:
 
 
 def policy_of(agent: str, episode: Any, **_: Any) -> str:
-    """RLlib's policy mapping: who plays for an agent in a game that :class:`League` has named."""
+    """RLlib's policy mapping: the policy of an agent in a game that :class:`LeagueCallback` has named."""
     seats = _read(episode.id_)
     mine = seats.slot < 0 or int(agent.removeprefix("player_")) == seats.seat
     return MAIN if mine else past_self(seats.slot)
@@ -41,9 +41,9 @@ class Seats(NamedTuple):
     """Who sits where in a game.
 
     Attributes:
-        slot: The slot of the past self; -1 in games of the learner against itself.
-        seat: The learner's against a past self, which has all the others.
-        snapshot: The number of the past self; -1 without one.
+        slot: The slot of the past self; -1 in games without one.
+        seat: The learner's seat in a game with a past self, which has all other seats.
+        snapshot: The number of the past self; -1 in games without one.
     """
 
     slot: int
@@ -54,19 +54,19 @@ class Seats(NamedTuple):
 def seats_of(
     game: int, games: int, players: int, fraction: float, opponents: Sequence[tuple[int, int]]
 ) -> Seats:
-    """Who has the seats in a game of a batch.
+    """Who sits where in a game of a batch.
 
     Args:
-        game: Its number, from 0.
-        games: How many games the batch has.
-        players: How many players every game has.
-        fraction: The share of the games that past selves play.
-        opponents: The past selves that games begin against, by slot and number.
+        game: The index of the game in the batch.
+        games: The number of games of the batch.
+        players: The number of players of every game.
+        fraction: The fraction of the games that have a past self.
+        opponents: The slots and numbers of the past selves that games begin against.
     """
     league_game = game - (games - round(fraction * games))
     if league_game < 0 or not opponents or players == 1:
         return Seats(-1, 0)
-    # As many neighbors as there are seats have the same opponent, and the learner each seat once.
+    # Neighbors, as many as there are seats, have the same opponent; the learner has each seat once.
     slot, snapshot = opponents[league_game // players % len(opponents)]
     return Seats(slot, game % players, snapshot)
 
@@ -74,11 +74,11 @@ def seats_of(
 def allotted(
     drawn: Sequence[int], slots: Mapping[int, int], busy: Collection[int], number: int
 ) -> dict[int, int]:
-    """The snapshot in each slot: those that are drawn, and those whose games have not ended.
+    """The snapshots, by slot, that are drawn or whose games have not ended.
 
     Args:
-        drawn: The snapshots that games are to begin against. If no slot is left for one, it has to wait.
-        slots: The snapshot in each slot so far.
+        drawn: The snapshots that games are to begin against. One for which no slot is free is left out.
+        slots: The snapshots so far, by slot.
         busy: The slots whose games have not ended.
         number: The number of slots.
     """
@@ -93,8 +93,8 @@ class Finished(NamedTuple):
 
     Attributes:
         seats: Who sat where.
-        state: The bytes of its last state record.
-        turns: How many turns all players had.
+        state: The bytes of the last state record.
+        turns: The number of turns of all players.
     """
 
     seats: Seats
@@ -103,7 +103,7 @@ class Finished(NamedTuple):
 
 
 def _name(seats: Seats, identity: str) -> str:
-    """A name for a game: all of its chunks have it, and the mapping sees nothing else of most of them."""
+    """A name for a game, which all of its chunks have; of most chunks the mapping sees nothing else."""
     return f"{seats.slot}:{seats.seat}:{seats.snapshot}:{identity}"
 
 
@@ -112,8 +112,8 @@ def _read(name: str) -> Seats:
     return Seats(int(slot), int(seat), int(snapshot))
 
 
-class League(RLlibCallback):
-    """Deals out the seats, keeps the results, and takes the trajectories of frozen policies away."""
+class LeagueCallback(RLlibCallback):
+    """Gives seats to policies, keeps the results, and removes the trajectories of frozen policies."""
 
     def on_episode_created(
         self, *, episode: Any, env_runner: Any, env: Any, env_index: int, **_: Any
@@ -138,7 +138,7 @@ class League(RLlibCallback):
             env_runner.finished = [*getattr(env_runner, "finished", []), finished]
 
     def on_sample_end(self, *, samples: list[Any], **_: Any) -> None:
-        """Leaves the learner's trajectories alone in the samples: nothing is learned from the others."""
+        """Keeps only the learner's trajectories in the samples: nothing is learned from the others."""
         for episode in samples:
             for agent, trajectory in list(episode.agent_episodes.items()):
                 if trajectory.module_id != MAIN:
@@ -164,14 +164,14 @@ def slots_in_play(env_runner: Any) -> set[int]:
 def set_opponents(
     weights: Mapping[int, Mapping[str, npt.NDArray[Any]]], opponents: Sequence[tuple[int, int]]
 ) -> Callable[[Any], None]:
-    """Brings past selves to the env runners, which get them from the object store.
+    """A function that gives an env runner its past selves, from the object store.
 
     Args:
-        weights: The modules' states by slot.
-        opponents: The past selves that games begin against, by slot and number.
+        weights: The states of the past selves' modules, by slot.
+        opponents: The slots and numbers of the past selves that games begin against.
 
     Returns:
-        To be called with each env runner.
+        The function, to be called with each env runner.
     """
     reference = ray.put(dict(weights))
 
@@ -184,7 +184,7 @@ def set_opponents(
 
 
 def set_salt(seed: int, salt: int) -> Callable[[Any], None]:
-    """Lets the env runners play other games than a run that begins; to be called with each of them."""
+    """A function that makes an env runner play other games than at the beginning of a run."""
 
     def work(env_runner: Any) -> None:
         words = np.random.SeedSequence([seed, salt, env_runner.worker_index]).generate_state(1)

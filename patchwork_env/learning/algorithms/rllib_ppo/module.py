@@ -28,13 +28,14 @@ Batch = dict[str, Any]
 
 
 class ChosenActions(Distribution):
-    """What an algorithm asks of a policy after it has acted: a summary in place of thousands of logits.
+    """The distribution of a policy that has chosen its actions: a summary instead of thousands of logits.
 
-    RLlib keeps the inputs of the distribution of every step. These are two numbers for each instead of one
-    for each of 16,394 actions, of which a few percent are legal.
+    RLlib keeps the inputs of the distribution of every step. Here these are two numbers a step, not one for
+    each of up to 16,394 actions, of which a few percent are legal.
 
     Args:
-        summaries: float32 ``(n, 2)``: log-probability of the action that was chosen, and entropy in nats.
+        summaries: The log-probability of the action that was chosen and the entropy in nats, float32
+            ``(n, 2)``.
     """
 
     def __init__(self, summaries: Tensor) -> None:
@@ -42,16 +43,16 @@ class ChosenActions(Distribution):
 
     @classmethod
     def from_logits(cls, logits: Tensor, **_: Any) -> ChosenActions:
-        """The distribution; ``logits`` are summaries."""
+        """The distribution whose summaries RLlib passes as ``logits``."""
         return cls(logits)
 
     @staticmethod
     def required_input_dim(space: Any, **_: Any) -> int:
-        """Numbers in a summary."""
+        """How many numbers a summary has."""
         return 2
 
     def logp(self, value: Tensor, **_: Any) -> Tensor:
-        """Log-probabilities ``(n,)`` of the actions that were chosen, which ``value`` must be."""
+        """Log-probabilities ``(n,)`` of the actions that were chosen; ``value`` must hold these."""
         return self._log_probabilities
 
     def entropy(self, **_: Any) -> Tensor:
@@ -59,9 +60,9 @@ class ChosenActions(Distribution):
         return self._entropies
 
     def kl(self, other: ChosenActions, **_: Any) -> Tensor:
-        """Estimates ``(n,)`` of the divergence from ``other``, whose mean is right, from the actions chosen.
+        """Unbiased estimates ``(n,)`` of the divergence from ``other``, from the actions that were chosen.
 
-        With the ratio r of the other's probability to this one's, ``r - 1 - log r`` (Schulman 2020).
+        They are ``r - 1 - log r``, with the ratio r of the other's probability to this one's (Schulman 2020).
         """
         log_ratio = other._log_probabilities - self._log_probabilities
         return log_ratio.exp() - 1 - log_ratio
@@ -78,11 +79,11 @@ class ChosenActions(Distribution):
 class PolicyModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value of the player to move, of either game.
 
-    Its observations are those of ``GameEnv``. It scores the legal actions alone and
-    draws from these itself, so that no other can be drawn, and no other has a gradient. The values that it
-    makes along with the policy go to the loss as what RLlib calls embeddings.
+    Its observations are those of ``GameMultiAgentEnv``. It scores only the legal actions and draws from these
+    itself, so that no other action can be drawn or has a gradient. The values, which are computed along with
+    the policy, go to the loss as what RLlib calls embeddings.
 
-    Its ``model_config`` has the name of the ``game`` and the sizes of the ``network``.
+    Its ``model_config`` holds the name of the ``game`` and the sizes of the ``network``.
 
     Attributes:
         network: The policy; the module has no weights besides.
@@ -96,7 +97,7 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
         self.network = POLICIES[self._game].new(NetworkConfig(**self.model_config["network"]))
 
     def evaluate(self, batch: Batch) -> Evaluated:
-        """What the network says of the observations of a batch."""
+        """The network's output for the observations of a batch."""
         seen = batch[Columns.OBS]
         return evaluate(self._game, self.network, seen["observation"], seen["action_mask"])
 
@@ -120,12 +121,12 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
         """The returns ``(n,)`` that the players to move expect.
 
         Args:
-            batch: With observations, unless ``embeddings`` are given.
-            embeddings: The values, if the module has made them in its forward pass.
+            batch: The batch with the observations; not read if ``embeddings`` are given.
+            embeddings: The values, if the forward pass has computed them already.
         """
         if embeddings is not None:
             return embeddings
-        with torch.no_grad():  # for advantages: the loss has its values from the forward pass
+        with torch.no_grad():  # these are for advantages: the loss gets the values of the forward pass
             values: Tensor = self.network.values(batch[Columns.OBS]["observation"])  # type: ignore[operator]
         return values
 
@@ -148,7 +149,7 @@ def _choice(evaluated: Evaluated, actions: Tensor) -> Batch:
 
 
 def module_spec(game: str, network: NetworkConfig) -> RLModuleSpec:
-    """What RLlib makes a module from."""
+    """RLlib's specification of a module for a game."""
     spaces = GameSpaces(rules_of(game))
     return RLModuleSpec(
         module_class=PolicyModule,

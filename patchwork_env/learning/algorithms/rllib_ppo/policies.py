@@ -1,4 +1,4 @@
-"""The project's policies as RLlib needs them: from observations and masks."""
+"""The project's policies as RLlib needs them: evaluated from observations and masks."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.patchwork.actions import FIRST_BUY
 
 IMPOSSIBLE = float(torch.finfo(torch.float32).min)
-"""The log-probability of actions that are not legal: no infinity, so that no gradient becomes undefined."""
+"""The log-probability of illegal actions: finite, so that no gradient becomes undefined."""
 
 
 class Policies(NamedTuple):
     """The policies of one game.
 
     Attributes:
-        new: A network of some sizes, with random weights.
-        inputs: What it reads, from observations ``(n, size)``, the rows and the legal actions ``(total,)``.
-        kinds: The kind of each legal action: the likeliest action is the likeliest of the likeliest kind.
-        num_kinds: How many kinds of actions there are.
-        agent: Plays a network by its likeliest actions; called with a name too.
-        write: Writes a network and what to remember of its making into an existing folder.
-        load: Reads both from a folder.
+        new: The function that makes a network of given sizes, with random weights.
+        inputs: The function that makes a network's inputs from observations ``(n, size)``, and from the rows
+            and actions of :class:`Evaluated`.
+        kinds: The function that tells the kind of each legal action. Agents play the likeliest action of the
+            likeliest kind.
+        num_kinds: The number of kinds.
+        agent: The function that makes an agent from a network and a name.
+        write: The function that writes a network, and what is to be told about it, into an existing folder.
+        load: The function that reads both from a folder.
     """
 
     new: Callable[[NetworkConfig], Any]
@@ -72,16 +74,16 @@ POLICIES: Mapping[str, Policies] = {
         nmbr9_policy.load_policy,
     ),
 }
-"""By game."""
+"""The policies of each game, by the name of the game."""
 
 
 class Evaluated(NamedTuple):
-    """What a network says of ``n`` observations with ``total`` legal actions.
+    """The output of a network for ``n`` observations with ``total`` legal actions.
 
     Attributes:
-        rows: int64 ``(total,)``, the observation that each legal action belongs to, ascending.
-        actions: int64 ``(total,)``, ascending within a row.
-        output: Log-probabilities of these, and entropies and values ``(n,)``.
+        rows: int64 ``(total,)``, the index of each legal action's observation, ascending.
+        actions: int64 ``(total,)``, the legal actions, ascending within a row.
+        output: The log-probabilities ``(total,)`` of these actions, and the entropies and values ``(n,)``.
     """
 
     rows: Tensor
@@ -89,16 +91,16 @@ class Evaluated(NamedTuple):
     output: Output
 
     def dense(self, num_actions: int) -> Tensor:
-        """Log-probabilities ``(n, num_actions)``; :data:`IMPOSSIBLE` for actions that are not legal."""
+        """Log-probabilities ``(n, num_actions)``; :data:`IMPOSSIBLE` for illegal actions."""
         shape = len(self.output.values), num_actions
         dense = self.output.values.new_full(shape, IMPOSSIBLE)
         return dense.index_put((self.rows, self.actions), self.output.log_probabilities)
 
     def of(self, chosen: Tensor) -> Tensor:
-        """Log-probabilities of one action for each row; :data:`IMPOSSIBLE` for one that is not legal.
+        """Log-probabilities ``(n,)`` of one action for each row; :data:`IMPOSSIBLE` for an illegal one.
 
         Args:
-            chosen: int64 ``(n,)``.
+            chosen: The actions, int64 ``(n,)``.
         """
         width = int(max(self.actions.max(), chosen.max())) + 1 if len(self.actions) else 1
         listed = self.rows * width + self.actions
@@ -108,17 +110,17 @@ class Evaluated(NamedTuple):
         return torch.where(found, self.output.log_probabilities.index_select(0, positions), IMPOSSIBLE)
 
 
-def evaluate(game: str, policy_of: nn.Module, observations: Tensor, masks: Tensor) -> Evaluated:
-    """Evaluates observations.
+def evaluate(game: str, network: nn.Module, observations: Tensor, masks: Tensor) -> Evaluated:
+    """Asks a network about observations.
 
     Args:
-        game: Its name.
-        policy_of: A network of the game.
-        observations: float32 ``(n, size)``, from the view of the players to move.
-        masks: ``(n, actions)``, other than 0 for the legal actions; a row may have none.
+        game: The name of the game.
+        network: A network of the game.
+        observations: The observations of the players to move, float32 ``(n, size)``.
+        masks: The masks ``(n, actions)``, not 0 for the legal actions; a row may have none.
     """
     rows, actions = _legal(masks)
-    output = policy_of(POLICIES[game].inputs(observations, rows, actions))
+    output = network(POLICIES[game].inputs(observations, rows, actions))
     return Evaluated(rows, actions, output)
 
 
@@ -126,8 +128,8 @@ def draw(evaluated: Evaluated, uniforms: npt.NDArray[np.float64]) -> Tensor:
     """Draws a legal action for each observation.
 
     Args:
-        evaluated: ``n`` observations, each with a legal action.
-        uniforms: ``(n,)`` random numbers in 0 ... 1.
+        evaluated: The ``n`` observations, each with a legal action.
+        uniforms: Random numbers ``(n,)``, drawn evenly from 0 to 1.
 
     Returns:
         int64 ``(n,)``.
@@ -142,7 +144,7 @@ def draw(evaluated: Evaluated, uniforms: npt.NDArray[np.float64]) -> Tensor:
 
 
 def likeliest(game: str, evaluated: Evaluated) -> Tensor:
-    """The action for each observation that the agents of a game play, int64 ``(n,)``.
+    """The action that the agents of the game play for each observation, int64 ``(n,)``.
 
     Raises:
         ValueError: An observation has no legal action.
@@ -162,7 +164,7 @@ def _counts(evaluated: Evaluated) -> npt.NDArray[np.int64]:
 
 
 def _legal(masks: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and columns of the entries other than 0; on the CPU by NumPy, which is faster."""
+    """Rows and columns of the entries that are not 0; on the CPU NumPy finds them faster."""
     if masks.device.type != "cpu":
         rows, actions = masks.nonzero(as_tuple=True)
         return rows, actions

@@ -1,4 +1,4 @@
-"""What the games of an iteration say of the play, and of the learner against its past selves."""
+"""Figures of the games of an iteration, and the learner's results against its past selves."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ States = npt.NDArray[np.void]
 
 
 def statistics(game: str, finished: Sequence[Finished]) -> dict[str, float]:
-    """Mean figures of games that have ended; nothing without any.
+    """Mean figures of games that have ended; empty without any.
 
-    In Patchwork those of ``statistics_of_games``, in NMBR 9 ``score`` and
-    ``levels`` of a player; in both ``turns_per_game``.
+    They are those of ``statistics_of_games`` in Patchwork, and ``score`` and ``levels`` of a player in
+    NMBR 9; and ``turns_per_game`` in both.
     """
     if not finished:
         return {}
@@ -37,9 +37,9 @@ def statistics(game: str, finished: Sequence[Finished]) -> dict[str, float]:
 
 
 def league_results(game: str, finished: Sequence[Finished]) -> tuple[dict[int, float], dict[int, float]]:
-    """By snapshot: the wins of the learner, ties being half a win, and all games.
+    """The games that the learner won, a tie counting as half a win, and all games; both by snapshot.
 
-    With more than two players the learner has to beat the best of the others.
+    With more than two players the learner wins if it beats the best of the others.
     """
     wins: defaultdict[int, float] = defaultdict(float)
     games: defaultdict[int, float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""What the end of a game is worth to its players, for any number of them."""
+"""Rewards for the end of a game, for any number of players."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from patchwork_env.patchwork import Game as PatchworkGame
 def final_rewards(reward: Reward, game: BaseGame) -> list[float]:
     """The rewards of all players for a game that is over.
 
-    In Patchwork as in all other algorithms. In NMBR 9 ``reward.outcome`` times the outcome of its
-    environments (1 for a sole winner, ``-1 / (n - 1)`` for each of the others), plus ``reward.margin`` times
-    the difference to the best of the others, divided by ``margin_scale`` and clipped to -1 ... 1; a single
-    player, who can neither win nor lose, gets 0.
+    In Patchwork they are the rewards of all other algorithms. In NMBR 9 they are ``reward.outcome`` times the
+    outcome as its environments define it (1 for a sole winner, ``-1 / (n - 1)`` for each of the others), plus
+    ``reward.margin`` times the difference to the best of the others, divided by ``margin_scale`` and clipped
+    to -1 ... 1. A single player can neither win nor lose, and gets 0.
     """
     if isinstance(game, PatchworkGame):
         winner, scores = np.int8(game.winner()), np.array(game.scores(), np.int16)  # type: ignore[arg-type]

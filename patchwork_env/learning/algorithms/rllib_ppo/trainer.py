@@ -28,7 +28,7 @@ from patchwork_env.learning.algorithms.common.state import (
     optimizer_part,
     value_part,
 )
-from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import ppo_config, sizes_of
 from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import initial_network, state_of
@@ -54,7 +54,7 @@ _LOSSES = {
     "vf_explained_var": "explained_variance",
     "gradients_default_optimizer_global_norm": "gradient_norm",
 }
-"""Names of figures: RLlib's, and those of all algorithms here."""
+"""The names that figures have in all algorithms here, by RLlib's name."""
 _STEPS = "num_env_steps_sampled"
 _PAUSE = 0.5  # seconds
 _Found = TypeVar("_Found")
@@ -65,10 +65,10 @@ class RllibTrainer(Trainer):
 
     Steps are the turns of all games, also those that past selves played.
 
-    Unlike others a trainer that was restored is not equal to the bit to one that never stopped: it begins new
-    games, and RLlib new random numbers, both of the seed and the iteration.
+    Unlike other trainers, one that was restored does not equal one that never stopped: it begins new games,
+    and RLlib new random numbers, both from the seed and the iteration.
 
-    The trainer connects to Ray, which ends with it: see :meth:`close`.
+    The trainer connects to Ray, and :meth:`close` ends the connection.
 
     Attributes:
         network: The policy that learns; its weights are those of RLlib's learner.
@@ -99,7 +99,7 @@ class RllibTrainer(Trainer):
         self._turns = settings.batch_size
 
     def close(self) -> None:
-        """Ends the workers and the connection to Ray, if there was none before."""
+        """Ends the workers, and the connection to Ray if this trainer has made it."""
         self._resources.close()
 
     @property
@@ -127,7 +127,7 @@ class RllibTrainer(Trainer):
         return metrics | losses | {"time/share_of_time_collecting": sampling / (sampling + learning)}
 
     def _train(self) -> dict[str, Any]:
-        """What RLlib says of an iteration in which it has learned.
+        """RLlib's report on an iteration in which it has learned.
 
         Raises:
             NoWorkersError: There was no worker for ``cluster.patience`` seconds.
@@ -136,11 +136,11 @@ class RllibTrainer(Trainer):
         began = time.monotonic()
         while True:
             results: dict[str, Any] = self._algorithm.train()
-            if results["env_runners"].get(_STEPS, math.nan) > 0:  # nan: nobody has played
+            if results["env_runners"].get(_STEPS, math.nan) > 0:  # nan: no worker has played
                 return results
             if time.monotonic() - began > patience:
                 raise NoWorkersError(f"no worker has played for {patience:g} seconds, cluster.patience")
-            time.sleep(_PAUSE)  # Ray starts those anew that have ended
+            time.sleep(_PAUSE)  # meanwhile Ray replaces workers that have ended
 
     def _deal_opponents(self) -> None:
         """Gives the env runners the past selves that they play against."""
@@ -155,7 +155,7 @@ class RllibTrainer(Trainer):
         self._everywhere(set_opponents(states, [(slots[n], n) for n in drawn if n in slots]))
 
     def _set_schedules(self) -> None:
-        """RLlib's own schedules count steps that a resumed run has not made."""
+        """Sets rates and coefficients; RLlib's own schedules would begin anew in a resumed run."""
         settings, learner = self.config.rllib_ppo, self._learner
         entropy = Scheduler(
             fixed_value_or_schedule=settings.entropy_coefficient.at(self.progress), framework="torch"
@@ -171,10 +171,10 @@ class RllibTrainer(Trainer):
         return optimizer
 
     def _losses(self, learned: dict[str, Any]) -> dict[str, float]:
-        """What RLlib says of the last minibatch.
+        """The losses of the last minibatch, as RLlib reports them.
 
         Raises:
-            DivergenceError: One of them or a weight is not finite.
+            DivergenceError: A loss or a weight is not finite.
         """
         losses = {f"losses/{name}": float(learned[theirs]) for theirs, name in _LOSSES.items()}
         if self.config.rllib_ppo.kl_coefficient > 0:
@@ -192,14 +192,13 @@ class RllibTrainer(Trainer):
         finished = [one for part in self._everywhere(take_finished) for one in part]
         wins, games = league_results(game, finished)
         self.pool.record(wins, games)
-        metrics = {f"games/{name}": value for name, value in statistics(game, finished).items()}
-        metrics |= {f"league/{name}": value for name, value in self.pool.statistics().items()}
+        metrics = grouped("games", statistics(game, finished)) | grouped("league", self.pool.statistics())
         if games:
             metrics["games/win_rate_against_past_self"] = sum(wins.values()) / sum(games.values())
         return metrics
 
     def _everywhere(self, work: Callable[[Any], _Found]) -> list[_Found]:
-        """What the env runners, wherever they are, find out."""
+        """The results of a function that is called with each env runner, wherever it is."""
         here = self.config.cluster.workers == 0
         found: list[_Found] = self._algorithm.env_runner_group.foreach_env_runner(work, local_env_runner=here)
         return found
@@ -251,7 +250,7 @@ def _build(config: RllibPpoConfig, stack: ExitStack) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps RLlib from warning of its own ways."""
+    """Silences RLlib's warnings about itself."""
     loggers = [logging.getLogger(name) for name in ("ray", "ray.rllib")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""Games of NMBR 9 played by the value of what every placement leads to, compiled from first tile to last."""
+"""Self-play of NMBR 9 by the value of the table after every placement, compiled from first tile to last."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Targets = npt.NDArray[np.float32]
 
 
 class Positions(NamedTuple):
-    """Tables with what the tiles that were to come turned out to bring.
+    """Positions with the points that the tiles still to come are to bring.
 
     Attributes:
         states: ``(n,)`` records.
-        targets: float32 ``(n,)``, points.
+        targets: float32 ``(n,)``, the points.
     """
 
     states: States
@@ -42,14 +42,14 @@ class Positions(NamedTuple):
 
 
 class Games(NamedTuple):
-    """Games of one thread, turn by turn.
+    """The games of one thread, turn by turn.
 
     Attributes:
-        streams: uint64 ``(n,)``, random streams.
+        streams: uint64 ``(n,)``, the random streams.
         states: ``(n,)`` records of the games as they stand.
         positions: ``(n, rounds)`` records before each tile.
         gains: float32 ``(n, rounds)``, the points that each tile brought.
-        targets: float32 ``(n, rounds)``: first what the best action promises, later the target.
+        targets: float32 ``(n, rounds)``, at first the value of the best action, later the target.
         explored: bool ``(n, rounds)``, whether another action than the best was played.
     """
 
@@ -62,18 +62,18 @@ class Games(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """What one thread plays with."""
+    """The memory that one thread plays with."""
 
     games: Games
     expansion: Expansion
 
 
 class Played(NamedTuple):
-    """What comes of some games.
+    """The result of some games.
 
     Attributes:
-        positions: The positions before all tiles.
-        finals: ``(k,)`` records of how the games ended.
+        positions: The positions before all tiles, with targets.
+        finals: ``(k,)`` records of the ends of the games.
     """
 
     positions: Positions
@@ -84,8 +84,8 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
     """Plays whole games with random decks of unknown order.
 
     Args:
-        config: How to play and how far targets look ahead.
-        threads: Share the games.
+        config: The parameters of the algorithm.
+        threads: The threads that share the games.
     """
 
     def __init__(self, config: SoloTd, threads: ThreadPool) -> None:
@@ -111,7 +111,7 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
 
 
 def _statistics(finals: States) -> dict[str, float]:
-    """Mean figures of games that are over, and their turns in all."""
+    """Mean figures of games that are over, and the number of all their turns."""
     scores = np.empty(len(finals), np.int64)
     _count_up(finals, scores)
     return {
@@ -162,17 +162,17 @@ def _play(
 
 
 @kernel
-def _write_targets(games: Games, trace: float) -> None:
-    """Lambda-returns in place of what the best actions promised.
+def _write_targets(games: Games, td_lambda: float) -> None:
+    """Writes lambda-returns in place of the values of the best actions.
 
-    As in Watkins's Q(lambda), no return passes an action other than the best. See Sutton and Barto,
+    As in Watkins's Q(lambda), a return ends before an action other than the best. See Sutton and Barto,
     Reinforcement Learning, 2nd edition, sections 12.1 and 12.10.
     """
     for i in range(len(games.states)):
         following = 0.0
         for turn in range(_ROUNDS - 1, -1, -1):
-            promise = games.targets[i, turn]
+            target = games.targets[i, turn]
             if not games.explored[i, turn]:
-                promise += trace * (games.gains[i, turn] + following - promise)
-            games.targets[i, turn] = promise
-            following = promise
+                target += td_lambda * (games.gains[i, turn] + following - target)
+            games.targets[i, turn] = target
+            following = target

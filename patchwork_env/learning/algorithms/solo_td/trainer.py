@@ -1,4 +1,4 @@
-"""Temporal-difference learning of NMBR 9: games by oneself, then learning from the last of them."""
+"""A run of temporal-difference learning of NMBR 9: games alone, then learning from the last games."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from patchwork_env.agents import Agent
 from patchwork_env.agents.nmbr9.value.agent import ValueAgent
 from patchwork_env.agents.nmbr9.value.files import write_value
-from patchwork_env.agents.nmbr9.value.network import Weights, new_weights
+from patchwork_env.agents.nmbr9.value.network import new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
-from patchwork_env.learning.algorithms.solo_td.config import SoloTd, SoloTdConfig
+from patchwork_env.learning.algorithms.solo_td.config import SoloTdConfig
 from patchwork_env.learning.algorithms.solo_td.self_play import Positions, SelfPlay
 from patchwork_env.learning.algorithms.solo_td.value import Nmbr9ValueModule
 from patchwork_env.nmbr9.state import empty_states
@@ -22,16 +22,7 @@ class SoloTdTrainer(ValueTrainer[Positions]):
     """Trains a compiled value of NMBR 9."""
 
     config: SoloTdConfig
-
-    @staticmethod
-    def settings(config: SoloTdConfig) -> SoloTd:
-        """See :class:`ValueTrainer`."""
-        return config.solo_td
-
-    @staticmethod
-    def new_weights(seed: int) -> Weights:
-        """See :class:`ValueTrainer`."""
-        return new_weights(seed)
+    no_positions = Positions(empty_states(0), np.empty(0, np.float32))
 
     @classmethod
     def new_self_play(cls, config: SoloTdConfig, threads: ThreadPool) -> SelfPlay:
@@ -43,13 +34,8 @@ class SoloTdTrainer(ValueTrainer[Positions]):
         """See :class:`ValueTrainer`."""
         return Nmbr9ValueModule(new_weights(config.seed))
 
-    @staticmethod
-    def no_positions() -> Positions:
-        """See :class:`ValueTrainer`."""
-        return Positions(empty_states(0), np.empty(0, np.float32))
-
     def agent(self) -> Agent:
-        """Plays the best placement by the present value, without looking further."""
+        """Plays the best placement by the present value, without further search."""
         return ValueAgent(self.weights, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:

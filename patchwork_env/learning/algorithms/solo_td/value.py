@@ -30,7 +30,7 @@ class Nmbr9ValueModule(ValueModule[Positions]):
     """The forward pass of :mod:`patchwork_env.agents.nmbr9.value.network`, with gradients.
 
     Args:
-        weights: Changed in place by learning.
+        weights: The weights, which learning changes in place.
     """
 
     tables = TABLES
@@ -47,7 +47,7 @@ class Nmbr9ValueModule(ValueModule[Positions]):
         """The outputs in units of ``SCALE``, ``(n,)``.
 
         Args:
-            states: ``(n,)`` games that go on; values are those of the tables of their first players.
+            states: The ``(n,)`` records of games that go on; the values are those of the first players.
         """
         windows, window_counts, rows, counts, inputs = rows_of(states)
         relief = leaky_relu(self.relief_bias + SumOfRows.apply(self.windows, windows, window_counts), LEAK)
@@ -69,7 +69,12 @@ class Nmbr9ValueModule(ValueModule[Positions]):
 
 
 def rows_of(states: States) -> tuple[Rows, Counts, Rows, Counts, Floats]:
-    """What the network looks up: rows of windows and of features, each with their numbers, and the inputs."""
+    """What the network reads of some states.
+
+    Returns:
+        The rows of windows, int32 ``(n, MAX_WINDOWS)``, and how many are used, int64 ``(n,)``; the rows of
+        features, int32 ``(n, MAX_ROWS)``, and how many are used; and the inputs, float32 ``(n, NUM_INPUTS)``.
+    """
     n = len(states)
     windows, rows = np.empty((n, MAX_WINDOWS), np.int32), np.empty((n, features.MAX_ROWS), np.int32)
     window_counts, counts = np.empty(n, np.int64), np.empty(n, np.int64)

@@ -1,1 +1,1 @@
-"""Temporal-difference learning of a compiled value by greedy self-play."""
+"""Temporal-difference learning of the compiled value of Patchwork by greedy self-play."""

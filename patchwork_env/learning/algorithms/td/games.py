@@ -1,4 +1,4 @@
-"""Games that are learned from, turn by turn, and their targets."""
+"""The games that are learned from, turn by turn, and their targets."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Targets = npt.NDArray[np.float32]
 
 
 class Positions(NamedTuple):
-    """Positions with what they turned out to be worth to the player to move.
+    """Positions with the targets that the value of the player to move is to learn.
 
     Attributes:
         states: ``(n,)`` records.
-        targets: float32 ``(n, OUTPUTS)``: scores, probability to win and empty cells, as the network's
-            outputs for the player to move.
+        targets: float32 ``(n, OUTPUTS)``, the scores, the probability to win and the empty cells, as the
+            network's outputs.
     """
 
     states: States
@@ -40,17 +40,17 @@ class Positions(NamedTuple):
 
 
 class Games(NamedTuple):
-    """Games of one thread, turn by turn; entries of a game from its length on are of no meaning.
+    """The games of one thread, turn by turn. Entries of turns after the end of a game have no meaning.
 
     Attributes:
-        streams: uint64 ``(n,)``, random streams.
+        streams: uint64 ``(n,)``, the random streams.
         states: ``(n,)`` records of the games as they stand.
         positions: ``(n, MAX_TURNS)`` records before each turn.
-        targets: float32 ``(n, MAX_TURNS, OUTPUTS)``: first what the best action promises, later the target.
-        explored: bool, whether another action than the best was played.
-        lengths: int64 ``(n,)``, turns.
-        openings: int64 ``(n,)``, turns that guests have played before.
-        guests: int64 ``(n,)``, the player who is a guest, or NOBODY.
+        targets: float32 ``(n, MAX_TURNS, OUTPUTS)``, at first the value of the best action, later the target.
+        explored: bool ``(n, MAX_TURNS)``, whether another action than the best was played.
+        lengths: int64 ``(n,)``, the numbers of turns.
+        openings: int64 ``(n,)``, the numbers of turns that guests play in the opening.
+        guests: int64 ``(n,)``, the player who is a guest to the end, or NOBODY.
     """
 
     streams: npt.NDArray[np.uint64]
@@ -64,7 +64,7 @@ class Games(NamedTuple):
 
 
 def new_games(size: int) -> Games:
-    """Room for so many games."""
+    """Memory for so many games."""
     shape = (size, MAX_TURNS)
     return Games(
         np.empty(size, np.uint64),
@@ -94,17 +94,17 @@ def write_result(states: States, i: int, player: int, result: Targets) -> None:
 
 @kernel
 def change_sides(values: Targets) -> None:
-    """Makes values of a player those of the other."""
+    """Turns the values for one player into those for the other."""
     values[OWN_SCORE], values[OTHER_SCORE] = values[OTHER_SCORE], values[OWN_SCORE]
     values[OWN_EMPTY], values[OTHER_EMPTY] = values[OTHER_EMPTY], values[OWN_EMPTY]
     values[WIN] = 1 - values[WIN]
 
 
 @kernel(allocates=True)
-def write_targets(games: Games, trace: float) -> None:
-    """Lambda-returns for the player to move, in place of what the best actions promised.
+def write_targets(games: Games, td_lambda: float) -> None:
+    """Writes lambda-returns for the player to move in place of the values of the best actions.
 
-    As in Watkins's Q(lambda), no return passes an action other than the best. See Sutton and Barto,
+    As in Watkins's Q(lambda), a return ends before an action other than the best. See Sutton and Barto,
     Reinforcement Learning, 2nd edition, sections 12.1 and 12.10.
     """
     following = np.empty(OUTPUTS, np.float32)
@@ -119,7 +119,7 @@ def write_targets(games: Games, trace: float) -> None:
             if mover != player:
                 change_sides(following)
                 player = mover
-            share = 0.0 if games.explored[i, turn] else trace
+            share = 0.0 if games.explored[i, turn] else td_lambda
             target = games.targets[i, turn]
             for k in range(OUTPUTS):
                 target[k] += share * (following[k] - target[k])

@@ -1,4 +1,4 @@
-"""Self-play by the value of what every action leads to, without looking further."""
+"""Greedy self-play by the value of the position after every action, without further search."""
 
 from __future__ import annotations
 
@@ -20,13 +20,24 @@ def play_greedily(
     games: Games,
     weights: Weights,
     expansion: Expansion,
-    table: PlayoutBuffers,
+    playout: PlayoutBuffers,
     payoffs: Payoffs,
     width: int,
     exploration: float,
     temperature: float,
 ) -> None:
-    """Plays all games to their ends."""
+    """Plays all games to their ends.
+
+    Args:
+        games: The games, with their random streams and roles; receives their turns.
+        weights: The weights of the value that plays.
+        expansion: The buffer for the positions after an action.
+        playout: The buffer of the guests.
+        payoffs: What the players want.
+        width: How many placements of each patch are tried.
+        exploration: The probability that an action is drawn from a softmax.
+        temperature: The temperature of that softmax.
+    """
     states = games.states
     for i in range(len(states)):
         turn = 0
@@ -36,29 +47,29 @@ def play_greedily(
             best = best_action(expansion, count, payoffs)
             action = preferred = signed(expansion.actions[best])
             if states[i]["current_player"] == games.guests[i]:
-                action = choose(states, i, table, games.streams, i)
+                action = choose(states, i, playout, games.streams, i)
             elif random_below(games.streams, i, STEPS) < exploration * STEPS:
                 drawn = draw_action(expansion, count, payoffs, temperature, games.streams, i)
                 action = signed(expansion.actions[drawn])
             games.explored[i, turn] = action != preferred
-            _write_promise(states, i, preferred, weights, expansion, games.targets[i, turn])
+            _write_value(states, i, preferred, weights, expansion, games.targets[i, turn])
             apply(states, i, action)
             turn += 1
         games.lengths[i] = turn
 
 
 @kernel
-def _write_promise(
-    states: States, i: int, action: int, weights: Weights, expansion: Expansion, promise: Targets
+def _write_value(
+    states: States, i: int, action: int, weights: Weights, expansion: Expansion, value: Targets
 ) -> None:
-    """Writes what the player who acts may expect behind an action."""
+    """Writes the value of an action for the player who acts, in the network's outputs."""
     successor, player = expansion.successor, signed(states[i]["current_player"])
     successor[0] = states[i]
     apply(successor, 0, action)
     if is_over(successor, 0):
-        write_result(successor, 0, player, promise)
+        write_result(successor, 0, player, value)
         return
     evaluate(successor, 0, weights, expansion.buffer)
-    copy(promise, expansion.buffer[0]["outputs"])
+    copy(value, expansion.buffer[0]["outputs"])
     if successor[0]["current_player"] != player:
-        change_sides(promise)
+        change_sides(value)

@@ -1,4 +1,4 @@
-"""Self-play, compiled from the first turn of a game to the last."""
+"""Self-play of whole games, compiled from the first turn to the last."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ _LONGEST_OPENING = 40
 
 
 class Buffers(NamedTuple):
-    """What one thread plays with."""
+    """The memory that one thread plays with."""
 
     games: Games
     expansion: Expansion
-    table: PlayoutBuffers
+    playout: PlayoutBuffers
 
 
 class Played(NamedTuple):
-    """What comes of some games.
+    """The result of some games.
 
     Attributes:
-        positions: The positions of all turns.
-        finals: ``(k,)`` records of how the games without guests ended.
-        lengths: int64 ``(k,)``, their turns.
-        turns: The turns of all games together.
+        positions: The positions of all turns, with targets.
+        finals: ``(k,)`` records of the ends of the games without guests.
+        lengths: int64 ``(k,)``, the numbers of turns of these games.
+        turns: The number of turns of all games together.
     """
 
     positions: Positions
@@ -63,17 +63,18 @@ class Played(NamedTuple):
 
 
 class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
-    """Plays whole games, most of them against oneself.
+    """Plays whole games, most of them with the learner on both sides.
 
-    Positions that arise among equals are few, and a value that knows no others fails against everybody else.
-    So some games have an opening by guests, and in some a guest plays one side to the end. The guest is the
-    quick policy of ``mcts``. Nothing is learned from openings. Statistics are of the games without guests.
+    Games between equals reach few of all positions, and a value that knows no others fails against other
+    opponents. So guests play the opening of some games, and in some a guest plays one side to the end. The
+    guest is the quick policy of ``mcts``. Nothing is learned from openings. The statistics leave out games
+    with guests.
 
     Args:
-        config: How to play and how far targets look ahead.
-        reward: What the players are after.
-        special_patches: The print of the track.
-        threads: Share the games.
+        config: The parameters of the algorithm.
+        reward: The rewards that the players want.
+        special_patches: The print of the time track, ``"revised"`` or ``"2014"``.
+        threads: The threads that share the games.
     """
 
     def __init__(self, config: Td, reward: Reward, special_patches: str, threads: ThreadPool) -> None:
@@ -90,15 +91,15 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
         return Buffers(new_games(games), new_expansion(), new_playout_buffers())
 
     def _play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
-        games, expansion, table = buffers
+        games, expansion, playout = buffers
         config = self._config
         options = {"special_patches": self._special_patches, "first_player": "random"}
         games.states[:] = begin_games(RULES, games.streams, **options)
         _draw_roles(games, config.openings, config.guests)
-        _play_openings(games, table)
+        _play_openings(games, playout)
         exploration, temperature = config.exploration.at(progress), config.temperature
         payoffs, width = self._payoffs, config.candidate_placements
-        play_greedily(games, weights, expansion, table, payoffs, width, exploration, temperature)
+        play_greedily(games, weights, expansion, playout, payoffs, width, exploration, temperature)
         write_targets(games, config.td_lambda)
         alone = (games.openings == 0) & (games.guests == NOBODY)
         turns = int(games.lengths.sum())
@@ -117,7 +118,7 @@ def _statistics(parts: Sequence[Played]) -> dict[str, float]:
 
 @kernel
 def _draw_roles(games: Games, openings: float, guests: float) -> None:
-    """Draws which games begin with turns of guests only, and which have a guest for one of the players."""
+    """Draws in which games guests play the opening, and in which a guest is one of the players."""
     for i in range(len(games.lengths)):
         number = random_below(games.streams, i, STEPS) / STEPS
         games.openings[i], games.guests[i] = 0, NOBODY
@@ -128,8 +129,9 @@ def _draw_roles(games: Games, openings: float, guests: float) -> None:
 
 
 @kernel
-def _play_openings(games: Games, table: PlayoutBuffers) -> None:
+def _play_openings(games: Games, playout: PlayoutBuffers) -> None:
+    """Plays the openings of guests."""
     for i in range(len(games.lengths)):
         for _ in range(games.openings[i]):
             if not is_over(games.states, i):
-                apply(games.states, i, choose(games.states, i, table, games.streams, i))
+                apply(games.states, i, choose(games.states, i, playout, games.streams, i))

@@ -1,4 +1,4 @@
-"""Temporal-difference learning of Patchwork: games against itself, then learning from the last of them."""
+"""A run of temporal-difference learning of Patchwork: self-play, then learning from the last games."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import Payoffs
 from patchwork_env.agents.patchwork.value.files import write_value
-from patchwork_env.agents.patchwork.value.network import OUTPUTS, Weights, new_weights
+from patchwork_env.agents.patchwork.value.network import OUTPUTS, new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
-from patchwork_env.learning.algorithms.td.config import Td, TdConfig
+from patchwork_env.learning.algorithms.td.config import TdConfig
 from patchwork_env.learning.algorithms.td.games import Positions
 from patchwork_env.learning.algorithms.td.self_play import SelfPlay
 from patchwork_env.learning.algorithms.td.value import PatchworkValueModule
@@ -21,19 +21,10 @@ from patchwork_env.patchwork.state import empty_states
 
 
 class TdTrainer(ValueTrainer[Positions]):
-    """Trains a compiled value by self-play."""
+    """Trains a compiled value of Patchwork by self-play."""
 
     config: TdConfig
-
-    @staticmethod
-    def settings(config: TdConfig) -> Td:
-        """See :class:`ValueTrainer`."""
-        return config.td
-
-    @staticmethod
-    def new_weights(seed: int) -> Weights:
-        """See :class:`ValueTrainer`."""
-        return new_weights(seed)
+    no_positions = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 
     @classmethod
     def new_self_play(cls, config: TdConfig, threads: ThreadPool) -> SelfPlay:
@@ -45,13 +36,8 @@ class TdTrainer(ValueTrainer[Positions]):
         """See :class:`ValueTrainer`."""
         return PatchworkValueModule(new_weights(config.seed), config.td.score_coefficient)
 
-    @staticmethod
-    def no_positions() -> Positions:
-        """See :class:`ValueTrainer`."""
-        return Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
-
     def agent(self) -> Agent:
-        """Plays the best action by the present value, without looking further."""
+        """Plays the best action by the present value, without further search."""
         reward = self.config.reward
         payoffs = Payoffs(reward.outcome, reward.margin / reward.margin_scale)
         return ValueAgent(self.weights, payoffs, f"step {self.steps}")

@@ -32,7 +32,7 @@ class PatchworkValueModule(ValueModule[Positions]):
     """The forward pass of :mod:`patchwork_env.agents.patchwork.value.network`, with gradients.
 
     Args:
-        weights: Changed in place by learning.
+        weights: The weights, which learning changes in place.
         score_coefficient: The weight of scores and empty cells in the loss, beside that of the winner.
     """
 
@@ -54,7 +54,7 @@ class PatchworkValueModule(ValueModule[Positions]):
         """The outputs in units of ``SCALES``, ``(n, OUTPUTS)``.
 
         Args:
-            states: ``(n,)`` games that go on; values are those of their players to move.
+            states: The ``(n,)`` records of games that go on; the values are those of the players to move.
         """
         quilt_rows, game_rows, counts = rows_of(states)
         windows = np.full(NUM_PLAYERS * len(states), patterns.NUM_WINDOWS)
@@ -85,7 +85,12 @@ class PatchworkValueModule(ValueModule[Positions]):
 
 
 def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
-    """What the network looks up: pattern rows ``(2n, NUM_WINDOWS)``, feature rows, and how many are used."""
+    """The rows that the network looks up.
+
+    Returns:
+        The rows of patterns, int32 ``(2n, NUM_WINDOWS)``; the rows of features, int32 ``(n, MAX_ROWS)``; and
+        how many of the latter are used, int64 ``(n,)``.
+    """
     n = len(states)
     quilt_rows = np.empty((NUM_PLAYERS * n, patterns.NUM_WINDOWS), np.int32)
     game_rows = np.empty((n, features.MAX_ROWS), np.int32)

@@ -13,7 +13,7 @@ from patchwork_env import nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.learning.algorithms.rllib_ppo import rewards as rewards_module
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import env_config
-from patchwork_env.learning.algorithms.rllib_ppo.env import GameEnv
+from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import Reward
 from tests.learning.algorithms.rllib_ppo.small import small_config
@@ -24,7 +24,7 @@ REWARD = Reward(outcome=1.0, margin=0.5)
 
 def env_of(game, players=2, points=0.0):
     config = small_config(game, players=players, points=points or float(players == 1))
-    return GameEnv(env_config(config) | {"reward": REWARD.model_dump(), "points": points})
+    return GameMultiAgentEnv(env_config(config) | {"reward": REWARD.model_dump(), "points": points})
 
 
 def play(env, seed, rng):
