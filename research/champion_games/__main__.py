@@ -39,9 +39,9 @@ from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import NOBODY, States
 
 AS_TRAINED = Payoffs(outcome=0.0, margin=1.0, denial=0.8)
-"""What the champion played for while it learned; see ``configs/td.yaml``."""
+"""The payoffs that the champion played for while it learned; see ``configs/td.yaml``."""
 PHASES = 3
-"""Thirds of the time track."""
+"""The number of parts of the time track that figures are given for: thirds."""
 
 
 @kernel(allocates=True)
@@ -102,7 +102,7 @@ def share(wins: npt.NDArray[np.bool_]) -> list[float]:
 
 
 def figures(results: npt.NDArray[np.int64]) -> dict[str, Any]:
-    """What the results of one variant say."""
+    """The figures that the results of one variant give."""
     won, owner, scores, empty = results[:, 0], results[:, 1], results[:, 2:4], results[:, 4:]
     margins = scores[:, 0] - scores[:, 1]
     taken = owner != NOBODY

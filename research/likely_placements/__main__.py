@@ -37,7 +37,7 @@ _WIDTHS = (1, 2, 4, 8, LIKELY)
 
 
 def positions(weights: Weights, games: int, seed: int) -> Iterator[Game]:
-    """Positions of games, and others beside them; they go on."""
+    """Positions of games, and others that are one likely action away from them."""
     agent = ChampionAgent(weights, TO_WIN, level="instant")
     random, expansion = np.random.default_rng(seed), new_expansion()
     for number in range(games):

@@ -40,7 +40,7 @@ IMPROVING = 60.0
 
 
 class Work(NamedTuple):
-    """What all searches share."""
+    """The data that all searches share."""
 
     value: Path
     file: Path

@@ -1,4 +1,4 @@
-"""Better stacks from good ones, where the order is free.
+"""Improves stacks of tiles in games in free order.
 
 Two ways take turns: a few tiles are taken away, with all that rests on them, and placed anew by the search
 from the first tile to the last; or the lower levels are taken away and planned anew by the search of towers.
@@ -26,7 +26,7 @@ _REBUILT = 0.2
 
 
 def random_rating(rng: np.random.Generator) -> Rating:
-    """One of many sensible ways to compare towers."""
+    """Draws the weights by which towers are compared."""
     return Rating(
         growth=rng.uniform(0.0, 3.0),
         factor=rng.uniform(1.0, 1.25),
@@ -37,11 +37,11 @@ def random_rating(rng: np.random.Generator) -> Rating:
 
 
 def replace_tiles(root: States, plan: Plan, weights: Weights, rng: np.random.Generator) -> Plan:
-    """The plan, or one at least as good, with some tiles placed anew.
+    """Places some tiles of a plan anew; returns a plan that scores at least as much.
 
     Args:
-        root: An empty table for one.
-        plan: A plan of a game on it in free order.
+        root: The record, shape ``(1,)``, of a game of one player before its first tile.
+        plan: A plan of this game, played in free order.
         weights: The weights of the value of tables.
         rng: The random numbers that decide on the tiles.
     """
@@ -57,15 +57,15 @@ def replace_tiles(root: States, plan: Plan, weights: Weights, rng: np.random.Gen
 def rebuild_below(
     root: States, plan: Plan, width: int, weights: Weights, rng: np.random.Generator, end: float | None
 ) -> Plan:
-    """The plan, or a better one, with its lower levels planned anew.
+    """Plans the lower levels of a plan anew; returns a plan that scores at least as much.
 
     Args:
-        root: An empty table for one.
-        plan: A plan of a game on it in free order.
+        root: The record, shape ``(1,)``, of a game of one player before its first tile.
+        plan: A plan of this game, played in free order.
         width: The width of the search.
         weights: The weights of the value of tables.
         rng: The random numbers that decide on the levels and on how towers are compared.
-        end: When to stop, by :func:`time.perf_counter`; None for when all is done.
+        end: When to stop, by :func:`time.perf_counter`; None for no limit.
     """
     highest = max(tile.level for tile in plan.stack)
     upper = upper_levels(plan.stack, int(rng.integers(1, highest + 1))) if highest > 0 else ()
@@ -91,8 +91,8 @@ def improvements(
     """Better and better plans, the first of which is the given one.
 
     Args:
-        root: An empty table for one.
-        plan: A plan of a game on it in free order.
+        root: The record, shape ``(1,)``, of a game of one player before its first tile.
+        plan: A plan of this game, played in free order.
         width: The width of searches of towers.
         weights: The weights of the value of tables.
         rng: The random numbers that decide on what is planned anew.

@@ -65,10 +65,10 @@ class Place(NamedTuple):
 
 
 def parse(name: str) -> Instance:
-    """The instance of a name.
+    """Parses the name of an instance.
 
     Raises:
-        ValueError: It is not one.
+        ValueError: The name is not that of an instance.
     """
     match = _NAME.fullmatch(name)
     if match is None:
@@ -102,7 +102,7 @@ def arrangements(instance: Instance) -> list[Levels]:
 
 
 def area(digits: Iterable[int]) -> int:
-    """Cells of some tiles."""
+    """The number of cells of some tiles."""
     return sum(len(TILES[digit]) for digit in digits)
 
 
@@ -125,7 +125,7 @@ def places(digit: int, size: int, is_upright: bool) -> list[Place]:
 
 
 def neighbors(cells: Iterable[Cell]) -> set[Cell]:
-    """The cells that share an edge with some, without them."""
+    """The cells that share an edge with some cells, without these."""
     inside = set(cells)
     return {(r + a, c + b) for r, c in inside for a, b in ((0, 1), (1, 0), (0, -1), (-1, 0))} - inside
 
@@ -172,14 +172,14 @@ class Model:
         return sum(level.count(digit) for level in self.levels) == 1 and len(DISTINCT[digit]) == NUM_TURNS
 
     def _count(self, level: int) -> None:
-        """As many tiles of each digit as the arrangement says."""
+        """Demands as many tiles of each digit as the arrangement has."""
         for digit in set(self.levels[level]):
             tiles = zip(self.places[level], self.taken[level], strict=True)
             variables = [variable for place, variable in tiles if place.piece // NUM_TURNS == digit]
             self.model.add(sum(variables) == self.levels[level].count(digit))
 
     def _support(self, level: int) -> None:
-        """No two tiles on one cell; each on covered cells, and none on a single tile."""
+        """Demands that no two tiles share a cell, and that each lies on covered cells of at least two tiles."""
         row, covering = self.taken[level], self.covering[level]
         for numbers in covering.values():
             self.model.add_at_most_one(row[n] for n in numbers)
@@ -195,7 +195,7 @@ class Model:
                 self.model.add_bool_or(~row[upper], ~below[lower])
 
     def join(self, level: int, group: set[int]) -> None:
-        """Demands that a group of places is all of its level or touches another tile of it."""
+        """Demands that a group of places is its whole level, or touches another tile of the level."""
         if len(group) == len(self.levels[level]):
             return
         row, all_places = self.taken[level], self.places[level]

@@ -29,7 +29,7 @@ BATCH = 10_000
 
 
 class Sample(NamedTuple):
-    """Per game: the score, and rows or columns, whichever are more, before the last tile."""
+    """Of each game the score, and the larger of its rows and columns before the last tile."""
 
     scores: npt.NDArray[np.int64]
     spreads: npt.NDArray[np.int64]
@@ -58,7 +58,7 @@ def play_games(
 
 
 def sample(games: int, greedy: bool, seed: int = 1) -> Sample:
-    """Standard games; with so many, in batches."""
+    """Plays standard games in batches."""
     scores, spreads = np.zeros(games, np.int64), np.zeros(games, np.int64)
     for number, first in enumerate(range(0, games, BATCH)):
         part = slice(first, min(first + BATCH, games))

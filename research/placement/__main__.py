@@ -58,7 +58,7 @@ SHOWN = {
 
 
 class Row(NamedTuple):
-    """What a placer reached: outcomes and seconds of every run, and candidates per tile placed, if any."""
+    """The results of a placer: outcomes and seconds of every run, and candidates per tile placed, if any."""
 
     outcomes: Outcomes
     seconds: npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ class Row(NamedTuple):
 
     @property
     def full(self) -> int:
-        """Quilts covered completely."""
+        """The number of quilts that were covered completely."""
         return int((self.outcomes.area == NUM_CELLS).sum())
 
 

@@ -133,11 +133,11 @@ def _search(tiles: Integers, first: Integers, width: int, noise: int, plan: Inte
     """Writes the plan of one search, filled with ``NOT_PLACED`` before, and returns the area that it covers.
 
     Args:
-        tiles: Shapes, at least one.
-        first: The placements of the first one to begin with.
-        width: Quilts kept after every tile.
-        noise: Number of different values of the noise.
-        plan: Receives the placements.
+        tiles: The shapes to place in turn, at least one.
+        first: The placements of the first tile that are tried.
+        width: The number of quilts that are kept after every tile.
+        noise: The number of different values of the noise.
+        plan: The array that receives the placements.
     """
     beam, next_beam = np.zeros((width, 2), np.uint64), np.zeros((width, 2), np.uint64)
     parents = np.empty((len(tiles), width), np.int32)
@@ -235,7 +235,7 @@ def _hash(covered_0: np.uint64, covered_1: np.uint64) -> np.uint64:
 
 @kernel(allocates=True)
 def _sort(steps: _Steps, number: int) -> None:
-    """Orders the steps by value, those of one value as they come."""
+    """Sorts the steps by value; steps of equal value keep their order."""
     starts = np.zeros(_NUM_VALUES + 1, np.int64)
     for k in range(number):
         starts[steps.values[k] + 1] += 1
@@ -262,14 +262,14 @@ def _select(
 
     Args:
         beam: The quilts that the steps start from.
-        tiles: The tile of the steps, and those to come.
-        steps: The steps, sorted.
-        number: Their number.
-        table: The set of the quilts taken.
-        mark: What marks entries of the present step in it.
-        next_beam: Receives the quilts.
-        parents: Receives the index of the quilt that each of them comes from.
-        placements: Receives the placement that leads to it.
+        tiles: The tile of the steps, and the tiles after it.
+        steps: The steps in the order of their values.
+        number: The number of steps.
+        table: The set of the quilts that have been taken.
+        mark: The number that marks entries of the present step in this set.
+        next_beam: The array that receives the quilts.
+        parents: The array that receives, for each of them, the index of the quilt that it comes from.
+        placements: The array that receives the placement that leads to each of them.
     """
     kept = 0
     for fussy in (True, False):
@@ -296,7 +296,7 @@ def _select(
 
 @kernel
 def _find(table: _Table, mark: int, covered_0: np.uint64, covered_1: np.uint64) -> int:
-    """The entry of a quilt, or the one where it belongs."""
+    """The index of the entry of a quilt, or of the free entry where it belongs."""
     last = len(table.made_in) - 1
     entry = np.int64(_hash(covered_0, covered_1) & _U(last))
     while table.made_in[entry] == mark and (
@@ -322,7 +322,7 @@ def _may_be_filled(covered_0: np.uint64, covered_1: np.uint64, tiles: Integers) 
 
 @kernel
 def _fullest(beam: npt.NDArray[np.uint64], kept: int) -> int:
-    """The first of the quilts that cover the most."""
+    """The index of the quilt that covers the most cells, the first one of equals."""
     best, most = 0, -1
     for k in range(kept):
         area = count_cells(beam[k, 0], beam[k, 1])

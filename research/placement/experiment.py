@@ -52,7 +52,7 @@ class Placer(Protocol):
 
 
 class Outcomes(NamedTuple):
-    """What came of runs, each an int64 array ``(n,)``."""
+    """The results of runs, each an int64 array ``(n,)``."""
 
     first_fail: Integers
     """Number, from 1, of the first tile that did not fit; one more than there are tiles if all fit."""
@@ -109,15 +109,15 @@ def deal_orders(runs: int, seed: int = 0, tile_set: str = "published") -> Intege
     """Random orders of the 38 tiles.
 
     Args:
-        runs: Number of orders, at least 1.
-        seed: Order ``i`` depends on the seed and ``i`` alone.
-        tile_set: A key of :data:`~research.placement.shapes.TILE_SETS`.
+        runs: The number of orders, at least 1.
+        seed: The seed of the orders; order ``i`` depends on the seed and ``i`` alone.
+        tile_set: The name of the set of tiles, a key of :data:`~research.placement.shapes.TILE_SETS`.
 
     Returns:
         int64 ``(runs, 38)``, shapes.
 
     Raises:
-        ValueError: An argument is not of these.
+        ValueError: An argument is out of range, or there is no such set of tiles.
     """
     number = check_at_least_one(runs, "runs")
     tiles = np.array(TILE_SETS[check_one_of(tile_set, TILE_SETS, "tile_set")], np.int64)
@@ -127,7 +127,7 @@ def deal_orders(runs: int, seed: int = 0, tile_set: str = "published") -> Intege
 
 
 def outcomes(orders: Integers, plans: Integers) -> Outcomes:
-    """Carries out plans and measures what comes of them.
+    """Carries out plans and measures the results.
 
     Args:
         orders: int64 ``(n, tiles)``.
@@ -200,8 +200,8 @@ def _carry_out(tiles: Integers, plan: Integers, measured: Integers) -> int:
 
     Args:
         tiles: Shapes.
-        plan: A placement for each of them.
-        measured: Receives the fields of :class:`Outcomes`.
+        plan: The placement of each tile, or :data:`NOT_PLACED`.
+        measured: The array that receives the fields of :class:`Outcomes`.
     """
     found = np.empty(MAX_PLACEMENTS + 1, np.int64)
     covered_0, covered_1 = U0, U0

@@ -56,12 +56,12 @@ class _Placement(NamedTuple):
 
     @property
     def is_upper(self) -> bool:
-        """Whether it lies in word 0."""
+        """Whether the placement lies in word 0."""
         return self.top < SECOND_WORD_ROW
 
     @property
     def word(self) -> int:
-        """Its bits in its word."""
+        """The bits of the placement in its word."""
         first_row = 0 if self.is_upper else SECOND_WORD_ROW
         return sum(1 << ((row - first_row) * QUILT_SIZE + column) for row, column in self.cells)
 

@@ -82,11 +82,11 @@ def propose(
 
     Args:
         found: All placements of the tile, ascending.
-        count: Their number.
+        count: The number of these placements.
         orders: The orders of the policy.
-        grouping: Its grouping.
+        grouping: The grouping of the policy.
         last_column: The last leftmost column that groups by column propose.
-        candidates: Receives the placements; one of them may be there twice, once by each order.
+        candidates: The array that receives the proposed placements; one may occur twice, once by each order.
     """
     if grouping == EACH:
         candidates[:count] = found[:count]
@@ -134,9 +134,9 @@ def last_column(covered_0: np.uint64, covered_1: np.uint64, tiles: Integers, fou
 
     Args:
         covered_0: Word 0 of the quilt.
-        covered_1: Word 1.
+        covered_1: Word 1 of the quilt.
         tiles: The shapes still to come, first the one to be placed now.
-        found: All placements of that one.
+        found: All placements of that tile.
     """
     certain_0, certain_1 = _certain(tiles[0], found)
     after_0, after_1 = covered_0 | certain_0, covered_1 | certain_1
@@ -180,13 +180,13 @@ def pick(
     streams: Streams,
     i: int,
 ) -> int:
-    """The candidate that an evaluation prefers, the first one on equal terms.
+    """The candidate that an evaluation prefers, the first one of equals.
 
     Args:
         covered_0: Word 0 of the quilt.
-        covered_1: Word 1.
+        covered_1: Word 1 of the quilt.
         tiles: The shapes still to come, first the one to be placed now.
-        found: All placements of that one.
+        found: All placements of that tile.
         candidates: The placements to choose from, at least one.
         evaluation: One of :data:`EVALUATIONS`.
         streams: Random streams.
