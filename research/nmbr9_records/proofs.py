@@ -179,7 +179,7 @@ class Model:
             self.model.add(sum(variables) == self.levels[level].count(digit))
 
     def _support(self, level: int) -> None:
-        """Demands that no two tiles share a cell, and that each lies on covered cells of at least two tiles."""
+        """Demands that no two tiles share a cell, and that each lies on cells of at least two tiles."""
         row, covering = self.taken[level], self.covering[level]
         for numbers in covering.values():
             self.model.add_at_most_one(row[n] for n in numbers)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.names import section_of
-from patchwork_env.learning.config.registry import algorithms
+from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
 from patchwork_env.learning.config.run_config import RunConfig
 from patchwork_env.learning.config.sections import Schedule
 
@@ -66,7 +66,8 @@ def explain(names: Sequence[str] = ()) -> str:
         ConfigError: There is no such key; the message names the nearest one.
     """
     by_algorithm = {name: list(keys_of(config)) for name, config in algorithms().items()}
-    keys = {key.name: key for listed in by_algorithm.values() for key in listed}
+    told = [*by_algorithm.values(), by_algorithm[DEFAULT_ALGORITHM]]  # the last one speaks for shared keys
+    keys = {key.name: key for listed in told for key in listed}
     if not names:
         shared = [key for key in keys if all(key in {k.name for k in ks} for ks in by_algorithm.values())]
         return "\n".join(str(keys[key]) for key in shared)

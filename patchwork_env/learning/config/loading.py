@@ -14,7 +14,7 @@ from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config import messages
 from patchwork_env.learning.config.names import brought_over, check_sections, replaced_names
-from patchwork_env.learning.config.registry import config_class
+from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, config_class
 from patchwork_env.learning.config.run_config import RunConfig
 from patchwork_env.learning.config.shipped import CONFIGS, find_config
 
@@ -55,7 +55,7 @@ def _load(path: Path, tree: dict[str, Any], overrides: Sequence[str]) -> RunConf
     for override in overrides:
         _apply_override(tree, override)
     try:
-        kind = config_class(tree.get("algorithm", "ppo"), tree.get("game"))
+        kind = config_class(tree.get("algorithm", DEFAULT_ALGORITHM), tree.get("game"))
     except ConfigError as error:
         raise ConfigError(f"{messages.source('algorithm', path, overrides)}: {error}") from None
     problems = check_sections(tree, kind) or replaced_names(tree, kind)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from patchwork_env.learning.config.registry import algorithms
+from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
 from patchwork_env.learning.config.run_config import RunConfig
 
 NAMES: Mapping[str, str] = {
@@ -75,7 +75,7 @@ def replaced_names(tree: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, 
 
 def brought_over(tree: dict[str, Any]) -> dict[str, Any]:
     """A stored configuration with the present names, without sections that the algorithm does not read."""
-    kind = algorithms().get(tree.get("algorithm", "ppo"))
+    kind = algorithms().get(tree.get("algorithm", DEFAULT_ALGORITHM))
     if kind is None:
         return tree
     unread = check_sections(tree, kind)

@@ -14,6 +14,8 @@ from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.run_config import RunConfig
 
 _FOLDER = "patchwork_env.learning.algorithms"
+DEFAULT_ALGORITHM = "ppo"
+"""The algorithm of a configuration that names none."""
 
 
 @cache
