@@ -20,13 +20,14 @@ from patchwork_env.learning.system.machine import describe_machine
 
 
 def ship(run: Path, name: str) -> Path:
-    """Copies the policy; returns its new folder."""
+    """Copies the final policy of a run to the agents of the package; returns its new folder."""
     final = run / "final"
     description = read_description(final)
     configuration = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
     description["info"] |= {
-        "algorithm": configuration["algorithm"],
-        "reward": configuration["reward"],
+        key: configuration[key] for key in ("algorithm", "reward") if key in configuration
+    }
+    description["info"] |= {
         "made_with": "python -m training.train",
         "configuration": configuration,
         "machine": describe_machine(configuration["device"]),
