@@ -39,7 +39,6 @@ from patchwork_env.patchwork.state import States
 
 FORMAT = "patchwork_env policy"
 VERSION = 1
-GAME = "patchwork"
 INPUTS = ("observation", "action_mask")
 OUTPUTS = ("action", "log_probabilities", "value")
 _SHAPES = {"observation": ("tensor(float)", OBSERVATION_SIZE), "action_mask": ("tensor(int8)", NUM_ACTIONS)}
@@ -152,7 +151,7 @@ def _start(model: bytes, name: str, threads: int) -> onnxruntime.InferenceSessio
 
 def _check(session: onnxruntime.InferenceSession, name: str) -> None:
     metadata = session.get_modelmeta().custom_metadata_map
-    expected = {"format": FORMAT, "version": str(VERSION), "game": GAME}
+    expected = {"format": FORMAT, "version": str(VERSION), "game": PATCHWORK}
     for key, value in expected.items():
         if metadata.get(key) != value:
             found = metadata.get(key)

@@ -18,8 +18,9 @@ import torch
 
 from patchwork_env.agents.patchwork.dense import DenseMlp, DensePolicy
 from patchwork_env.agents.patchwork.mlp import MlpNetwork
-from patchwork_env.agents.patchwork.onnx_agent import FORMAT, GAME, INPUTS, OUTPUTS, VERSION
+from patchwork_env.agents.patchwork.onnx_agent import FORMAT, INPUTS, OUTPUTS, VERSION
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 
@@ -51,7 +52,7 @@ def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] 
         )
     assert program is not None  # as it is with dynamo=True
     model = program.model_proto
-    description = {"format": FORMAT, "version": str(VERSION), "game": GAME, "choice": _choice(network)}
+    description = {"format": FORMAT, "version": str(VERSION), "game": PATCHWORK, "choice": _choice(network)}
     onnx.helper.set_model_props(model, {**description, "info": json.dumps(info or {})})
     onnx.checker.check_model(model, full_check=True)
     contents: bytes = model.SerializeToString()

@@ -32,7 +32,7 @@ _FITS = _BEST + NUM_DIGITS * 2 * (_LEVELS + 1)
 _TILES_ON = _FITS + NUM_DIGITS * 2 * _LEVELS * _NUM_FIT_CLASSES
 _OPEN = _TILES_ON + (_LEVELS + 1) * _TILES
 NUM_ROWS = _OPEN + (_LEVELS + 1) * _AREAS
-"""Rows of the table."""
+"""The number of rows of the table."""
 MAX_ROWS = 1 + 2 * NUM_DIGITS + NUM_DIGITS * _LEVELS + 2 * (_LEVELS + 1)
 """The most rows of a table."""
 NUM_INPUTS = 4

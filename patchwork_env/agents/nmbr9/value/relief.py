@@ -52,7 +52,7 @@ def _rows() -> npt.NDArray[np.int32]:
 _SUMS = _sums()
 _ROWS = _rows()
 NUM_ROWS = int(_ROWS.max()) + 1
-"""Rows of the table."""
+"""The number of rows of the table."""
 AREA = 36
 """The most windows that a tile changes: those of its bounding box and one cell more on each side."""
 

@@ -15,8 +15,8 @@ FEWEST_NODES, MOST_NODES = 2, 200_000
 
 AIMS = ("win", "rich", "margin", "score")
 """What an agent plays for. ``win`` is the strongest. ``rich`` is to win too, but with many points for both
-players. ``margin`` is the difference of the scores. ``score`` is the player's own points, and hardly who
-wins."""
+players. ``margin`` is the difference of the scores. ``score`` is the player's own points, with little
+regard to who wins."""
 DEFAULT_AIM = "win"
 
 

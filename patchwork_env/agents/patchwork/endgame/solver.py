@@ -46,10 +46,10 @@ FRAME = np.dtype(
         ("alpha", "<i8"),  # the window in which the value has to be exact
         ("beta", "<i8"),
         ("best", "<i8"),  # the best value so far
-        ("action", "<i8"),  # which leads to it
-        ("count", "<i8"),  # of moves
+        ("action", "<i8"),  # the action that leads to it
+        ("count", "<i8"),  # the number of moves
         ("next", "<i8"),  # the move to look at next
-        ("place", "<i8"),  # in the table
+        ("place", "<i8"),  # the place of the position in the table
     ]
 )
 """What is known of one position of the line that is searched. Values are those for its player to move."""
@@ -68,7 +68,7 @@ class Solver(NamedTuple):
         bench: The buffers in which moves are compared.
         table: The table of positions that are known already.
         budget: int64 ``(1,)``, the number of quilts that may be surveyed.
-        game: int64 ``(1,)``, the number of the game.
+        game: int64 ``(1,)``, the number of the ending, which tells entries of earlier ones apart.
     """
 
     states: States

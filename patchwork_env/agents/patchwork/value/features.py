@@ -79,7 +79,7 @@ _BONUS = _FITS + 2 * NUM_PATCHES * _NUM_FIT_CLASSES
 _MISSING = _BONUS + 3
 _MARGIN = _MISSING + 2 * (_SQUARE_CELLS + 1)
 NUM_ROWS = _MARGIN + 2 * _MARGINS + 1
-"""Rows of the table."""
+"""The number of rows of the table."""
 MAX_GAME_ROWS = 2 * 6 + 5 + _SEEN + NUM_OFFERED
 """The most rows that :func:`list_game_rows` lists."""
 MAX_FIT_ROWS = _AHEAD

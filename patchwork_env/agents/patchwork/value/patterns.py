@@ -52,7 +52,7 @@ _FIRST_LARGE_ROW = (int(_RINGS.max()) + 1) * _NUM_SMALL_KINDS
 _LARGE_ROWS = _FIRST_LARGE_ROW + _kinds_of_windows(4)
 _SMALL_ROWS = _RINGS * _NUM_SMALL_KINDS
 NUM_ROWS = int(_LARGE_ROWS.max()) + 1
-"""Rows of the table."""
+"""The number of rows of the table."""
 
 _U = np.uint64
 _ROW_MASK = _U((1 << QUILT_SIZE) - 1)

@@ -34,9 +34,10 @@ KNOWN_QUILT = record_type(
         "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
         # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
         "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
-        "sum": (np.float32, (QUILT_WIDTH,)),  # of its pattern rows, not rectified
-        "products": (np.float32, (NUM_PLAYERS, HIDDEN)),  # what it does to the first layer in each role
-        "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),  # these, from the first one of the patch on
+        "sum": (np.float32, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
+        "products": (np.float32, (NUM_PLAYERS, HIDDEN)),  # its part of the first layer in each role
+        # The likely placements of each patch, as differences from the first action of their kind.
+        "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),
     }
 )
 
@@ -47,7 +48,7 @@ class QuiltCache(NamedTuple):
     Attributes:
         quilts: :data:`KNOWN_QUILT` records.
         search: uint64 ``(1,)``, the number of the search; only quilts with this number are known.
-        added: int64 ``(1,)``, how many quilts were added in this search.
+        added: int64 ``(1,)``, the number of quilts that were added in this search.
     """
 
     quilts: npt.NDArray[np.void]
