@@ -39,12 +39,12 @@ class _Beam(NamedTuple):
     """The tables of one step, and the steps that led to all tables kept."""
 
     tables: States  # (width,)
-    keys: npt.NDArray[np.uint64]  # (width,)
-    next_tables: States
-    next_keys: npt.NDArray[np.uint64]
-    parents: npt.NDArray[np.int64]  # (steps, width)
-    digits: npt.NDArray[np.int64]
-    actions: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint64]  # (width,), the keys of the tables in the pools
+    next_tables: States  # (width,), the tables after the step
+    next_keys: npt.NDArray[np.uint64]  # (width,)
+    parents: npt.NDArray[np.int64]  # (steps, width), the slot of the table before each step
+    digits: npt.NDArray[np.int64]  # (steps, width), the digit that was placed
+    actions: npt.NDArray[np.int64]  # (steps, width), the action that placed it
 
 
 class _Settings(NamedTuple):

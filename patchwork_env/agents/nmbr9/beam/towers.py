@@ -77,7 +77,7 @@ class Rating(NamedTuple):
 
     Attributes:
         growth: The number of cells that the estimate adds from each level to the one below.
-        factor: The factor by which the estimate multiplies the cells of a level before.
+        factor: The factor by which the estimate multiplies the cells of a level before it adds ``growth``.
         roughness: The points that each unit edge of the outline of the lowest level costs.
         noise: The most points that are added at random, depending on the tower and the seed of the search.
         waste: The most cells by which a level may be larger than the one above, or as many as two tiles need.
@@ -104,7 +104,7 @@ class _Covers(NamedTuple):
     """The cells to be covered, and the places that cover each of them; see :func:`_list_places`."""
 
     cells: npt.NDArray[np.int64]  # those with the fewest places first
-    starts: npt.NDArray[np.int64]  # by cell, the first and the last of its places in the lists below
+    starts: npt.NDArray[np.int64]  # by cell, where its places begin and end in the lists below
     ends: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]  # pieces and anchors
     wastes: npt.NDArray[np.int64]  # the number of cells of each place that lie below no cell of the level
