@@ -84,6 +84,7 @@ def test_lost_processes_and_signals_lose_nothing_that_has_ended(config, tmp_path
     assert before == ((folder / "trials" / "000.json").stat().st_mtime_ns, tensors_of(runs[0] / "final"))
     assert sorted(path.name for path in folder.iterdir()) == [
         "config.yaml", "lock", "results.csv", "results.json", "results.txt", "sweep.json", "trials",
+        "winner.json",
     ]  # fmt: skip
 
     alone = tmp_path / "alone"
