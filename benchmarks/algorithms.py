@@ -20,6 +20,8 @@ from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import describe_setup
 
 OPPONENT = "greedy"
+WITH_NETWORK = ("ppo", "alphazero", "rllib_ppo")
+"""The algorithms whose policies a search can plan with."""
 
 
 def trained(run: Path) -> list[tuple[float, int, Path]]:
@@ -64,7 +66,7 @@ def main() -> None:
         algorithm = load_stored_config(run / CONFIG_FILE).algorithm
         for minutes, steps, folder in chosen(run, options.minutes):
             specs = [str(folder)]
-            if algorithm != "maskable_ppo":
+            if algorithm in WITH_NETWORK:
                 specs.append(f"{folder}:simulations={options.simulations}")
             results = [
                 play_matches(spec, OPPONENT, options.games, workers=workers_of(options)) for spec in specs
