@@ -50,11 +50,11 @@ def test_agents_that_need_no_knowledge_of_a_game_play_it() -> None:
 
 def test_gymnasium_makes_the_environment_of_a_game_of_ones_own() -> None:
     gymnasium.register(
-        "Row-v0",
+        "RowAgainstLastAction-v0",
         entry_point="patchwork_env.envs.single:GameEnv",
         kwargs={"rules": ROW, "opponent": LastAction()},
     )
-    env = gymnasium.make("Row-v0", render_mode="ansi")
+    env = gymnasium.make("RowAgainstLastAction-v0", render_mode="ansi")
     assert isinstance(env.unwrapped, GameEnv)
     _, info = env.reset(seed=3)
     *_, (_, reward, terminated, _, info) = play(env, info, 3)
