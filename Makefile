@@ -15,6 +15,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
+ATTACK_MINUTES ?= 2
 BENCHMARKS ?= startup engine environments strength mcts search champion analysis training_speed inference
 OLD_GYMNASIUM := 1.2.2
 RESOLUTION ?= lowest-direct
@@ -30,8 +31,8 @@ print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-.PHONY: help environment train test coverage test-gymnasium-1.2 test-tianshou test-proofs test-ray test-resolution lint \
-	format bench clean distclean clear-kernels
+.PHONY: help environment train test test-attack coverage test-gymnasium-1.2 test-tianshou test-proofs test-ray \
+	test-resolution lint format bench clean distclean clear-kernels
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +52,9 @@ train: $(ready)  ## train a first policy by self-play (minutes) and measure it a
 test: $(ready) clear-kernels  ## run the whole test suite, then measure how much of the rules it reaches
 	$(python) -m pytest --numprocesses 2 --dist loadfile
 	@$(MAKE) --no-print-directory coverage
+
+test-attack: $(ready)  ## try to break everything for ATTACK_MINUTES: odd inputs, kills, interrupts …
+	$(python) -m tests.attack --minutes $(ATTACK_MINUTES)
 
 # Numba's machine code has no lines to count, so the rules run as plain Python here.
 coverage: $(ready)  ## run the tests of the rules without compilation: every line of the engine must be reached

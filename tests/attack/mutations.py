@@ -1,0 +1,120 @@
+"""Random changes of bytes and texts, whatever they mean."""
+
+from __future__ import annotations
+
+import re
+
+from numpy.random import Generator
+
+from tests.attack.sound import pick
+
+ODD_TEXTS = (
+    *(
+        "",
+        " ",
+        "-",
+        "--",
+        "+",
+        "*",
+        "=",
+        ",",
+        "/",
+        "@",
+        "#",
+        ":",
+        "\0",
+        "\n",
+        "\t",
+        "\\",
+        "'",
+        '"',
+        "%s",
+        "{}",
+        "[[",
+    ),
+    *(
+        "0",
+        "-1",
+        "1e9",
+        "0x1f",
+        "1_0",
+        "٣",
+        "²",
+        "１",
+        "Ⅷ",
+        "9" * 19,
+        "9" * 400,
+        "9" * 5000,
+        "nan",
+        "inf",
+        "None",
+    ),
+    *("é", "\u202e", "\ud800", "\U0001f9f5", "ﬀ", "İ", "a" * 3000, "(" * 2000, "true", "null"),
+)
+"""Texts that readers of numbers, names and lists may stumble over."""
+
+
+def mutate_bytes(data: bytes, random: Generator, other: bytes = b"") -> bytes:
+    """Flips bits, sets, inserts, removes, repeats, cuts or splices (with ``other``), one to four times."""
+    for _ in range(random.integers(1, 5)):
+        changed = bytearray(data)
+        first, last = sorted(random.integers(len(data) + 1, size=2).tolist())
+        at = int(random.integers(max(len(data), 1)))
+        kind = random.integers(9)
+        if kind <= 2 and data:
+            changed[at] ^= 1 << int(random.integers(8))
+        elif kind == 3 and data:
+            changed[at] = pick(random, (0, 1, 127, 128, 254, 255))
+        elif kind == 4:
+            changed[first:last] = b""
+        elif kind == 5:
+            changed[at:at] = random.bytes(random.integers(1, 9))
+        elif kind == 6:
+            changed[at:at] = data[first:last]
+        elif kind == 7:
+            changed = changed[:at]
+        else:
+            changed[first:last] = other[first:last]
+        data = bytes(changed)
+    return data
+
+
+def mutate_text(text: str, random: Generator, other: str = "") -> str:
+    """Changes characters or words of a text, or splices it with ``other``, one to four times."""
+    for _ in range(random.integers(1, 5)):
+        first, last = sorted(random.integers(len(text) + 1, size=2).tolist())
+        kind = random.integers(7)
+        if kind == 0:
+            text = text[:first] + pick(random, ODD_TEXTS) + text[first:]
+        elif kind == 1:
+            text = text[:first] + pick(random, ODD_TEXTS) + text[first + 1 :]
+        elif kind == 2:
+            text = text[:first] + text[min(last, first + 8) :]
+        elif kind == 3:
+            text = text[:first] + other[first:last] + text[last:]
+        elif kind == 4:
+            text = text[: max(last, 1)]
+        elif kind == 5 and text:
+            at = int(random.integers(len(text)))
+            text = text[:at] + chr(ord(text[at]) ^ 1 << int(random.integers(7))) + text[at + 1 :]
+        else:
+            text = _mutate_token(text, random)
+    return text
+
+
+def _mutate_token(text: str, random: Generator) -> str:
+    """Replaces, removes, repeats or moves one of the parts between the signs of a text."""
+    tokens = re.split(r"([\s,;:=/@]+)", text)
+    at, to = random.integers(len(tokens), size=2).tolist()
+    kind = random.integers(5)
+    if kind == 0:
+        tokens[at] = pick(random, ODD_TEXTS)
+    elif kind == 1:
+        tokens[at] = tokens[to]
+    elif kind == 2:
+        tokens[at], tokens[to] = tokens[to], tokens[at]
+    elif kind == 3:
+        del tokens[at]
+    elif tokens[at].isdigit():
+        tokens[at] = str(int(tokens[at][:18]) + int(random.integers(-3, 4)))
+    return "".join(tokens)
