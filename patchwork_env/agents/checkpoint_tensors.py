@@ -5,14 +5,14 @@ Loading never executes code. :mod:`~patchwork_env.agents.checkpoints` has the pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
-from torch import Tensor, nn
+import torch
+from safetensors.torch import save
+from torch import Tensor
 
 from patchwork_env.agents.checkpoints import (
     CHECKPOINT_FILE,
@@ -21,9 +21,11 @@ from patchwork_env.agents.checkpoints import (
     read_description,
     write_description,
 )
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork
+from patchwork_env.agents.weights import Shapes, read_arrays
+from patchwork_env.core.names import shorten
 
-Network = TypeVar("Network", bound=nn.Module)
+SizedNetwork = TypeVar("SizedNetwork", bound=PolicyNetwork)
 
 
 def write_kind_of_policy(
@@ -55,37 +57,30 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
 
 
-def read_network(
-    folder: Path, game: str, make: Callable[[NetworkConfig], Network]
-) -> tuple[Network, dict[str, Any]]:
+def read_network(folder: Path, game: str, network: type[SizedNetwork]) -> tuple[SizedNetwork, dict[str, Any]]:
     """Reads a policy network of a game, made from its sizes, and what was remembered of its making.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy.
+        ValueError: It is damaged, of another game, version or kind of policy, or its weights are not finite.
     """
     description = read_description(folder, game, NETWORK)
     config = network_config(description.get("network"), folder)
-    network = make(config)
-    read_weights(folder, network, f"a network of {config}")
-    return network.eval(), description["info"]
+    weights = read_tensors(folder, network.weight_shapes(config), config)
+    made = network(config)
+    made.load_state_dict(weights)
+    return made.eval(), description["info"]
 
 
-def read_weights(folder: Path, network: nn.Module, what: str) -> None:
-    """Reads the weights of a checkpoint into a network, which ``what`` describes in messages.
+def read_tensors(folder: Path, shapes: Shapes, config: object) -> dict[str, Tensor]:
+    """The weights of a checkpoint, for a network of a configuration that has weights of these shapes.
 
     Raises:
         FileNotFoundError: There is no file of weights.
         ValueError: The file is damaged, or does not fit the network.
     """
-    weights = folder / WEIGHTS_FILE
-    if not weights.is_file():
-        raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
-    try:
-        network.load_state_dict(load_file(weights))
-    except (SafetensorError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{weights} does not hold the weights of {what}: {reason}") from None
+    arrays = read_arrays(folder / WEIGHTS_FILE, shapes, f"a network of {config}")
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def network_config(sizes: Any, folder: Path) -> NetworkConfig:
@@ -96,7 +91,9 @@ def network_config(sizes: Any, folder: Path) -> NetworkConfig:
     """
     names = [field.name for field in fields(NetworkConfig)]
     if not isinstance(sizes, dict) or set(sizes) != set(names):
-        raise ValueError(f"{folder / CHECKPOINT_FILE}: network is {sizes!r}; it must give {', '.join(names)}")
+        raise ValueError(
+            f"{folder / CHECKPOINT_FILE}: network is {shorten(sizes)}; it must give {', '.join(names)}"
+        )
     try:
         return NetworkConfig(**sizes)
     except ValueError as error:

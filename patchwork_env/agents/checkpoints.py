@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from patchwork_env.core.documents import read_json
+from patchwork_env.core.names import shorten
 from patchwork_env.games import GAMES
 
 FORMAT = "patchwork_env checkpoint"
@@ -73,26 +75,25 @@ def read_description(folder: Path, game: str | None = None, kind: str | None = N
     path = folder / CHECKPOINT_FILE
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is no checkpoint: {CHECKPOINT_FILE} is missing")
-    try:
-        description = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # no JSON, or not even text
-        raise ValueError(f"{path} is damaged: {error}") from None
+    description = read_json(path)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ValueError(f"{path} does not describe a checkpoint: its format is not {FORMAT!r}")
     if description.get("version") != VERSION:
         raise ValueError(
-            f"{path} has version {description.get('version')!r}; this library reads version {VERSION}"
+            f"{path} has version {shorten(description.get('version'))}; this library reads version {VERSION}"
         )
-    known = GAMES if game is None else (game,)
+    known = tuple(GAMES) if game is None else (game,)
     if description.get("game") not in known:
         allowed = " or ".join(map(repr, known))
-        raise ValueError(f"{path} is for the game {description.get('game')!r}, not for {allowed}")
+        raise ValueError(f"{path} is for the game {shorten(description.get('game'))}, not for {allowed}")
     if not isinstance(description.get("info"), dict):
-        raise ValueError(f"{path} is damaged: its info is {description.get('info')!r}, not an object")
+        raise ValueError(f"{path} is damaged: its info is {shorten(description.get('info'))}, not an object")
     if not isinstance(description.setdefault("policy", NETWORK), str):
-        raise ValueError(f"{path} is damaged: its policy is {description['policy']!r}, not a kind's name")
+        raise ValueError(
+            f"{path} is damaged: its policy is {shorten(description['policy'])}, not a kind's name"
+        )
     if kind is not None and description["policy"] != kind:
-        raise ValueError(f"the policy of {folder} is {description['policy']!r}; it must be {kind!r}")
+        raise ValueError(f"the policy of {folder} is {shorten(description['policy'])}; it must be {kind!r}")
     return description
 
 

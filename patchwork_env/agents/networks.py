@@ -5,6 +5,7 @@ Needs torch. Lists of legal actions are those of :mod:`~patchwork_env.agents.rag
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,15 +13,26 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.core.checks import check_between
+
+MOST_UNITS = 2**16
+"""The largest number of units of a layer."""
+MOST_LAYERS = 256
+"""The largest number of hidden layers."""
+
 
 @dataclass(frozen=True)
 class NetworkConfig:
     """The sizes of a network.
 
     Attributes:
-        width: The units of each hidden layer of the trunk.
-        depth: The number of hidden layers of the trunk, at least 1.
-        channels: The features of each cell or placement; see the network of each game.
+        width: The units of each hidden layer of the trunk, at most :data:`MOST_UNITS`.
+        depth: The number of hidden layers of the trunk, 1 to :data:`MOST_LAYERS`.
+        channels: The features of each cell or placement, at most :data:`MOST_UNITS`; see the network of each
+            game.
+
+    Raises:
+        ValueError: A size is none of these.
     """
 
     width: int = 256
@@ -28,10 +40,21 @@ class NetworkConfig:
     channels: int = 32
 
     def __post_init__(self) -> None:
-        for name in ("width", "depth", "channels"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"network.{name} is {value!r}; it must be an integer of at least 1")
+        for name, most in (("width", MOST_UNITS), ("depth", MOST_LAYERS), ("channels", MOST_UNITS)):
+            check_between(getattr(self, name), 1, most, f"network.{name}")
+
+
+class PolicyNetwork(nn.Module):
+    """A network with a policy and a value, made from its sizes."""
+
+    def __init__(self, config: NetworkConfig | None = None) -> None:
+        super().__init__()
+        self.config = config or NetworkConfig()
+
+    @staticmethod
+    def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+        """The shapes of the weights of a network of these sizes, by name; nothing is allocated."""
+        raise NotImplementedError
 
 
 class Output(NamedTuple):
@@ -50,9 +73,27 @@ class Output(NamedTuple):
 
 def new_trunk(inputs: int, config: NetworkConfig) -> nn.Sequential:
     """Fully connected layers of rectified units, with the ``width`` and ``depth`` of a configuration."""
-    sizes = [inputs, *[config.width] * config.depth]
-    layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(sizes))
+    layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(_trunk_sizes(inputs, config)))
     return nn.Sequential(*(module for layer in layers for module in layer))
+
+
+def trunk_shapes(inputs: int, config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights of :func:`new_trunk`, which is called ``trunk``, by name."""
+    return linear_shapes(
+        {f"trunk.{2 * k}": pair for k, pair in enumerate(pairwise(_trunk_sizes(inputs, config)))}
+    )
+
+
+def linear_shapes(layers: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights of fully connected layers, whose inputs and outputs are given by name."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, (inputs, outputs) in layers.items():
+        shapes |= {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+    return shapes
+
+
+def _trunk_sizes(inputs: int, config: NetworkConfig) -> list[int]:
+    return [inputs, *[config.width] * config.depth]
 
 
 def hierarchical_policy(

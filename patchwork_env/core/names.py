@@ -32,7 +32,10 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 def shorten(value: Any) -> str:
     """A value as messages show it, cut if it is long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # too deep, an integer of thousands of digits, or a faulty __repr__
+        text = f"a value of type {type(value).__name__}"
     return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
 
 

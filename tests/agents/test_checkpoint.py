@@ -16,6 +16,8 @@ from patchwork_env import agents
 from patchwork_env.agents import checkpoint_tensors
 from patchwork_env.agents.checkpoints import read_description, write_folder
 from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
+from patchwork_env.agents.patchwork.mlp import MlpConfig, MlpNetwork
 from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
 from patchwork_env.patchwork import Game
@@ -260,18 +262,55 @@ SIZES = {"width": 12, "depth": 2, "channels": 4}
         (describe(info=[]), ValueError, r"its info is \[\]"),
         (describe(network=None), ValueError, "network is None; it must give width, depth, channels"),
         (describe(network=SIZES | {"heads": 2}), ValueError, "it must give width, depth, channels"),
-        (describe(network=SIZES | {"width": "12"}), ValueError, "network.width is '12'; it must be"),
+        (describe(network=SIZES | {"width": "12"}), ValueError, "network.width must be an integer, not '12'"),
         (describe(network=SIZES | {"width": 0}), ValueError, r"checkpoint\.json: network\.width is 0"),
-        (describe(network=SIZES | {"width": 13}), ValueError, "weights.*size mismatch"),
-        (describe(network=SIZES | {"channels": 5}), ValueError, "weights.*size mismatch"),
-        (describe(network=SIZES | {"depth": 3}), ValueError, "weights.*Missing key"),
-        (describe(network=SIZES | {"depth": 1}), ValueError, "weights.*Unexpected key"),
+        (
+            describe(network=SIZES | {"width": 13}),
+            ValueError,
+            r"weights.*trunk.0.weight is F32 \[12, .*, not F32 \[13, ",
+        ),
+        (
+            describe(network=SIZES | {"channels": 5}),
+            ValueError,
+            r"weights.*modulation.weight is F32 \[4, 12\], not F32 \[5, 12\]",
+        ),
+        (describe(network=SIZES | {"depth": 3}), ValueError, r"weights.*trunk\.4\.weight is missing"),
+        (describe(network=SIZES | {"depth": 1}), ValueError, r"weights.*'trunk\.2\..*' is unknown"),
         (overwrite("weights.safetensors", b""), ValueError, r"weights\.safetensors does not hold"),
         (overwrite("weights.safetensors", b"\x00" * 100), ValueError, r"weights\.safetensors does not hold"),
         (truncate("weights.safetensors", 0.5), ValueError, r"weights\.safetensors does not hold"),
         (truncate("weights.safetensors", 0.999), ValueError, r"weights\.safetensors does not hold"),
-        (with_tensors(lambda t: t.pop("value.bias")), ValueError, "Missing key.*value.bias"),
-        (with_tensors(lambda t: t.update(more=torch.ones(1))), ValueError, "Unexpected key.*more"),
+        (with_tensors(lambda t: t.pop("value.bias")), ValueError, "value.bias is missing"),
+        (with_tensors(lambda t: t.update({"value.bias": t["value.bias"].double()})), ValueError, "not F32"),
+        (with_tensors(lambda t: t["value.bias"].fill_(torch.nan)), ValueError, "value.bias is not finite"),
+        (
+            with_tensors(lambda t: t["trunk.0.weight"][1].fill_(-torch.inf)),
+            ValueError,
+            "trunk.0.weight is not",
+        ),
+        (
+            describe(network=SIZES | {"width": 10**9}),
+            ValueError,
+            "width is 1000000000; allowed are 1 to 65536",
+        ),
+        (
+            describe(network=SIZES | {"width": 2**16, "depth": 256}),
+            ValueError,
+            "weights.*trunk.4.weight is mis",
+        ),
+        (describe(network=SIZES | {"width": 1.5}), ValueError, "width must be an integer, not 1.5"),
+        (describe(network=list(range(10**6))), ValueError, "it must give width, depth, channels"),
+        (describe(game=[]), ValueError, r"is for the game \[\]"),
+        (
+            overwrite("checkpoint.json", b"[" * 10**6),
+            ValueError,
+            r"checkpoint\.json is damaged: .* too deeply",
+        ),
+        (overwrite("checkpoint.json", b'{"a": 1, "a": 2}'), ValueError, "the key 'a' appears twice"),
+        (overwrite("checkpoint.json", b'{"a": 1e999}'), ValueError, "'1e999' is no finite number"),
+        (overwrite("checkpoint.json", b'{"a": NaN}'), ValueError, "'NaN' is no finite number"),
+        (overwrite("checkpoint.json", b"9" * 10**5), ValueError, r"checkpoint\.json is damaged"),
+        (with_tensors(lambda t: t.update(more=torch.ones(1))), ValueError, "'more' is unknown"),
     ],
 )
 def test_damaged_checkpoints(folder, damage, error, message):
@@ -281,9 +320,24 @@ def test_damaged_checkpoints(folder, damage, error, message):
         load_policy(folder)
     assert str(folder) in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600 + len(str(folder))
     with pytest.raises(error):
         agents.load(str(folder))
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [
+        (PatchworkNetwork, NetworkConfig(12, 3, 4)),
+        (Nmbr9Network, NetworkConfig(12, 3, 4)),
+        (MlpNetwork, MlpConfig((8, 6, 4))),
+        (MlpNetwork, MlpConfig(())),
+    ],
+)
+def test_weights_have_the_shapes_that_are_told_before(kind, sizes):
+    weights = kind(sizes).state_dict()
+    assert kind.weight_shapes(sizes) == {name: tuple(tensor.shape) for name, tensor in weights.items()}
 
 
 def test_missing_folder(tmp_path):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
+from safetensors.numpy import save
 
 from patchwork_env.agents.checkpoints import VALUE, WEIGHTS_FILE, read_description, write_description
 from patchwork_env.agents.compiled.records import aligned_record, arrays_of
+from patchwork_env.agents.weights import read_arrays
 
 
 def write_weights(
@@ -31,21 +31,12 @@ def read_weights(
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy, or of other shapes.
+        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
     """
     description = read_description(folder, game, VALUE)
-    path = folder / WEIGHTS_FILE
-    if not path.is_file():
-        raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
-    try:
-        arrays = load_file(path)
-    except SafetensorError as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
     weights = aligned_record(kind)
     shapes = {name: array.shape for name, array in arrays_of(weights).items()}
-    found = {name: array.shape for name, array in arrays.items()}
-    if found != shapes or any(array.dtype != np.float32 for array in arrays.values()):
-        raise ValueError(f"{path} holds arrays of the shapes {found}; they must be float32 of {shapes}")
+    arrays = read_arrays(folder / WEIGHTS_FILE, shapes, f"a value of {game}")
     for name, array in arrays.items():
         weights[name] = array
     return weights, description["info"]

@@ -19,7 +19,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.networks import NetworkConfig, Output, hierarchical_policy, new_trunk
+from patchwork_env.agents.networks import (
+    NetworkConfig,
+    Output,
+    PolicyNetwork,
+    hierarchical_policy,
+    linear_shapes,
+    new_trunk,
+    trunk_shapes,
+)
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     LONGEST_SIDE,
@@ -57,7 +65,7 @@ class Inputs(NamedTuple):
         return Inputs(*(tensor.to(device) for tensor in self))
 
 
-class Nmbr9Network(nn.Module):
+class Nmbr9Network(PolicyNetwork):
     """Policy and value of the current player; see the module for its structure.
 
     Args:
@@ -69,8 +77,8 @@ class Nmbr9Network(nn.Module):
     offsets: Tensor
 
     def __init__(self, config: NetworkConfig | None = None) -> None:
-        super().__init__()
-        self.config = config = config or NetworkConfig()
+        super().__init__(config)
+        config = self.config
         self.trunk = new_trunk(_trunk_inputs(), config)
         self.value = nn.Linear(config.width, 1)
         self.choice = nn.Linear(config.width, NUM_DIGITS)
@@ -83,6 +91,18 @@ class Nmbr9Network(nn.Module):
         self.register_buffer("footprints", _footprints(), persistent=False)
         self.register_buffer("offsets", _offsets(), persistent=False)
         self._initialize()
+
+    @staticmethod
+    def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+        """See :meth:`PolicyNetwork.weight_shapes`."""
+        width, channels = config.width, config.channels
+        layers = {"value": (width, 1), "choice": (width, NUM_DIGITS), "modulation": (width, channels)}
+        layers |= {"window": (_WINDOW**2 * _LOOKS, channels), "hidden": (channels, channels)}
+        return (
+            trunk_shapes(_trunk_inputs(), config)
+            | linear_shapes(layers | {"score": (channels, 1)})
+            | {"tiles.weight": (NUM_DIGITS * NUM_TURNS, channels), "level.weight": (channels, 2)}
+        )
 
     def _initialize(self) -> None:
         for module in (*self.trunk, self.window, self.hidden):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ from torch import Tensor, nn
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.checkpoint_tensors import read_weights, write_kind_of_policy
+from patchwork_env.agents.checkpoint_tensors import read_tensors, write_kind_of_policy
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description
+from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, linear_shapes
 from patchwork_env.agents.ragged import LegalLists, legal_lists
+from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, write_observations
@@ -35,7 +39,7 @@ class MlpConfig:
     """The shape of the two perceptrons.
 
     Attributes:
-        net_arch: The units of each hidden layer, at least 1; both perceptrons have the same layers.
+        net_arch: The units of each hidden layer, 1 to ``MOST_UNITS``; both perceptrons have the same layers.
         activation: The name of the activation function, one of :data:`ACTIVATIONS`.
     """
 
@@ -43,12 +47,10 @@ class MlpConfig:
     activation: str = "relu"
 
     def __post_init__(self) -> None:
+        check_between(len(self.net_arch), 0, MOST_LAYERS, "the number of layers of net_arch")
         for units in self.net_arch:
-            if not isinstance(units, int) or isinstance(units, bool) or units < 1:
-                raise ValueError(f"net_arch has a layer of {units!r} units; it must be an integer from 1 on")
-        if self.activation not in tuple(ACTIVATIONS):  # also if it is no text
-            allowed = ", ".join(map(repr, ACTIVATIONS))
-            raise ValueError(f"activation is {self.activation!r}; allowed are {allowed}")
+            check_between(units, 1, MOST_UNITS, "a layer of net_arch")
+        check_one_of(self.activation, ACTIVATIONS, "activation")
 
 
 class MlpNetwork(nn.Module):
@@ -62,6 +64,15 @@ class MlpNetwork(nn.Module):
         width = config.net_arch[-1] if config.net_arch else OBSERVATION_SIZE
         self.action_net = nn.Linear(width, NUM_ACTIONS)
         self.value_net = nn.Linear(width, 1)
+
+    @staticmethod
+    def weight_shapes(config: MlpConfig) -> dict[str, tuple[int, ...]]:
+        """The shapes of the weights of a network of this shape, by name; nothing is allocated."""
+        sizes = [OBSERVATION_SIZE, *config.net_arch]
+        layers = {"action_net": (sizes[-1], NUM_ACTIONS), "value_net": (sizes[-1], 1)}
+        for name in ("policy_net", "value_net"):
+            layers |= {f"mlp_extractor.{name}.{2 * k}": pair for k, pair in enumerate(pairwise(sizes))}
+        return linear_shapes(layers)
 
     @property
     def device(self) -> torch.device:
@@ -180,8 +191,10 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
         ValueError: It is damaged, of another game, version or kind of policy.
     """
     description = read_description(folder, PATCHWORK, MASKABLE_PPO)
-    network = MlpNetwork(_config(description.get("network"), folder / CHECKPOINT_FILE))
-    read_weights(folder, network, f"a network of {network.config}")
+    config = _config(description.get("network"), folder / CHECKPOINT_FILE)
+    weights = read_tensors(folder, MlpNetwork.weight_shapes(config), config)
+    network = MlpNetwork(config)
+    network.load_state_dict(weights)
     return network.eval(), description["info"]
 
 
@@ -206,10 +219,10 @@ def load(
 def _config(given: Any, source: Path) -> MlpConfig:
     names = [field.name for field in fields(MlpConfig)]
     if not isinstance(given, dict) or set(given) != set(names):
-        raise ValueError(f"{source}: network is {given!r}; it must give {', '.join(names)}")
+        raise ValueError(f"{source}: network is {shorten(given)}; it must give {', '.join(names)}")
     layers = given["net_arch"]
     if not isinstance(layers, Sequence) or isinstance(layers, str):
-        raise ValueError(f"{source}: net_arch is {layers!r}; it must list the units of the layers")
+        raise ValueError(f"{source}: net_arch is {shorten(layers)}; it must list the units of the layers")
     try:
         return MlpConfig(tuple(layers), given["activation"])
     except (ValueError, TypeError) as error:

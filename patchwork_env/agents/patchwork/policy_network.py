@@ -26,7 +26,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.networks import NetworkConfig, Output, hierarchical_policy, new_trunk
+from patchwork_env.agents.networks import (
+    NetworkConfig,
+    Output,
+    PolicyNetwork,
+    hierarchical_policy,
+    linear_shapes,
+    new_trunk,
+    trunk_shapes,
+)
 from patchwork_env.agents.ragged import LegalLists, legal_lists
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork import observation
@@ -84,7 +92,7 @@ def encode(states: States) -> tuple[Inputs, LegalLists]:
     return Inputs(*map(torch.from_numpy, arrays)), legal
 
 
-class PatchworkNetwork(nn.Module):
+class PatchworkNetwork(PolicyNetwork):
     """Policy and value of the current player; see the module for its structure.
 
     Args:
@@ -94,8 +102,8 @@ class PatchworkNetwork(nn.Module):
     patch_features: Tensor
 
     def __init__(self, config: NetworkConfig | None = None) -> None:
-        super().__init__()
-        self.config = config = config or NetworkConfig()
+        super().__init__(config)
+        config = self.config
         self.trunk = new_trunk(_trunk_inputs(), config)
         self.value = nn.Linear(config.width, 1)
         self.kind = nn.Linear(config.width, NUM_KINDS)
@@ -107,6 +115,20 @@ class PatchworkNetwork(nn.Module):
         self.register_buffer("patch_features", _patch_features(), persistent=False)
         self.register_buffer("shapes", _shapes(), persistent=False)
         self._initialize()
+
+    @staticmethod
+    def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+        """See :meth:`PolicyNetwork.weight_shapes`."""
+        width, channels = config.width, config.channels
+        return (
+            trunk_shapes(_trunk_inputs(), config)
+            | linear_shapes(
+                {"value": (width, 1), "kind": (width, NUM_KINDS), "modulation": (width, channels)}
+            )
+            | {"window.weight": (channels, 1, _WINDOW, _WINDOW), "window.bias": (channels,)}
+            | {"keys.weight": ((NUM_PATCHES + 1) * NUM_ORIENTATIONS, channels), "special_key": (channels,)}
+            | linear_shapes({"key_of_shape": (2 * _WINDOW * _WINDOW, channels)})
+        )
 
     def _initialize(self) -> None:
         for module in self.trunk:

@@ -1,0 +1,73 @@
+"""Reading files of text and of JSON, which may be damaged, foreign or made to do harm.
+
+Whatever is wrong with such a file, it is a ValueError of one line that names the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from patchwork_env.core.names import shorten
+
+MOST_BYTES = 2**26
+"""The largest file that is read as a whole."""
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """The text of a file in UTF-8.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It has more than ``most`` bytes, or holds no text.
+    """
+    with path.open("rb") as file:
+        contents = file.read(most + 1)
+    if len(contents) > most:
+        raise ValueError(f"{path} is damaged: it has more than {most:,} bytes")
+    try:
+        return contents.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+
+
+def read_json(path: Path, *, finite: bool = True) -> Any:
+    """What a file of JSON holds.
+
+    Args:
+        path: The file.
+        finite: Whether numbers that are not finite are refused.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is no JSON, too large or too deep, or an object in it has a key twice.
+    """
+    return parse_json(read_text(path), str(path), finite=finite)
+
+
+def parse_json(text: str, source: str, *, finite: bool = True) -> Any:
+    """What a text of JSON holds; ``source`` is what messages call the text. See :func:`read_json`."""
+    number = _finite_number if finite else float
+    try:
+        return json.loads(text, parse_float=number, parse_constant=number, object_pairs_hook=_unique_keys)
+    except RecursionError:
+        raise ValueError(f"{source} is damaged: its lists and objects are nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{source} is damaged: {error}") from None
+
+
+def _finite_number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{shorten(text)} is no finite number")
+    return number
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {shorten(next(key for key in keys if keys.count(key) > 1))} appears twice")
+    return entries
