@@ -29,6 +29,7 @@ from patchwork_env.agents.specs import (
     register_checkpoint,
     seconds,
 )
+from patchwork_env.core.names import shorten
 
 if TYPE_CHECKING:
     from patchwork_env.agents.analysis import Analysis
@@ -91,11 +92,13 @@ def _as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: 
         return load(agent, seed)
     if isinstance(agent, type):
         raise ValueError(
-            f"{agent!r} is a class, not an agent; give an object of it, such as {agent.__name__}()"
+            f"{shorten(agent)} is a class, not an agent; give an object of it, such as {agent.__name__}()"
         )
     if callable(agent):
         return CallableAgent(agent)
-    raise ValueError(f"{agent!r} is no agent: give a spec, an Agent or a function from a game to an action")
+    raise ValueError(
+        f"{shorten(agent)} is no agent: give a spec, an Agent or a function from a game to an action"
+    )
 
 
 def analyse(game: Any, agent: str | os.PathLike[str] | Agent = ANALYST, k: int | None = None) -> Analysis:

@@ -29,7 +29,7 @@ from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Agent
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.core.checks import check_one_of, check_seed
-from patchwork_env.core.names import nearest
+from patchwork_env.core.names import nearest, shorten
 from patchwork_env.games import GAMES
 
 ENTRY_POINT_GROUP = "patchwork_env.agents"
@@ -163,7 +163,9 @@ def register(
         ValueError: The name is taken, or has other characters.
     """
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-        raise ValueError(f"the name of an agent is {name!r}; allowed are letters, digits, '_', '-' and '.'")
+        raise ValueError(
+            f"the name of an agent is {shorten(name)}; allowed are letters, digits, '_', '-' and '.'"
+        )
     if name in _registry.names:
         raise ValueError(f"there is an agent {name!r} already")
     _registry.names[name] = _Entry(factory, dict(options or {}), games, listed)
@@ -308,7 +310,7 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     if entry := _named(name):
         return entry.make(seed, **_read_options(name, texts, entry.options))
     for ending, entry in _registry.endings.items():
-        if name.endswith(ending) and not Path(name).is_dir():
+        if name.endswith(ending) and not os.path.isdir(name):
             return entry.make(name, seed, **_read_options(name, texts, entry.options))
     path = checkpoint_path(name)
     check_checkpoint(path)
@@ -337,7 +339,7 @@ def _parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
     text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
     if not isinstance(text, str):
         raise ValueError(
-            f"the spec of an agent must be text or a path, not {spec!r} of type {type(spec).__name__}"
+            f"the spec of an agent must be text or a path, not {shorten(spec)} of type {type(spec).__name__}"
         )
     if len(text) > MAX_SPEC_LENGTH:
         raise ValueError(
@@ -351,7 +353,7 @@ def _parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
     for pair in filter(None, (match["options"] or "").split(",")):
         key, _, value = pair.partition("=")
         if key in options:
-            raise ValueError(f"the spec {text!r} gives the option {key!r} twice")
+            raise ValueError(f"the spec {_shown(text)} gives the option {_shown(key)} twice")
         options[key] = value
     return match["name"], options
 
@@ -361,36 +363,37 @@ def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, Rea
     for key, text in texts.items():
         if key not in readers:
             allowed = ", ".join(readers) or "none"
-            raise ValueError(
-                f"agent {name!r} has no option {key!r}; its options: {allowed}{_hint(key, readers)}"
-            )
+            what = f"agent {_shown(name)} has no option {_shown(key)}"
+            raise ValueError(f"{what}; its options: {allowed}{_hint(key, readers)}")
         try:
             values[key] = readers[key](text)
         except ValueError as error:
-            raise ValueError(f"option {key!r} of agent {name!r} is {text!r}; it must be {error}") from None
+            what = f"option {_shown(key)} of agent {_shown(name)}"
+            raise ValueError(f"{what} is {_shown(text)}; it must be {error}") from None
     return values
 
 
 def check_checkpoint(path: str) -> None:
     """Raises an error that says why ``path`` is neither a name nor a checkpoint, unless it is one."""
+    shown = _shown(path)
     if "\0" in path:
-        raise ValueError(f"the path {path!r} has a null character")
-    if (Path(path) / CHECKPOINT_FILE).is_file():
+        raise ValueError(f"the path {shown} has a null character")
+    if os.path.isfile(os.path.join(path, CHECKPOINT_FILE)):  # False for what no path can be, as all these
         return
-    if Path(path).is_dir():
-        raise FileNotFoundError(f"the folder {path!r} is no checkpoint: it holds no {CHECKPOINT_FILE}")
-    if Path(path).exists():
-        raise ValueError(f"{path!r} is a file; a checkpoint is a folder that holds a {CHECKPOINT_FILE}")
+    if os.path.isdir(path):
+        raise FileNotFoundError(f"the folder {shown} is no checkpoint: it holds no {CHECKPOINT_FILE}")
+    if os.path.exists(path):
+        raise ValueError(f"{shown} is a file; a checkpoint is a folder that holds a {CHECKPOINT_FILE}")
     if os.sep in path or "/" in path:
-        raise FileNotFoundError(f"there is no checkpoint at {path!r}; allowed are {_what_exists()}")
+        raise FileNotFoundError(f"there is no checkpoint at {shown}; allowed are {_what_exists()}")
     name, _, word = path.rpartition(":")
     if name in names():
         raise ValueError(
-            f"agent {name!r} has no level {word!r}; levels of learned values: "
+            f"agent {name!r} has no level {_shown(word)}; levels of learned values: "
             f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
         )
     raise ValueError(
-        f"there is no agent {path!r}; allowed are {_what_exists()}{_hint(path, (*names(), *_entry_points()))}"
+        f"there is no agent {shown}; allowed are {_what_exists()}{_hint(path, (*names(), *_entry_points()))}"
     )
 
 
@@ -398,6 +401,11 @@ def _hint(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
     """The end of a message that says which known word may have been meant; empty if none is near."""
     close = nearest(word, known)
     return f"; did you mean {close!r}?" if close else ""
+
+
+def _shown(text: str) -> str:
+    """A part of a spec as messages show it; long enough for paths."""
+    return shorten(text, 200)
 
 
 def _what_exists() -> str:

@@ -25,7 +25,7 @@ def as_integer(value: Any, what: str) -> int:
     if not isinstance(value, bool | np.bool_):
         try:
             return operator.index(value)
-        except TypeError:
+        except Exception:  # whatever a foreign ``__index__`` raises
             pass
     raise ValueError(f"{what} must be an integer, not {shorten(value)} of type {type(value).__name__}")
 
@@ -33,7 +33,7 @@ def as_integer(value: Any, what: str) -> int:
 def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
     """``value`` if it is among ``allowed`` and of the same type."""
     allowed = tuple(allowed)
-    if not any(value == option and isinstance(value, type(option)) for option in allowed):
+    if not any(isinstance(value, type(option)) and value == option for option in allowed):
         raise ValueError(f"{what} is {shorten(value)}; allowed are {', '.join(map(repr, allowed))}")
     return value
 
@@ -42,7 +42,7 @@ def check_at_least_one(number: Any, what: str) -> int:
     """``number`` as an int if it is a whole number of at least 1."""
     value = as_integer(number, what)
     if value < 1:
-        raise ValueError(f"{what} is {value}; it must be at least 1")
+        raise ValueError(f"{what} is {shorten(value)}; it must be at least 1")
     return value
 
 
@@ -50,7 +50,7 @@ def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
     """``number`` as an int if it is a whole number of ``lowest ... highest``."""
     value = as_integer(number, what)
     if not lowest <= value <= highest:
-        raise ValueError(f"{what} is {value}; allowed are {lowest} to {highest}")
+        raise ValueError(f"{what} is {shorten(value)}; allowed are {lowest} to {highest}")
     return value
 
 
@@ -68,7 +68,9 @@ def check_action(action: Any, num_actions: int) -> int:
         except ValueError as error:
             raise IllegalActionError(str(error)) from None
     if not 0 <= index < num_actions:
-        raise IllegalActionError(f"action {index} does not exist; actions are 0 to {num_actions - 1}")
+        raise IllegalActionError(
+            f"action {shorten(index)} does not exist; actions are 0 to {num_actions - 1}"
+        )
     return index
 
 
@@ -85,7 +87,9 @@ def check_keys(
     options: Mapping[str, Any] | None, known: tuple[str, ...], ignored: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """The ``options`` of a ``reset`` as a dictionary; each key must be ``known`` or ``ignored``."""
-    given = {} if options is None else dict(options)
+    if not isinstance(options, Mapping | None):
+        raise ValueError(f"options are a dictionary, not {shorten(options)}")
+    given = dict(options or {})
     for key in given:
         if key not in known + ignored:
             raise ValueError(f"unknown reset option {shorten(key)}; {hint(str(key), known)}")
@@ -98,7 +102,7 @@ def check_seed(seed: Any) -> int:
         return secrets.randbits(64)
     number = as_integer(seed, "seed")
     if not 0 <= number < _NUM_SEEDS:
-        raise ValueError(f"seed is {number}; allowed are 0 to 2**64 - 1")
+        raise ValueError(f"seed is {shorten(number)}; allowed are 0 to 2**64 - 1")
     return number
 
 

@@ -30,13 +30,13 @@ def hint(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close!r}?" if close else f"allowed are {', '.join(map(repr, known))}"
 
 
-def shorten(value: Any) -> str:
-    """A value as messages show it, cut if it is long."""
+def shorten(value: Any, most: int = _LONGEST_NAME) -> str:
+    """A value as messages show it: on one line, cut behind ``most`` characters."""
     try:
-        text = repr(value)
+        text = " ".join(repr(value).split())
     except Exception:  # too deep, an integer of thousands of digits, or a faulty __repr__
         text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def named_options(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -15,6 +15,7 @@ from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWr
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_seed
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.dealing import Dealer
@@ -147,7 +148,9 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """
         player = self._players.get(agent)
         if player is None:
-            raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
+            raise ValueError(
+                f"there is no agent {shorten(agent)}; there are {', '.join(self.possible_agents)}"
+            )
         return self.observation_of(self._require_game(), player)
 
     def observation_of(self, game: BaseGame, player: int) -> MaskedObservation:

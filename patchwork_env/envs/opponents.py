@@ -10,6 +10,7 @@ import numpy.typing as npt
 from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.checks import check_action
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules, States
 from patchwork_env.errors import IllegalActionError, OpponentError
 
@@ -47,7 +48,9 @@ def require_opponent(opponent: Any, players: int) -> Opponent | None:
         if players > 1:
             raise ValueError(f"opponent is None; the learner of a game for {players} players needs one")
     elif not all(hasattr(opponent, name) for name in ("name", "act", "act_batch", "reseed")):
-        raise TypeError(f"opponent is {opponent!r}; it must be an agent: see patchwork_env.agents.as_agent")
+        raise TypeError(
+            f"opponent is {shorten(opponent)}; it must be an agent: see patchwork_env.agents.as_agent"
+        )
     return opponent  # type: ignore[no-any-return]
 
 

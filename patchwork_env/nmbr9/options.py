@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from patchwork_env.core.checks import as_integer, check_between, check_one_of
+from patchwork_env.core.names import shorten
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.state import FREE, States, empty_states
@@ -79,11 +80,11 @@ def check_size(deck_size: Any, num_cards: int) -> int:
 def check_deck(deck: Iterable[Any]) -> list[int]:
     """The digits of a deck of 1-40 cards."""
     if not isinstance(deck, Iterable):
-        raise ValueError(f"deck is {deck!r}; it must list 1 to {MAX_CARDS} digits")
+        raise ValueError(f"deck is {shorten(deck)}; it must list 1 to {MAX_CARDS} digits")
     digits = [as_integer(digit, "a card of the deck") for digit in deck]
     if not 1 <= len(digits) <= MAX_CARDS:
         raise ValueError(f"the deck has {len(digits)} cards; allowed are 1 to {MAX_CARDS}")
     wrong = sorted(set(digits) - set(range(NUM_DIGITS)))
     if wrong:
-        raise ValueError(f"the deck holds {wrong}; digits are 0 to {NUM_DIGITS - 1}")
+        raise ValueError(f"the deck holds {shorten(wrong)}; digits are 0 to {NUM_DIGITS - 1}")
     return digits

@@ -38,7 +38,7 @@ SET_UPS = (
 """The fields that the first line may have: those of a new game, of any position, or of a stored state."""
 COLUMNS = "abcdefghi"
 """The columns of a quilt from the left; its rows are 1-9 from the top."""
-_BUY = re.compile(r"([0-9]+)/([0-7])@([a-i])([1-9])")
+_BUY = re.compile(r"([0-9]{1,9})/([0-7])@([a-i])([1-9])")
 _SPECIAL = re.compile(r"\*([a-i])([1-9])")
 
 

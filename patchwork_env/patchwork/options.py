@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from patchwork_env.core.checks import as_integer, check_between, check_one_of
+from patchwork_env.core.names import shorten
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS, START_PATCH, VARIANTS
 from patchwork_env.patchwork.state import NOBODY
 
@@ -31,7 +32,7 @@ def check_first_player(first_player: Any) -> int:
 def check_circle(circle: Iterable[Any]) -> list[int]:
     """The patches of a circle, which must hold each patch once and the 1x2 patch last."""
     if not isinstance(circle, Iterable):
-        raise ValueError(f"circle is {circle!r}; it must list each of 0 to {NUM_PATCHES - 1} once")
+        raise ValueError(f"circle is {shorten(circle)}; it must list each of 0 to {NUM_PATCHES - 1} once")
     patches = [as_integer(patch, "a patch in the circle") for patch in circle]
     if len(patches) != NUM_PATCHES:
         raise ValueError(
@@ -39,7 +40,7 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
         )
     unknown = sorted(set(patches) - set(range(NUM_PATCHES)))
     if unknown:
-        raise ValueError(f"the circle holds {unknown}; patches are 0 to {NUM_PATCHES - 1}")
+        raise ValueError(f"the circle holds {shorten(unknown)}; patches are 0 to {NUM_PATCHES - 1}")
     missing = sorted(set(range(NUM_PATCHES)) - set(patches))
     if missing:
         raise ValueError(f"the circle repeats patches and lacks {missing}; it must hold each patch once")

@@ -108,6 +108,15 @@ def test_a_path_with_a_null_character_is_an_error() -> None:
         agents.load("runs\0final")
 
 
+@pytest.mark.parametrize(
+    "spec", ["a" * 4000, "runs/" + "a" * 4000, "a" * 4000 + ".onnx", "\ud800", "greedy:\ud800"]
+)
+def test_a_path_that_no_file_can_have_is_an_error(spec: str) -> None:
+    with pytest.raises((ValueError, FileNotFoundError)) as caught:
+        agents.load(spec)
+    assert len(str(caught.value)) < 1000
+
+
 def test_paths_are_specs() -> None:
     with pytest.raises(FileNotFoundError, match="no checkpoint"):
         agents.load(Path("runs/missing/final"))

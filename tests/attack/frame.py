@@ -26,26 +26,28 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-import tests.attack
-
 Attack = Callable[[np.random.Generator], int | None]
 
+PACKAGE = "tests.attack"
+"""The package whose modules are searched for attacks."""
 TIMEOUT = 300.0
 """Seconds after which an attempt counts as hanging."""
 MOST_FAILURES = 10
 """An attack that failed so often is not tried again."""
+_MOST_ABOUT_A_FAILURE = 8000
+"""Characters that are kept of what is said about a failure, the last ones."""
 MOST_MEMORY = 8 * 2**30
 """Bytes that a worker may have, so that an attempt cannot take all memory of the machine."""
 
 
-def find_attacks() -> dict[str, Attack]:
-    """All attacks by name."""
+def find_attacks(package: str = PACKAGE) -> dict[str, Attack]:
+    """All attacks of a package, or of a module, by name."""
     attacks: dict[str, Attack] = {}
-    for module in _modules():
+    for module in _modules(package):
         repeated = attacks.keys() & module.ATTACKS.keys()
         if repeated:
             raise ValueError(f"{module.__name__} repeats the names {sorted(repeated)}")
@@ -55,13 +57,15 @@ def find_attacks() -> dict[str, Attack]:
 
 def slow_attacks() -> set[str]:
     """The names of the attacks that the test suite leaves out."""
-    return {name for module in _modules() for name in getattr(module, "SLOW", ())}
+    return {name for module in _modules(PACKAGE) for name in getattr(module, "SLOW", ())}
 
 
-def _modules():
-    for found in pkgutil.walk_packages(tests.attack.__path__, "tests.attack."):
-        if not found.name.rpartition(".")[2].startswith(("__main__", "test_")):
-            module = importlib.import_module(found.name)
+def _modules(package: str) -> Iterator[Any]:
+    folder = getattr(importlib.import_module(package), "__path__", ())
+    found = [module.name for module in pkgutil.walk_packages(folder, f"{package}.")]
+    for name in (package, *found):
+        if not name.startswith((f"{package}.__main__", f"{package}.test_")):
+            module = importlib.import_module(name)
             if hasattr(module, "ATTACKS"):
                 yield module
 
@@ -107,13 +111,13 @@ class Worker:
     ``faulthandler`` says about a crash or a hang goes to ``log``.
     """
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(self, package: str, timeout: float) -> None:
         self.log = tempfile.NamedTemporaryFile(suffix=".log")  # noqa: SIM115  # closed by end()
         self.running: tuple[str, int] | None = None
         self.since = 0.0
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, self.log.name, timeout))
+        self.process = context.Process(target=_work, args=(theirs, package, self.log.name, timeout))
         self.process.start()
         theirs.close()
 
@@ -151,10 +155,10 @@ class Worker:
         self.log.close()
 
 
-def _work(parent: connection.Connection, log_path: str, timeout: float) -> None:
+def _work(parent: connection.Connection, package: str, log_path: str, timeout: float) -> None:
     os.setsid()
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-    attacks = find_attacks()
+    attacks = find_attacks(package)
     with open(log_path, "w") as log:
         faulthandler.enable(log)
         while True:
@@ -180,6 +184,7 @@ def run(
     workers: int = 1,
     timeout: float = TIMEOUT,
     messages: IO[str] | None = None,
+    package: str = PACKAGE,
 ) -> dict[str, Result]:
     """Runs attacks in worker processes and gives to each the same share of the time.
 
@@ -191,13 +196,14 @@ def run(
         workers: The number of processes.
         timeout: Seconds after which an attempt counts as hanging.
         messages: Where each failure is told at once.
+        package: The package of the attacks.
 
     Returns:
         The results by name; after Ctrl-C those that there are.
     """
     results = {name: Result() for name in names}
     ends_at = float("inf") if seconds is None else time.monotonic() + seconds
-    staff = [Worker(timeout) for _ in range(workers)]
+    staff = [Worker(package, timeout) for _ in range(workers)]
     following = _next_attempts(results, attempts, ends_at)
     try:
         while True:
@@ -218,7 +224,7 @@ def run(
                     )
                 if not worker.process.is_alive():
                     worker.end()
-                    staff[staff.index(worker)] = Worker(timeout)
+                    staff[staff.index(worker)] = Worker(package, timeout)
     except KeyboardInterrupt:
         return results
     finally:
@@ -261,5 +267,5 @@ def _note(results: dict[str, Result], worker: Worker, seed: int) -> Failure | No
     result.seconds += time.monotonic() - worker.since
     if error is None:
         return None
-    result.failures.append(Failure(name, seed, number, error))
+    result.failures.append(Failure(name, seed, number, error[-_MOST_ABOUT_A_FAILURE:]))
     return result.failures[-1]

@@ -115,6 +115,6 @@ def _mutate_token(text: str, random: Generator) -> str:
         tokens[at], tokens[to] = tokens[to], tokens[at]
     elif kind == 3:
         del tokens[at]
-    elif tokens[at].isdigit():
+    elif tokens[at].isdecimal():
         tokens[at] = str(int(tokens[at][:18]) + int(random.integers(-3, 4)))
     return "".join(tokens)

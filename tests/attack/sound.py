@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules
 from patchwork_env.errors import TableEdgeError
 
+_LONGEST_MESSAGE = 1000
+_FROM_INSIDE = re.compile(
+    "invalid literal|to unpack|has no attribute|broadcast|index out of|out of range|NoneType|"
+    "Exceeds the limit|is not iterable|not supported between|unhashable|ambiguous|codec can't|zip\\(\\)|"
+    "cannot be interpreted|expected str|must be real number|(min|max)\\(\\) |too large"
+)
+"""Words of Python's and NumPy's own messages, which say nothing about the input."""
 
-def refused_or(make: Any, given: Any, errors: Any = ValueError) -> Any:
-    """What ``make(given)`` returns; None if it refuses that with one of ``errors`` and few words."""
+
+def refused_or(make: Any, *given: Any, errors: Any = ValueError, **named: Any) -> Any:
+    """What ``make`` returns; None if it refuses what is given with one of ``errors`` and fitting words."""
     try:
-        return make(given)
+        return make(*given, **named)
     except errors as error:
-        message = str(error)
-        assert message, f"{shorten(given)} was refused without a message"
-        assert len(message) < 2000, f"{shorten(given)} gave a message of {len(message)} characters"
+        require_message(error)
         return None
+
+
+def require_message(error: BaseException) -> None:
+    """Checks that an error says something, in few words, and not only what Python or NumPy said inside."""
+    message = str(error)
+    assert message.strip(), f"{error!r} says nothing"
+    assert len(message) < _LONGEST_MESSAGE, f"a message of {len(message)} characters: {message[:200]}…"
+    assert not _FROM_INSIDE.search(message), f"a message from inside: {message}"
 
 
 def play(rules: Rules, game: Any, random: Generator, moves: int | None = None) -> None:
@@ -42,10 +56,15 @@ def require_sound(rules: Rules, game: Any, random: Generator) -> None:
     """
     for moves in (0, int(random.integers(40)), None):
         play(rules, game, random, moves)
-        _require_consistent(rules, game, random)
+        require_consistent(rules, game, random)
 
 
-def _require_consistent(rules: Rules, game: Any, random: Generator) -> None:
+def require_consistent(rules: Rules, game: Any, random: Generator) -> None:
+    """Checks masks, observations, moves, and that all formats give the game back.
+
+    Raises:
+        AssertionError: One of them does not fit the others.
+    """
     mask, legal = game.action_mask(), game.legal_actions()
     assert np.array_equal(np.flatnonzero(mask), legal), "mask and legal actions differ"
     assert game.is_over == (not len(legal)), "a game that is not over has legal actions"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
 import pytest
 
-from patchwork_env.core.names import hint, named_options, nearest
+from patchwork_env.core.names import hint, named_options, nearest, shorten
 from patchwork_env.errors import UnknownOptionError
 
 
@@ -22,6 +23,21 @@ def test_the_nearest_name() -> None:
     assert hint("thread", ("seed", "threads")) == "did you mean 'threads'?"
     assert hint("colour", ("seed", "threads")) == "allowed are 'seed', 'threads'"
     assert nearest("s" * 10**7, ("seed",)) is None
+
+
+class _Wordless:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_every_value_can_be_shown() -> None:
+    assert shorten(np.zeros((2, 2), int)) == "array([[0, 0], [0, 0]])"
+    assert len(shorten("a" * 10**6)) == 61
+    assert shorten("a/" * 100, most=300) == repr("a/" * 100)
+    assert [shorten(value) for value in (_Wordless(), 10**5000)] == [
+        "a value of type _Wordless",
+        "a value of type int",
+    ]
 
 
 def test_misspelt_options_are_named() -> None:

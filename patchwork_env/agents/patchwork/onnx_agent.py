@@ -21,6 +21,7 @@ output                                         content
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ import onnxruntime
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.core.batches import loop, write_views
+from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
@@ -128,8 +130,8 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
         ValueError: It is damaged, of another game or of another version.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no ONNX file at '{path}'")
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"there is no ONNX file at {shorten(str(path), 200)}")
     try:
         return OnnxAgent(path.read_bytes(), path.name, sample=sample, seed=seed)
     except ValueError as error:

@@ -1,0 +1,91 @@
+"""Mutated texts: games in notation, positions, moves as words, and specs of agents."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from numpy.random import Generator
+
+from patchwork_env import agents, games
+from patchwork_env.core.rules import Rules
+from patchwork_env.errors import IllegalActionError
+from tests.attack.mutations import mutate_text
+from tests.attack.sound import pick, refused_or, require_consistent, require_sound, started
+
+BATCH = 100
+
+
+def notation(name: str, random: Generator) -> int:
+    """Games in notation; what is read back must be written as the same game again."""
+    rules = games.rules_of(name)
+    text, other = (started(rules, random).notation() for _ in range(2))
+    for _ in range(BATCH):
+        game = refused_or(rules.game.from_notation, mutate_text(text, random, other))
+        if game is not None:
+            require_consistent(rules, game, random)
+    return BATCH
+
+
+def positions(name: str, random: Generator) -> int:
+    """Positions, whose fields are also exchanged with those of another position."""
+    rules = games.rules_of(name)
+    game, other = started(rules, random), started(rules, random)
+    text, other_text = game.position_text(), other.position_text()
+    fields, others = ([field.split("=", 1) for field in line.split()[1:]] for line in (text, other_text))
+    for number in range(BATCH):
+        if number % 2:
+            changed = mutate_text(text, random, other_text)
+        else:
+            values = dict(fields)
+            for field, value in random.permutation(others)[: random.integers(1, 4)]:
+                values[str(field)] = mutate_text(str(pick(random, (value, values.get(field, "")))), random)
+            words = [f"{field}={value}" for field, value in values.items()]
+            changed = " ".join([text.split()[0], *words])
+        _try_position(rules, changed, random)
+    return BATCH
+
+
+def _try_position(rules: Rules, text: str, random: Generator) -> None:
+    game = refused_or(rules.game.from_position, text)
+    if game is not None:
+        require_sound(rules, game, random)
+
+
+def words(name: str, random: Generator) -> int:
+    """Words for moves: an action that is legal and has this very word again, or an IllegalActionError."""
+    rules = games.rules_of(name)
+    game = started(rules, random)
+    legal = game.legal_actions()
+    if game.is_over:
+        return 1
+    for _ in range(BATCH):
+        word, other = (game.move_text(action) for action in random.choice(legal, 2))
+        action = refused_or(game.parse_move, mutate_text(word, random, other), errors=IllegalActionError)
+        if action is not None:
+            assert action in legal, f"{action} is not legal"
+            assert game.parse_move(game.move_text(action)) == action
+    return BATCH
+
+
+_SPECS = (
+    *("random", "greedy", "mcts:simulations=400", "champion:level=fast,aim=score", "champion:fast", "uct"),
+    *("runs/quick/final:simulations=64,sample=true", "policy.onnx:sample=true", "beam:width=8", "a/b/c"),
+)
+
+
+def specs(random: Generator) -> int:
+    """Specs of agents: an agent, or an error that ``agents.load`` documents."""
+    documented = (ValueError, FileNotFoundError)
+    for _ in range(BATCH):
+        spec = mutate_text(pick(random, _SPECS), random, pick(random, _SPECS))
+        agent = refused_or(agents.load, spec, errors=documented)
+        assert agent is None or isinstance(agent, agents.Agent)
+        refused_or(agents.path_of, spec, errors=documented)
+    return BATCH
+
+
+ATTACKS = {
+    f"{attack.__name__}_{name}": partial(attack, name)
+    for attack in (notation, positions, words)
+    for name in (games.PATCHWORK, games.NMBR9)
+} | {"specs": specs}

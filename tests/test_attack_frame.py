@@ -1,0 +1,47 @@
+"""Whatever an attempt does to its process, the frame of attacks counts it and goes on."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import time
+
+import numpy as np
+import pytest
+
+from tests.attack import frame
+
+ATTACKS = {
+    "crash": lambda random: ctypes.string_at(0),
+    "hang": lambda random: time.sleep(60),
+    "leave": lambda random: os._exit(0),
+    "break": lambda random: {}[int(random.integers(2))],
+    "pass": lambda random: 50,
+}
+
+
+def test_whatever_happens_is_counted() -> None:
+    messages = io.StringIO()
+    results = frame.run(list(ATTACKS), 1, attempts=2, timeout=0.5, messages=messages, package=__name__)
+    assert {name: (result.attempts, len(result.failures)) for name, result in results.items()} == {
+        **dict.fromkeys(ATTACKS, (2, 2)),
+        "pass": (2, 0),
+    }
+    assert results["pass"].inputs == 100
+    told = messages.getvalue()
+    for sign in (
+        "SIGSEGV",
+        "Timeout (0:00:00",
+        "ended with exit code 0",
+        "KeyError",
+        "break --seed 1 --attempt 1",
+    ):
+        assert sign in told
+
+
+def test_an_attempt_is_the_same_when_it_is_repeated() -> None:
+    seen = [frame.attempt("name", lambda random: random.integers(2**60), 3, number) for number in (5, 5, 6)]
+    assert seen[0] == seen[1] != seen[2]
+    with pytest.raises(RuntimeWarning):
+        frame.attempt("name", lambda random: int(np.array(2.0) / np.array(0.0)), 1, 1)
