@@ -103,7 +103,7 @@ class Agent(ABC):
             ValueError: A game is over, or is not one that the agent plays.
         """
         kind = rules_of(self.check_states(states)).game
-        return np.array([self.act(kind.from_state(states, i)) for i in range(len(states))], np.int64)
+        return np.array([self.act(kind._of_record(states, i)) for i in range(len(states))], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
         """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None."""

@@ -52,7 +52,7 @@ class LegalMoves(Collection[M], Generic[M]):
     __slots__ = ("_actions", "_game")
 
     def __init__(self, game: BaseGame[M]) -> None:
-        self._game = game.from_state(game.state)
+        self._game = game._of_record(game.state)
         self._actions = game.legal_actions()
 
     def __len__(self) -> int:
@@ -126,20 +126,25 @@ class BaseGame(ABC, Generic[M]):
         return game
 
     @classmethod
+    def _of_record(cls, states: States, i: int = 0) -> Self:
+        """:meth:`from_state` without its checks, for records that only compiled rules have written."""
+        return cls._at(states[i : i + 1].tobytes())
+
+    @classmethod
     def from_state(cls, states: States, i: int = 0) -> Self:
-        """A game that goes on from a copy of record ``i`` of a batch; what the record says is not checked.
+        """A game that goes on from a copy of record ``i`` of a batch.
 
         Args:
             states: ``(n,)`` records of the game.
             i: The index of the record.
 
         Raises:
-            ValueError: There is no such record, or these are not records of the game.
+            ValueError: There is no such record, these are not records of the game, or no game can reach the
+                state.
         """
         cls._require_records(states)
-        if not (type(i) is int and 0 <= i < len(states)):
-            i = checks.check_between(i, 0, len(states) - 1, "the index of the record")
-        return cls._at(states[i : i + 1].tobytes())
+        i = checks.check_between(i, 0, len(states) - 1, "the index of the record")
+        return cls._of_record(cls._storage.check(states[i : i + 1]))
 
     @classmethod
     def check_states(cls, states: States) -> States:
@@ -353,7 +358,7 @@ class BaseGame(ABC, Generic[M]):
         return self.clone()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (type(self), bytes(self._buffer), self._origin, self._played())
+        return _replayed, (type(self), self.root().to_bytes(), self.history)
 
     def to_bytes(self) -> bytes:
         """The state as bytes, with version and checksum; the history is not part of it."""
@@ -366,7 +371,7 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             ValueError: The bytes are foreign, damaged or of another version, or no game can reach the state.
         """
-        return cls.from_state(cls._storage.unpack(data))
+        return cls._of_record(cls._storage.unpack(data))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
@@ -450,7 +455,7 @@ class BaseGame(ABC, Generic[M]):
         if "state" in fields:
             return cls.from_bytes(storage.parse_hexadecimal(fields["state"]))
         if set(fields) == set(cls._set_ups[1]):
-            return cls.from_state(cls._storage.check(cls._read_position(fields)))
+            return cls.from_state(cls._read_position(fields))
         return cls(**cls._read_set_up(fields))
 
     def _word(self, action: int) -> str:
@@ -500,7 +505,9 @@ class BaseGame(ABC, Generic[M]):
         return self.pictures.svg(self)
 
 
-def _unpickled(kind: type[BaseGame], state: bytes, origin: bytes, plies: list[tuple[int, bytes]]) -> BaseGame:
-    game = kind._at(state, origin)
-    game._plies = plies
+def _replayed(kind: type[BaseGame], origin: bytes, actions: tuple[int, ...]) -> BaseGame:
+    """A game from a pickle: it plays its actions again, so that nothing in it goes unchecked."""
+    game = kind.from_bytes(origin)
+    for action in actions:
+        game.play(action)
     return game

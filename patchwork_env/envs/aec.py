@@ -263,7 +263,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             self._dealer.reseed(0, check_seed(seed))
         states = self._rules.empty_states(1)
         self._dealer.deal(states, _ALL_GAMES, set_up)
-        return self._rules.game.from_state(states)
+        return self._rules.game._of_record(states)
 
     def _check_game(self, game: Any) -> None:
         """Raises an error if a game cannot be played here."""

@@ -44,6 +44,12 @@ class Dealer:
         self._seat_streams = seed_streams(None, num_games)
         self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy or pickle; how games begin follows from the options once more, so that it is checked."""
+        self.__dict__.update(state)
+        self._usual = self._rules.set_up(self._options, {})
+        self._next %= self.players
+
     def set_up(self, options: Mapping[str, Any] | None, ignored: tuple[str, ...] = ()) -> SetUp:
         """How games begin with the ``options`` of a ``reset``.
 

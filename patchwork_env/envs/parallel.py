@@ -148,4 +148,4 @@ def _turn_of(game: BaseGame, player: int) -> BaseGame:
     """The same game with another player to move; all players have acted equally often in it."""
     states = game.state.copy()
     states["current_player"] = player if not game.is_over else 0
-    return type(game).from_state(np.asarray(states))
+    return type(game)._of_record(np.asarray(states))

@@ -129,7 +129,7 @@ class SelfPlayBatch:
 
     def games(self) -> list[BaseGame]:
         """Copies of all games."""
-        return [self._rules.game.from_state(self.states, i) for i in range(self.num_envs)]
+        return [self._rules.game._of_record(self.states, i) for i in range(self.num_envs)]
 
     def reset(self, seed: int | None = None) -> None:
         """Starts new games everywhere, with new random streams."""
@@ -198,6 +198,14 @@ class SelfPlayBatch:
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold: all but the threads, which stay with the original."""
         return {**self.__dict__, "_team": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy or pickle: what is not a result is checked, or follows from the options once more."""
+        self.__dict__.update(state)
+        self._set_up = self._rules.set_up(self._options, {})
+        self._checked(self.states)
+        self._sampling_streams[:] = self._sampled_from
+        self._describe()
 
     def _forget_results(self) -> None:
         """Makes the outputs say that nothing has happened yet."""

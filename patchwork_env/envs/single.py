@@ -124,7 +124,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
             self._dealer.deal(states, _ALL_GAMES, set_up)
             self._dealer.assign_seats(seats, _ALL_GAMES)
-            game, seat = self._rules.game.from_state(states), int(seats[0])
+            game, seat = self._rules.game._of_record(states), int(seats[0])
             self._let_opponent_play(game, seat)
         if number is not None:
             # For wrappers and tools that look at np_random; the games use streams of their own.

@@ -195,10 +195,18 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._require_states()
         return self._masks.copy() if self._copy else self._masks
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy or pickle; its records are checked, since compiled rules check no bounds."""
+        self.__dict__.update(state)
+        self._all_games, self._spare = np.arange(self.num_envs), None
+        self._learners %= self._players
+        if self._states is not None:
+            self._rules.game.check_states(self._states)
+
     def games(self) -> list[BaseGame]:
         """Copies of all games."""
         states = self._require_states()
-        return [self._rules.game.from_state(states, i) for i in range(self.num_envs)]
+        return [self._rules.game._of_record(states, i) for i in range(self.num_envs)]
 
     @property
     def opponent(self) -> Opponent | None:

@@ -206,7 +206,7 @@ class Game(BaseGame[Move]):
         game, streams = self.clone(), seed_streams(seed)
         if self._state[0]["order"] == UNKNOWN and not self.is_over:
             engine.shuffle(game._state, 0, streams, self.round + 1)
-            game = Game.from_state(game._state)
+            game = Game._of_record(game._state)
         return game
 
     # --- details ------------------------------------------------------------------------------------------

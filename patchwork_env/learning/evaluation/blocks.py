@@ -188,7 +188,7 @@ def _checked(given: npt.NDArray[Any], agent: Agent, contest: Contest, games: Int
     actions, states = np.ascontiguousarray(given, np.int64), contest.states[games]
     refused = contest.first_refused(states, actions)
     if refused >= 0:
-        game = contest.rules.game.from_state(states, refused)
+        game = contest.rules.game._of_record(states, refused)
         _raise_refusal(game, int(given[refused]), agent)
     return actions
 

@@ -27,6 +27,17 @@ from patchwork_env.learning.system.files import storing_in, write_text
 
 _CHECKPOINTS = "checkpoints"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
+_UNFIT = (
+    SafetensorError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    RuntimeError,
+    OSError,
+)
+"""What parts of a trainer raise when they are given what is not theirs."""
 _KEPT = 2
 """How many of the newest checkpoints keep the files that a run needs to be resumed."""
 
@@ -134,7 +145,7 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
         trainer.restore(TrainerState(counters["trainer"], load_file(folder / _TRAINER_TENSORS)))
         trainer.steps, trainer.iteration = counters["steps"], counters["iteration"]
         trainer.seconds = counters["seconds"]
-    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
+    except _UNFIT as error:
         reason = " ".join(str(error).split())
         way_on = f"; without it the run goes on from {others[-1]}" if others else ""
         raise ValueError(f"{folder} is damaged or of another configuration: {reason}{way_on}") from None

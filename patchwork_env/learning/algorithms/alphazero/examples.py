@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.base import check_running
+from patchwork_env.agents.ragged import legal_lists
+from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import States, empty_states
 
 
@@ -31,6 +34,21 @@ class Examples(NamedTuple):
         written = np.cumsum(counts) - counts
         places = np.repeat(begins - written, counts) + np.arange(counts.sum())
         return self.policies[places].astype(np.float32)
+
+
+def check_examples(examples: Examples) -> None:
+    """Checks examples from outside: kernels that learn from them check no bounds.
+
+    Raises:
+        ValueError: A state is impossible, or the arrays do not fit its legal actions.
+    """
+    states, counts, policies, returns = examples
+    check_running(Game.check_states(states))
+    if not np.array_equal(legal_lists(states).counts, counts):
+        raise ValueError("the examples have other numbers of legal actions than their states")
+    if len(policies) != counts.sum() or len(returns) != len(states):
+        lengths = f"{len(policies)} probabilities and {len(returns)} returns"
+        raise ValueError(f"the examples have {lengths}; they need {counts.sum()} and {len(states)}")
 
 
 NO_EXAMPLES = Examples(

@@ -16,7 +16,7 @@ from patchwork_env.agents.patchwork.planning import GumbelAgent
 from patchwork_env.agents.patchwork.policy import PolicyAgent, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
-from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
+from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples, check_examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.alphazero.remote_games import AlphaZeroPlayer, RemoteSearchedGames
 from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
@@ -31,7 +31,6 @@ from patchwork_env.learning.algorithms.common.state import (
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import grouped
-from patchwork_env.patchwork import Game
 
 
 class AlphaZeroTrainer(RemoteTrainer):
@@ -108,6 +107,6 @@ class AlphaZeroTrainer(RemoteTrainer):
             optimizer_part("optimizer", self.learner.optimizer, self.network),
             arrays_part("env", self.env.save, self.env.restore),
             arrays_part("tally", tally.save, tally.restore),
-            window_part("rollout", "rollouts", self.window, NO_EXAMPLES, Game.check_states),
+            window_part("rollout", "rollouts", self.window, NO_EXAMPLES, check_examples),
             *super()._state_parts(),
         ]

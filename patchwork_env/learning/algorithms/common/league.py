@@ -6,6 +6,7 @@ A game has the same opponent from its beginning to its end: a past self that is 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -14,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor, nn
 
+from patchwork_env.core.checks import check_between
+from patchwork_env.core.names import shorten
 from patchwork_env.learning.algorithms.common.state import TrainerState, prefixed, with_prefix
 from patchwork_env.learning.config import League
 
@@ -68,6 +71,11 @@ class SnapshotPool(Generic[Policy]):
     def snapshots(self) -> dict[int, Policy]:
         """The frozen policies that may be drawn, by number, oldest first."""
         return {number: self._policies[number] for number in self._records}
+
+    @property
+    def numbers(self) -> set[int]:
+        """The numbers of all snapshots whose policies are kept."""
+        return set(self._policies)
 
     def policy(self, number: int) -> Policy:
         """The frozen policy of a snapshot, which may have left the pool but must still be in play."""
@@ -159,12 +167,18 @@ class SnapshotPool(Generic[Policy]):
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
         """
         values, tensors = state
+        check_between(values["added"], 0, 2**53, "the number of snapshots")
+        check_between(values["draws"], 0, 2**53, "the number of draws")
         for name in (*values.get("retired", ()), *values["records"]):
-            self._keep(int(name), like)
+            self._keep(check_between(int(name), 0, values["added"] - 1, "a snapshot"), like)
             self._policies[int(name)].load_state_dict(with_prefix(str(name), tensors))
         for name, (wins, games) in values["records"].items():
+            if not 0 <= wins <= games < math.inf:
+                raise ValueError(f"{shorten(wins)} of {shorten(games)} games cannot have been won")
             self._records[int(name)] = _Record(wins, games)
         self.opponents = list(values["opponents"])
+        if not self._policies.keys() >= set(self.opponents):
+            raise ValueError(f"the opponents {shorten(self.opponents)} are not among the snapshots")
         self._added, self._draws = values["added"], values["draws"]
 
     def _keep(self, number: int, policy: Policy) -> None:

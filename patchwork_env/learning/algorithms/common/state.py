@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.core.checks import check_between
+
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+_OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
+"""What an optimizer of the family of Adam keeps for each parameter."""
+_HIGHEST_COUNT = 2**53
+"""The highest number up to which all whole numbers are floats, too."""
 
 
 class TrainerState(NamedTuple):
@@ -43,29 +50,40 @@ def value_part(name: str, get: Callable[[], Any], set_: Callable[[Any], object])
     return StatePart(lambda: TrainerState({name: get()}, {}), lambda state: set_(state.values[name]))
 
 
-def array_value_part(name: str, array: npt.NDArray[np.int64], missing: int) -> StatePart:
+def array_value_part(
+    name: str, array: npt.NDArray[np.int64], missing: int, allowed: Callable[[], Collection[int]]
+) -> StatePart:
     """An array of whole numbers, overwritten in place; states of earlier versions may lack it.
 
     Args:
         name: The name of the value.
         array: The array.
         missing: The number that all entries get from a state without the value.
+        allowed: The function that returns the numbers that entries may have.
     """
 
     def restore(state: TrainerState) -> None:
         array[:] = state.values.get(name, missing)
+        wrong = np.setdiff1d(array, list(allowed()))
+        if len(wrong):
+            raise ValueError(f"{name} holds {wrong[0]}; allowed are {sorted(allowed())}")
 
     return StatePart(lambda: TrainerState({name: array.tolist()}, {}), restore)
 
 
-def attribute_part(name: str, owner: object, attribute: str) -> StatePart:
-    """An attribute that JSON can hold."""
-    return value_part(name, lambda: getattr(owner, attribute), lambda value: setattr(owner, attribute, value))
+def count_part(name: str, owner: object, attribute: str) -> StatePart:
+    """An attribute that counts something: a whole number of at least 0."""
+    return value_part(
+        name,
+        lambda: getattr(owner, attribute),
+        lambda value: setattr(owner, attribute, check_between(value, 0, _HIGHEST_COUNT, name)),
+    )
 
 
 def generator_part(name: str, generator: np.random.Generator) -> StatePart:
     """A generator of random numbers."""
-    return attribute_part(name, generator.bit_generator, "state")
+    bits = generator.bit_generator
+    return value_part(name, lambda: bits.state, lambda state: setattr(bits, "state", state))
 
 
 def nested_part(
@@ -139,7 +157,8 @@ def window_part(
         number_name: The name of the number of batches.
         window: The batches, oldest first.
         empty: A batch without entries, which says what types the arrays have.
-        check: The function that raises ValueError if records are not states that games can reach.
+        check: The function that raises ValueError if compiled code, which checks no bounds, must not read a
+            batch.
     """
 
     def save() -> TrainerState:
@@ -153,7 +172,7 @@ def window_part(
         for number in range(state.values[number_name]):
             tensors = with_prefix(f"{name}.{number}", state.tensors)
             batch = type(empty)(**arrays_of_tensors(tensors, empty._asdict()))
-            check(batch.states)  # compiled code checks no bounds
+            check(batch)
             window.append(batch)
 
     return StatePart(save, restore)
@@ -188,13 +207,20 @@ def restore_optimizer(
     """Brings an optimizer to the state of :func:`tensors_of_optimizer`.
 
     Raises:
-        ValueError: A tensor belongs to no parameter.
+        ValueError: A tensor belongs to no parameter, is missing, or has another shape than its parameter.
     """
-    names = [name for name, _ in module.named_parameters()]
+    parameters = list(module.named_parameters())
+    names = [name for name, _ in parameters]
     entries: dict[int, dict[str, Tensor]] = {}
     for full_name, tensor in tensors.items():
         name, _, key = full_name.rpartition(".")
         entries.setdefault(names.index(name), {})[key] = tensor.clone()
+    for number, entry in entries.items():
+        name, parameter = parameters[number]
+        shapes = {key: tuple(tensor.shape) for key, tensor in entry.items()}
+        expected = {key: () if key == "step" else tuple(parameter.shape) for key in _OF_ADAM}
+        if shapes != expected:
+            raise ValueError(f"the optimizer holds {shapes} for {name}, which needs {expected}")
     optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
 
 

@@ -14,7 +14,7 @@ from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTraine
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,
     arrays_part,
-    attribute_part,
+    count_part,
     module_part,
     optimizer_part,
     window_part,
@@ -117,13 +117,20 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
     def _play_here(self) -> tuple[_Positions, dict[str, float]]:
         return self.self_play.play(self.weights, self.progress, self.random)
 
+    def _check(self, positions: _Positions) -> None:
+        """Raises ValueError for positions from outside that cannot be learned from."""
+        states, targets = positions
+        rules_of(self.config.game).game.check_states(states)
+        if len(states) != len(targets):
+            raise ValueError(f"there are {len(states)} positions and targets for {len(targets)}")
+
     def _state_parts(self) -> Sequence[StatePart]:
-        learner, check_states = self.learner, rules_of(self.config.game).game.check_states
+        learner = self.learner
         return [
             module_part("network", learner.module),
             optimizer_part("optimizer", learner.optimizer, learner.module),
             arrays_part("average", lambda: learner.average_arrays, learner.set_average),
-            window_part("positions", "positions", self.window, self.no_positions, check_states),
-            attribute_part("updates", learner, "steps"),
+            window_part("positions", "positions", self.window, self.no_positions, self._check),
+            count_part("updates", learner, "steps"),
             *super()._state_parts(),
         ]

@@ -10,7 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from patchwork_env.core.checks import check_between
 from patchwork_env.learning.algorithms.common.state import TrainerState
+
+_KEY_LENGTH = 624
+"""The number of words in the state of NumPy's global generator, a Mersenne Twister."""
 
 
 class RandomStates:
@@ -54,6 +58,7 @@ class RandomStates:
         """
         others = _get()
         try:
+            check_between(state.values["state"]["pos"], 0, _KEY_LENGTH, "pos")  # NumPy itself does not
             _set(state.tensors["torch"], state.values)
             self._states = _get()
         finally:

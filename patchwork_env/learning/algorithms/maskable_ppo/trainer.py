@@ -24,7 +24,7 @@ from patchwork_env.learning.algorithms.common.state import (
     StatePart,
     TrainerState,
     arrays_part,
-    attribute_part,
+    count_part,
     generator_part,
     module_part,
     nested_part,
@@ -285,8 +285,8 @@ class MaskablePpoTrainer(Trainer):
             StatePart(self._save_opponents, self._restore_opponents),
             nested_part("random", self._states.state, self._states.restore, "global_random"),
             generator_part("random", self.random),
-            attribute_part("timesteps", model, "num_timesteps"),
-            attribute_part("updates", model, "_n_updates"),
+            count_part("timesteps", model, "num_timesteps"),
+            count_part("updates", model, "_n_updates"),
         ]
 
     def _games(self) -> dict[str, npt.NDArray[Any]]:
@@ -294,8 +294,10 @@ class MaskablePpoTrainer(Trainer):
         return self.env.save() | {"episode_starts": np.asarray(self.model._last_episode_starts)}
 
     def _restore_games(self, games: dict[str, npt.NDArray[Any]]) -> None:
-        self.model._last_episode_starts = games.pop("episode_starts")
-        self.model._last_obs = self.env.restore(games)
+        starts = games.pop("episode_starts")
+        if len(starts) != self.env.num_envs:
+            raise ValueError(f"episode_starts are of {len(starts)} games; there are {self.env.num_envs}")
+        self.model._last_obs, self.model._last_episode_starts = self.env.restore(games), starts
 
 
 def _load_fixed(spec: str) -> Agent:

@@ -274,7 +274,7 @@ class PatchworkVecEnv(VecEnv):
 
     def games(self) -> list[Game]:
         """Copies of all games."""
-        return [Game.from_state(self.states, i) for i in range(self.num_envs)]
+        return [Game._of_record(self.states, i) for i in range(self.num_envs)]
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, except the opponents, for :meth:`restore`."""
@@ -289,11 +289,16 @@ class PatchworkVecEnv(VecEnv):
         """Continues from what :meth:`save` returned; returns the observations.
 
         Raises:
-            ValueError: An array is missing or has another size, or a state is impossible. Nothing has
-                changed.
+            ValueError: An array is missing or has another size, or a state is impossible or no decision of
+                the learner. Nothing has changed.
         """
         check_saved(saved, self.save())
-        self.states[:] = Game.check_states(saved["states"].view(self.states.dtype))
+        states = Game.check_states(saved["states"].view(self.states.dtype))
+        over = list_games(batches.list_over, RULES, states)
+        wrong = [*over, *list_games(batches.list_waiting, RULES, states, self.seats)]
+        if wrong:
+            raise ValueError(f"in the saved game {wrong[0]} it is not the learner's turn")
+        self.states[:] = states
         self._streams[:] = saved["streams"]
         self._lengths[:] = saved["lengths"]
         self._finished.clear()

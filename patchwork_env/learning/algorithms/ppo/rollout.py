@@ -27,7 +27,7 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation
 
-_LEARNER, NEW_GAME = -1, -2
+LEARNER, NEW_GAME = -1, -2
 """What stands in place of the number of a past self: the learner itself, or no opponent yet."""
 
 
@@ -169,7 +169,7 @@ class SelfPlay:
         """
         env, shape = self.env, (turns, self.env.num_envs)
         dealt = self._dealt(list(past_selves) if drawn is None else drawn)
-        numbers = sorted(self.past_selves_in_play.union(dealt.tolist()) - {_LEARNER})
+        numbers = sorted(self.past_selves_in_play.union(dealt.tolist()) - {LEARNER})
         networks = [learner, *(past_selves[number] for number in numbers)]
         evaluators = [NetworkEvaluator(network, torch.float32) for network in networks]
         opponents = np.empty(shape, np.int64)
@@ -182,7 +182,7 @@ class SelfPlay:
             states[t], players[t] = env.states, env.current_players
             np.copyto(self.opponents, dealt, where=self.opponents == NEW_GAME)
             opponents[t] = self.opponents
-            asked = np.searchsorted([_LEARNER, *numbers], self.opponents)
+            asked = np.searchsorted([LEARNER, *numbers], self.opponents)
             asked[env.current_players == self._learner_seats] = 0
             choosing = np.flatnonzero(env.counts > 1)
             actions[t] = env.random_actions  # right where there is no choice
@@ -212,10 +212,10 @@ class SelfPlay:
     def _dealt(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
         """The opponent of each game if it begins now, int64 ``(N,)``."""
         if not len(drawn):
-            return np.full(self.env.num_envs, _LEARNER)
+            return np.full(self.env.num_envs, LEARNER)
         # Two neighbors have the same opponent, and the learner one seat and the other.
         past_selves = np.array(drawn)[self._league_game // NUM_PLAYERS % len(drawn)]
-        return np.where(self._league_game >= 0, past_selves, _LEARNER)
+        return np.where(self._league_game >= 0, past_selves, LEARNER)
 
     def _look_ahead(self, evaluator: NetworkEvaluator, random: np.random.Generator) -> _Outlook:
         """What the players may expect of the games after the rollout.

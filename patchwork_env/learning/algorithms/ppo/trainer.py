@@ -26,7 +26,7 @@ from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
-from patchwork_env.learning.algorithms.ppo.rollout import NEW_GAME, SelfPlay
+from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, SelfPlay
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 
@@ -92,6 +92,10 @@ class PpoTrainer(Trainer):
         """See :meth:`Trainer.write_policy`."""
         write_policy(folder, self.network, self.policy_info())
 
+    def _opponents(self) -> set[int]:
+        """What may stand for the opponent of a game."""
+        return {LEARNER, NEW_GAME} | self.pool.numbers
+
     def _state_parts(self) -> Sequence[StatePart]:
         tally = self.self_play.tally
         return [
@@ -100,6 +104,6 @@ class PpoTrainer(Trainer):
             arrays_part("env", self.env.save, self.env.restore),
             arrays_part("tally", tally.save, tally.restore),
             nested_part("league", self.pool.state, lambda state: self.pool.restore(state, self.network)),
-            array_value_part("league_games", self.self_play.opponents, NEW_GAME),
+            array_value_part("league_games", self.self_play.opponents, NEW_GAME, self._opponents),
             generator_part("random", self.random),
         ]

@@ -166,8 +166,8 @@ class Contest:
         self.agent_starts = self.states["current_player"] == self.seats
         self.turns = np.zeros((len(self.states), SIDES), np.int64)
         number = min(max(block.keep - times * block.begin, 0), len(self.states))
-        tracked, from_state = len(self.states) if tracks_all else number, self.rules.game.from_state
-        self._tracked: tuple[BaseGame[Any], ...] = tuple(from_state(self.states, i) for i in range(tracked))
+        tracked, of_record = len(self.states) if tracks_all else number, self.rules.game._of_record
+        self._tracked: tuple[BaseGame[Any], ...] = tuple(of_record(self.states, i) for i in range(tracked))
         self.kept = self._tracked[:number]
 
     def _deal(self, block: Block) -> States:

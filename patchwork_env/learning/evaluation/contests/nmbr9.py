@@ -62,7 +62,7 @@ class Nmbr9Contest(Contest):
         """See :meth:`Contest.game_for_agent`; the cards to come lie as they are shown."""
         beginning = self._beginnings[i : i + 1].copy()
         beginning["deck"] = shown[k]["deck"]
-        game = Game.from_state(beginning)
+        game = Game._of_record(beginning)
         for action in self._tracked[i].history:
             game.play(action)
         return game
