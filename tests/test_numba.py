@@ -32,8 +32,8 @@ CACHE = [
     *("_index_key", "_cache_file._open_for_write", "cache_path"),
 ]
 """Attributes of the cache that Numba gives every function."""
-OPTIONS = ["_nrt", "error_model", "forceinline", "nogil"]
-"""Options of ``njit``, of which two are not documented."""
+OPTIONS = ["_nrt", "error_model", "forceinline", "no_cfunc_wrapper", "nogil"]
+"""Options of ``njit``, of which three are not documented."""
 HINT = "this version of Numba cannot be used: raise the ceiling in pyproject.toml only with a way without"
 
 
@@ -70,6 +70,11 @@ def test_internals_are_there(module: str, names: list[str]) -> None:
 def test_the_cache_on_disk_is_there(name: str) -> None:
     found = import_module("numba.core.caching").FunctionCache(compile.kernel)
     assert attrgetter(name)(found), HINT
+
+
+def test_functions_say_which_code_a_call_takes() -> None:
+    dispatcher = import_module("numba.core.dispatcher").Dispatcher
+    assert hasattr(dispatcher, "get_call_template"), f"constants would be compiled one by one; {HINT}"
 
 
 def test_the_options_are_there() -> None:

@@ -52,6 +52,22 @@ def _quotient(a: float, b: float) -> float:
     return a / b
 
 
+@kernel
+def _cube(number: int) -> int:
+    return number * number * number
+
+
+@kernel
+def _sum_of_two_cubes() -> int:
+    return _cube(9) + _cube(number=10)
+
+
+@compiled_only
+def test_constants_share_the_code_of_their_type() -> None:
+    assert _sum_of_two_cubes() == 1729
+    assert [str(types) for (types,) in _cube.signatures] == ["int64"]
+
+
 def test_kernels_compute_what_their_source_says() -> None:
     assert _sum_of_squares(np.arange(1000)) == sum(i * i for i in range(1000))
 
