@@ -20,7 +20,7 @@ import torch
 from patchwork_env.agents.patchwork.onnx_agent import OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
 from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
@@ -44,7 +44,7 @@ def positions(number: int) -> States:
 def calls(network: PatchworkNetwork, exported: OnnxAgent, states: States) -> dict[str, Call]:
     """What is measured: each evaluates all states once."""
     learned = PolicyAgent(network)
-    inputs, feed = encode(states)[0], exported.feed(states)
+    inputs, feed = PatchworkNetwork.encode(states)[0], exported.feed(states)
 
     def in_pytorch() -> None:
         with torch.inference_mode():

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
-from patchwork_env.agents.patchwork.policy_network import encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
@@ -56,7 +56,10 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     learning = decisions[: ppo.minibatch_size]
     per_rollout = len(decisions) / len(acting)
     per_update = ppo.epochs * len(decisions) / len(learning)
-    evaluator, inputs_learning = NetworkEvaluator(trainer.network, torch.float32), encode(learning)[0]
+    evaluator, inputs_learning = (
+        NetworkEvaluator(trainer.network, torch.float32),
+        PatchworkNetwork.encode(learning)[0],
+    )
 
     def learn() -> None:
         output = trainer.network(inputs_learning)
@@ -66,7 +69,7 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
         "playing the games": ppo.rollout_steps
         * seconds(lambda: trainer.env.step(trainer.env.random_actions)),
         "acting": per_rollout * seconds(lambda: evaluator(acting)),
-        "inputs for learning": per_update * seconds(lambda: encode(_shuffled(learning))),
+        "inputs for learning": per_update * seconds(lambda: PatchworkNetwork.encode(_shuffled(learning))),
         "network, learning": per_update * seconds(learn),
         "optimizer": per_update * seconds(trainer.learner.optimizer.step),
     }

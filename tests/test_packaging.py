@@ -57,7 +57,11 @@ print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
 """
 
 EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
-NEED_AN_EXTRA = {"patchwork_env.agents.checkpoint_tensors", "patchwork_env.agents.networks"} | {
+NEED_AN_EXTRA = {
+    "patchwork_env.agents.checkpoint_tensors",
+    "patchwork_env.agents.networks",
+    "patchwork_env.agents.policy",
+} | {
     f"patchwork_env.agents.{name}"
     for name in (
         *(f"patchwork.{n}" for n in ("dense", "evaluation", "policy", "mlp", "policy_network", "planning")),

@@ -57,14 +57,14 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
 
 
-def read_network(folder: Path, game: str, network: type[SizedNetwork]) -> tuple[SizedNetwork, dict[str, Any]]:
-    """Reads a policy network of a game, made from its sizes, and what was remembered of its making.
+def read_network(folder: Path, network: type[SizedNetwork]) -> tuple[SizedNetwork, dict[str, Any]]:
+    """Reads a policy network of a class and what was remembered of its making.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy, or its weights are not finite.
     """
-    description = read_description(folder, game, NETWORK)
+    description = read_description(folder, network.game, NETWORK)
     config = network_config(description.get("network"), folder)
     weights = read_tensors(folder, network.weight_shapes(config), config)
     made = network(config)

@@ -1,19 +1,22 @@
-"""What the policy networks of all games share: sizes, trunk, and a policy over lists of legal actions.
+"""What the policy networks of all games share: sizes, inputs, trunk, and a policy over legal actions.
 
 Needs torch. Lists of legal actions are those of :mod:`~patchwork_env.agents.ragged`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
 from patchwork_env.core.checks import check_between
+from patchwork_env.core.rules import States
 
 MOST_UNITS = 2**16
 """The largest number of units of a layer."""
@@ -44,17 +47,22 @@ class NetworkConfig:
             check_between(getattr(self, name), 1, most, f"network.{name}")
 
 
-class PolicyNetwork(nn.Module):
-    """A network with a policy and a value, made from its sizes."""
+class Inputs(NamedTuple):
+    """The inputs of a network for ``n`` states with ``total`` legal actions.
 
-    def __init__(self, config: NetworkConfig | None = None) -> None:
-        super().__init__()
-        self.config = config or NetworkConfig()
+    Attributes:
+        observations: float32 ``(n, size)``, what the players to move see.
+        rows: int64 ``(total,)``, the state that each legal action belongs to, ascending.
+        actions: int64 ``(total,)``, the legal actions.
+    """
 
-    @staticmethod
-    def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
-        """The shapes of the weights of a network of these sizes, by name; nothing is allocated."""
-        raise NotImplementedError
+    observations: Tensor
+    rows: Tensor
+    actions: Tensor
+
+    def to(self, device: torch.device) -> Inputs:
+        """The same on another device."""
+        return Inputs(*(tensor.to(device) for tensor in self))
 
 
 class Output(NamedTuple):
@@ -69,6 +77,63 @@ class Output(NamedTuple):
     log_probabilities: Tensor
     entropies: Tensor
     values: Tensor
+
+
+class PolicyNetwork(nn.Module, ABC):
+    """Policy and value of the player to move in a game.
+
+    Args:
+        config: The sizes of the network; those of :class:`NetworkConfig` by default.
+
+    Attributes:
+        game: The name of the game.
+        num_kinds: The number of kinds of action; see :meth:`kinds_of`.
+        config: The sizes of the network.
+    """
+
+    game: ClassVar[str]
+    num_kinds: ClassVar[int] = 1
+
+    def __init__(self, config: NetworkConfig | None = None) -> None:
+        super().__init__()
+        self.config = config or NetworkConfig()
+
+    @property
+    def device(self) -> torch.device:
+        """The device that holds the weights."""
+        return next(self.parameters()).device
+
+    @staticmethod
+    @abstractmethod
+    def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+        """The shapes of the weights of a network of these sizes, by name; nothing is allocated."""
+
+    @abstractmethod
+    def forward(self, inputs: Inputs) -> Output:
+        """Evaluates a batch; a state without legal actions is no error."""
+
+    @abstractmethod
+    def values(self, observations: Tensor) -> Tensor:
+        """The values ``(n,)`` alone, without the work on the policy."""
+
+    @staticmethod
+    def kinds_of(actions: Any) -> Any:
+        """The kind of each action of an array or a tensor, ``0 ... num_kinds - 1``.
+
+        Agents play the most probable action of the most probable kind.
+        """
+        return 0 * actions
+
+    @staticmethod
+    def listed(states: States) -> LegalLists:
+        """The actions that agents choose from in states, none of which is over."""
+        return legal_lists(states)
+
+    @classmethod
+    def encode(cls, states: States) -> tuple[Inputs, LegalLists]:
+        """The network's inputs for states, none of which is over, and the actions to choose from."""
+        legal = cls.listed(states)
+        return Inputs(*map(torch.from_numpy, (observations_of(states), legal.rows, legal.actions))), legal
 
 
 def new_trunk(inputs: int, config: NetworkConfig) -> nn.Sequential:

@@ -1,4 +1,4 @@
-"""Legal actions of a batch as one flat list, and choices from such lists.
+"""What networks read of a batch: observations, and legal actions as one flat list; choices from such lists.
 
 The lists of the states, of very different lengths, lie one behind the other. A state of Patchwork has 79
 legal actions on average and at most 1345 of 2026, so lists cost a fraction of masks.
@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import list_legal, loop
+from patchwork_env.core.batches import list_legal, loop, write_current_observations
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.rules import States
+from patchwork_env.core.tensors import Observation
 from patchwork_env.games import rules_of
 
 TIE = 1e-4
@@ -46,6 +47,14 @@ def legal_lists(states: States) -> LegalLists:
     buffer = np.empty(len(states) * rules.max_legal_actions, np.int16)
     total = loop(list_legal, rules)(states, counts, buffer)
     return LegalLists(counts, buffer[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
+
+
+def observations_of(states: States) -> Observation:
+    """What the current player of each game sees, float32 ``(n, size)``."""
+    rules = rules_of(states)
+    observations = np.empty((len(states), rules.layout.size), np.float32)
+    loop(write_current_observations, rules)(states, observations)
+    return observations
 
 
 @kernel(allocates=True)

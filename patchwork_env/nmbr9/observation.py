@@ -176,10 +176,3 @@ def _write_tiles(states: States, i: int, player: int, number: int, out: Observat
         out[at + 4] = (states[i]["row"][player, t] + down) / _F(TABLE_SIZE - 1)
         out[at + 5] = (states[i]["column"][player, t] + right) / _F(TABLE_SIZE - 1)
         at += TILE_FEATURES
-
-
-@kernel
-def write_observations(states: States, out: Observation) -> None:
-    """Writes what the current player of each game sees to ``out``, shape ``(n, OBSERVATION_SIZE)``."""
-    for i in range(len(states)):
-        write_observation(states, i, states[i]["current_player"], out[i])

@@ -138,10 +138,3 @@ def _write_player(states: States, i: int, player: int, out: Observation, at: int
     out[at + 7] = empty_cells(states, i, player) / _F(NUM_CELLS)
     out[at + 8] = states[i]["bonus_owner"] == player
     out[at + 9] = states[i]["first_finisher"] == player
-
-
-@kernel
-def write_observations(states: States, out: Observation) -> None:
-    """Writes what the current player of each game sees to ``out``, shape ``(n, OBSERVATION_SIZE)``."""
-    for i in range(len(states)):
-        write_observation(states, i, states[i]["current_player"], out[i])

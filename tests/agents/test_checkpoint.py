@@ -19,7 +19,7 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork.mlp import MlpConfig, MlpNetwork
 from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy, save_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
@@ -55,7 +55,7 @@ def test_round_trip(folder, network):
     loaded, info = load_policy(folder)
     assert info == {"steps": 5}
     assert loaded.config == SMALL
-    inputs, _ = encode(many_states())
+    inputs, _ = PatchworkNetwork.encode(many_states())
     with torch.inference_mode():
         for tensor, expected in zip(loaded(inputs), network(inputs), strict=True):
             assert torch.equal(tensor, expected)

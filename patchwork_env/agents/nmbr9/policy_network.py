@@ -12,14 +12,14 @@ As in :mod:`patchwork_env.agents.patchwork.policy_network`, entries are picked w
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents.networks import (
+    Inputs,
     NetworkConfig,
     Output,
     PolicyNetwork,
@@ -28,6 +28,9 @@ from patchwork_env.agents.networks import (
     new_trunk,
     trunk_shapes,
 )
+from patchwork_env.agents.ragged import LegalLists
+from patchwork_env.core.compile import kernel
+from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     LONGEST_SIDE,
@@ -37,7 +40,9 @@ from patchwork_env.nmbr9.actions import (
     TABLE_SIZE,
 )
 from patchwork_env.nmbr9.components import NUM_DIGITS
+from patchwork_env.nmbr9.engine import NUM_MAPS, legal, meets_edge, write_actions
 from patchwork_env.nmbr9.observation import FIRST_VIEWED, SLICES, VIEW_SIZE
+from patchwork_env.nmbr9.state import States
 
 _MARGIN = 1
 _WINDOW = LONGEST_SIDE + 2 * _MARGIN
@@ -47,32 +52,13 @@ _HEIGHT_UNIT = 8  # levels per unit of the observation's heights
 _TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players")
 
 
-class Inputs(NamedTuple):
-    """The inputs of the network for ``n`` states with ``total`` legal actions.
-
-    Attributes:
-        observations: float32 ``(n, OBSERVATION_SIZE)``.
-        rows: int64 ``(total,)``, the state that each legal action belongs to, ascending.
-        actions: int64 ``(total,)``, the legal actions.
-    """
-
-    observations: Tensor
-    rows: Tensor
-    actions: Tensor
-
-    def to(self, device: torch.device) -> Inputs:
-        """The same on another device."""
-        return Inputs(*(tensor.to(device) for tensor in self))
-
-
 class Nmbr9Network(PolicyNetwork):
     """Policy and value of the current player; see the module for its structure.
 
-    Args:
-        config: The sizes: ``width`` and ``depth`` of the trunk, and ``channels``, the features of a
-            placement.
+    Agents keep their tiles away from the edge of the table.
     """
 
+    game = NMBR9
     footprints: Tensor
     offsets: Tensor
 
@@ -114,10 +100,14 @@ class Nmbr9Network(PolicyNetwork):
             nn.init.zeros_(module.bias)
         nn.init.normal_(self.tiles.weight, std=0.1)
 
-    @property
-    def device(self) -> torch.device:
-        """The device that holds the weights."""
-        return self.footprints.device
+    @staticmethod
+    def listed(states: States) -> LegalLists:
+        """The legal actions, without those that meet the table's edge unless all of a state meet it."""
+        counts = np.empty(len(states), np.int64)
+        _count(states, counts)
+        actions = np.empty(counts.sum(), np.int16)
+        total = _list(states, counts, actions)
+        return LegalLists(counts, actions[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
 
     def forward(self, inputs: Inputs) -> Output:
         """Evaluates a batch; a state without legal actions is no error."""
@@ -131,8 +121,8 @@ class Nmbr9Network(PolicyNetwork):
         placements = self._scores(observations, features, rows, actions.clamp(max=FIRST_CHOICE - 1))
         scores = torch.where(actions < FIRST_CHOICE, placements, choices)
         one_kind = scores.new_zeros(observations.shape[0], 1)
-        log_probabilities, entropies = hierarchical_policy(one_kind, scores, rows, torch.zeros_like(rows))
-        return Output(log_probabilities, entropies, self.value(features).squeeze(1))
+        policy = hierarchical_policy(one_kind, scores, rows, torch.zeros_like(rows))
+        return Output(*policy, self.value(features).squeeze(1))
 
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""
@@ -191,3 +181,28 @@ def _offsets() -> Tensor:
     """The offsets of the cells of a window in a framed picture, from its first cell."""
     offsets = _FRAMED * torch.arange(_WINDOW)[:, None] + torch.arange(_WINDOW)
     return offsets.flatten()
+
+
+@kernel(allocates=True)
+def _count(states: States, counts: npt.NDArray[np.int64]) -> None:
+    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
+    for i in range(len(states)):
+        counts[i] = legal(states, i, maps)
+
+
+@kernel(allocates=True)
+def _list(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
+    """Lists the playable actions and lowers the counts to them; returns the length of the list."""
+    maps, begin = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64), 0
+    for i in range(len(states)):
+        legal(states, i, maps)
+        write_actions(maps, actions[begin : begin + counts[i]])
+        end = begin
+        for k in range(begin, begin + counts[i]):
+            if not meets_edge(states, i, actions[k]):
+                actions[end] = actions[k]
+                end += 1
+        if end > begin:
+            counts[i] = end - begin
+        begin += counts[i]
+    return begin

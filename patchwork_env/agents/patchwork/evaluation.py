@@ -14,21 +14,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork
-from patchwork_env.agents.ragged import legal_lists
+from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, SLOT_SIZE, PatchworkNetwork
+from patchwork_env.agents.ragged import legal_lists, observations_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork import observation
-from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL
+from patchwork_env.patchwork.actions import FIRST_BUY
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 from patchwork_env.patchwork.state import States
 from patchwork_env.search import Evaluation
 
 Floats = npt.NDArray[np.float32]
-
-_SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
-_LAST_KIND = NUM_KINDS - 1
 
 
 class NetworkEvaluator:
@@ -52,11 +47,10 @@ class NetworkEvaluator:
 
     def __call__(self, states: States) -> Evaluation:
         """The policy and the values of states, none of which is over; there may be no state at all."""
-        observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
-        observation.write_observations(states, observations)
+        observations = torch.from_numpy(observations_of(states))
         legal = legal_lists(states)
         with torch.inference_mode():
-            heads, maps = self._scores(torch.from_numpy(observations).to(self._network.device))
+            heads, maps = self._scores(observations.to(self._network.device))
         kind_logits = heads[:, 1:]
         log_probabilities = _policy(legal.counts, legal.actions, kind_logits, maps)
         return Evaluation(legal.counts, legal.actions, log_probabilities, heads[:, 0].copy())
@@ -86,13 +80,10 @@ def _joined(layers: tuple[nn.Linear, ...]) -> nn.Linear:
     return joined.requires_grad_(False)
 
 
-@kernel
+@kernel(inline=True)
 def _kind_of(action: int) -> int:
-    if action == ADVANCE:
-        return 0
-    if action >= FIRST_SPECIAL:
-        return _LAST_KIND
-    return 1 + (action - FIRST_BUY) // _SLOT_SIZE
+    """See :meth:`PatchworkNetwork.kinds_of`."""
+    return 1 + (action - FIRST_BUY) // SLOT_SIZE
 
 
 @kernel(allocates=True)

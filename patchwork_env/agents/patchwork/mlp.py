@@ -22,13 +22,13 @@ from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.checkpoint_tensors import read_tensors, write_kind_of_policy
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description
 from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, linear_shapes
-from patchwork_env.agents.ragged import LegalLists, legal_lists
+from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE, write_observations
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 from patchwork_env.patchwork.state import States
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -129,11 +129,9 @@ class MlpAgent(SamplingAgent):
 
     def policy(self, states: States) -> tuple[LegalLists, npt.NDArray[np.float32]]:
         """The legal actions of states, none of which is over, and their log-probabilities ``(total,)``."""
-        observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
-        write_observations(states, observations)
-        legal = legal_lists(states)
+        observations, legal = torch.from_numpy(observations_of(states)), legal_lists(states)
         with torch.inference_mode():
-            logits = self.network.logits(torch.from_numpy(observations).to(self.network.device))
+            logits = self.network.logits(observations.to(self.network.device))
         return legal, _log_softmax(legal.counts, legal.actions, logits.cpu().numpy())
 
 

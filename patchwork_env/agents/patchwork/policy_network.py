@@ -18,15 +18,14 @@ batches are ``tensor.shape[0]``, which an export leaves open; ``len(tensor)`` wo
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents.networks import (
+    Inputs,
     NetworkConfig,
     Output,
     PolicyNetwork,
@@ -35,70 +34,29 @@ from patchwork_env.agents.networks import (
     new_trunk,
     trunk_shapes,
 )
-from patchwork_env.agents.ragged import LegalLists, legal_lists
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import observation
-from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, ORIENTED
+from patchwork_env.patchwork.actions import FIRST_BUY, ORIENTED
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, NUM_PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SLICES
-from patchwork_env.patchwork.state import States
 
 NUM_KINDS = 2 + NUM_OFFERED
 """Advance, the three slots, special patch."""
 
-_SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
-_NUM_PLACES = NUM_OFFERED * _SLOT_SIZE + NUM_CELLS
+SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
+"""The number of actions that buy from one slot."""
+_NUM_PLACES = NUM_OFFERED * SLOT_SIZE + NUM_CELLS
 _WINDOW = 7
 _WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
 _PATCH_FEATURES = 4
 
 
-class Inputs(NamedTuple):
-    """The inputs of the network for ``n`` states with ``total`` legal actions.
-
-    Attributes:
-        observations: float32 ``(n, OBSERVATION_SIZE)``.
-        rows: int64 ``(total,)``, the state that each legal action belongs to.
-        kinds: int64 ``(total,)``, the kind of each legal action.
-        places: int64 ``(total,)``, the place of each legal action among the maps of positions of its state.
-    """
-
-    observations: Tensor
-    rows: Tensor
-    kinds: Tensor
-    places: Tensor
-
-    def to(self, device: torch.device) -> Inputs:
-        """The same on another device."""
-        return Inputs(*(tensor.to(device) for tensor in self))
-
-
-def kinds_of(actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The kind of each action: 0 advance, 1-3 a slot, 4 special patch."""
-    kinds = 1 + (actions - FIRST_BUY) // _SLOT_SIZE
-    kinds[actions == ADVANCE] = 0
-    kinds[actions >= FIRST_SPECIAL] = NUM_KINDS - 1
-    return kinds
-
-
-def encode(states: States) -> tuple[Inputs, LegalLists]:
-    """The network's inputs for states, none of which is over, and their legal actions."""
-    observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
-    observation.write_observations(states, observations)
-    legal = legal_lists(states)
-    # Advancing is alone in its kind: its place has no effect.
-    places = np.maximum(legal.actions - FIRST_BUY, 0)
-    arrays = (observations, legal.rows, kinds_of(legal.actions), places)
-    return Inputs(*map(torch.from_numpy, arrays)), legal
-
-
 class PatchworkNetwork(PolicyNetwork):
-    """Policy and value of the current player; see the module for its structure.
+    """Policy and value of the current player; see the module for its structure."""
 
-    Args:
-        config: The sizes of the network; those of :class:`NetworkConfig` by default.
-    """
-
+    game = PATCHWORK
+    num_kinds = NUM_KINDS
     patch_features: Tensor
 
     def __init__(self, config: NetworkConfig | None = None) -> None:
@@ -142,17 +100,19 @@ class PatchworkNetwork(PolicyNetwork):
         nn.init.normal_(self.key_of_shape.weight, std=0.02)
         nn.init.zeros_(self.key_of_shape.bias)
 
-    @property
-    def device(self) -> torch.device:
-        """The device that holds the weights."""
-        return self.patch_features.device
+    @staticmethod
+    def kinds_of(actions: Any) -> Any:
+        """The kind of each action: 0 advance, 1-3 a slot, 4 special patch."""
+        return 1 + (actions - FIRST_BUY) // SLOT_SIZE
 
     def forward(self, inputs: Inputs) -> Output:
         """Evaluates a batch, which may be empty."""
-        kind_logits, maps, values = self.scores(inputs.observations)
-        scores = maps.view(-1).index_select(0, inputs.rows * _NUM_PLACES + inputs.places)
-        log_probabilities, entropies = hierarchical_policy(kind_logits, scores, inputs.rows, inputs.kinds)
-        return Output(log_probabilities, entropies, values)
+        observations, rows, actions = inputs
+        kind_logits, maps, values = self.scores(observations)
+        places = (actions - FIRST_BUY).clamp(min=0)  # advancing is alone in its kind: its place has no effect
+        scores = maps.view(-1).index_select(0, rows * _NUM_PLACES + places)
+        policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
+        return Output(*policy, values)
 
     def scores(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The logits that the policy is made from once the legal actions are known, and the values.

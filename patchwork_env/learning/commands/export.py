@@ -49,16 +49,21 @@ def export_policy(spec: str, out: Path) -> int:
     agent, path = agents.load(spec), agents.path_of(spec)
     try:
         from patchwork_env.agents.checkpoints import read_description
-        from patchwork_env.agents.patchwork.mlp import MlpAgent
+        from patchwork_env.agents.patchwork.mlp import MlpNetwork
         from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
-        from patchwork_env.agents.patchwork.policy import PolicyAgent
+        from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"exports need {error.name}: pip install 'patchwork-env[export]'", name=error.name
         ) from None
-    if path is None or not isinstance(agent, PolicyAgent | MlpAgent) or agent.sample:
+    network = getattr(agent, "network", None)
+    if (
+        path is None
+        or not isinstance(network, PatchworkNetwork | MlpNetwork)
+        or getattr(agent, "sample", False)
+    ):
         raise ValueError(f"{spec!r} cannot be exported; give the checkpoint of a policy, without options")
-    contents = policy_to_onnx(agent.network, read_description(path)["info"])
+    contents = policy_to_onnx(network, read_description(path)["info"])
     write_bytes(out, contents)
     return len(contents)
 

@@ -9,17 +9,12 @@ import pytest
 import torch
 
 from patchwork_env import agents
+from patchwork_env.agents.checkpoint_tensors import read_network
 from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9 import greedy
-from patchwork_env.agents.nmbr9.policy import (
-    PolicyAgent,
-    encode,
-    load_policy,
-    playable_lists,
-    write_policy,
-)
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
+from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import ORIENTED, TABLE_SIZE
@@ -57,7 +52,7 @@ def states_of(games):
 
 
 def test_lists_hold_the_legal_actions_far_from_the_edge(games):
-    lists = playable_lists(states_of(games))
+    lists = Nmbr9Network.listed(states_of(games))
     begin = 0
     for row, game in enumerate(games):
         legal = game.legal_actions()
@@ -76,14 +71,14 @@ def test_tiles_stay_away_from_the_edge():
     agent, refused = PolicyAgent(network), 0
     game = Game(deck=[3] * 20)
     while not game.is_over:
-        lists = playable_lists(game.state)
+        lists = Nmbr9Network.listed(game.state)
         refused += len(game.legal_actions()) - len(lists.actions)
         game.play(agent.act(game))  # raises TableEdgeError otherwise
     assert refused > 0
 
 
 def test_windows_show_the_table_around_an_anchor(network, games):
-    inputs, lists = encode(states_of(games))
+    inputs, lists = Nmbr9Network.encode(states_of(games))
     places = np.flatnonzero(lists.actions < 4 * TABLE_SIZE**2)[::17]
     rows, anchors = inputs.rows[places], inputs.actions[places] % TABLE_SIZE**2
     windows = network._windows(inputs.observations, rows, anchors).view(-1, 6, 6)
@@ -109,7 +104,7 @@ def test_footprints_are_the_tiles(network):
 
 
 def test_probabilities_of_every_state_add_up_to_one(network, games):
-    inputs, _ = encode(states_of(games))
+    inputs, _ = Nmbr9Network.encode(states_of(games))
     with torch.no_grad():
         output = network(inputs)
     probabilities = output.log_probabilities.exp()
@@ -122,11 +117,11 @@ def test_probabilities_of_every_state_add_up_to_one(network, games):
 
 
 def test_a_state_does_not_depend_on_the_others_of_its_batch(network, games):
-    inputs, _ = encode(states_of(games))
+    inputs, _ = Nmbr9Network.encode(states_of(games))
     with torch.no_grad():
         together = network(inputs).log_probabilities
         for row in range(0, len(games), 9):
-            alone = network(encode(games[row].state)[0]).log_probabilities
+            alone = network(Nmbr9Network.encode(games[row].state)[0]).log_probabilities
             torch.testing.assert_close(together[inputs.rows == row], alone, rtol=1e-4, atol=1e-5)
 
 
@@ -165,7 +160,7 @@ def test_a_policy_on_disk_plays_as_before(tmp_path, games):
     torch.manual_seed(4)
     network = Nmbr9Network(SMALL)
     write_folder(tmp_path / "policy", lambda folder: write_policy(folder, network, {"steps": 7}))
-    loaded, info = load_policy(tmp_path / "policy")
+    loaded, info = read_network(tmp_path / "policy", Nmbr9Network)
     assert info == {"steps": 7}
     assert loaded.config == SMALL
     agent = agents.load(tmp_path / "policy")

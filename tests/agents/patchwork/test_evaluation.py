@@ -8,7 +8,7 @@ import torch
 
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from tests.agents.positions import many_states
 
 
@@ -29,7 +29,7 @@ def network():
 
 
 def directly(network, states):
-    inputs, legal = encode(states)
+    inputs, legal = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         output = network(inputs)
     return legal, output.log_probabilities.numpy(), output.values.numpy()

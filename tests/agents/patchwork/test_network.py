@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork, encode, kinds_of
+from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY
@@ -35,7 +35,7 @@ def network():
 
 def evaluate(network, states):
     """Output as arrays, and the legal lists."""
-    inputs, legal = encode(states)
+    inputs, legal = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         return [tensor.numpy() for tensor in network(inputs)], legal
 
@@ -45,8 +45,8 @@ def sums_by_row(values, counts):
 
 
 def test_states_are_varied(states):
-    _, legal = encode(states)
-    assert set(kinds_of(legal.actions).tolist()) == set(range(NUM_KINDS))
+    _, legal = PatchworkNetwork.encode(states)
+    assert set(PatchworkNetwork.kinds_of(legal.actions).tolist()) == set(range(NUM_KINDS))
     assert set(states["current_player"].tolist()) == {0, 1}
     assert set(states["first_finisher"].tolist()) == {0, 1, NOBODY}
     assert states["num_patches"].max() == NUM_PATCHES
@@ -55,7 +55,7 @@ def test_states_are_varied(states):
 
 def test_kinds_of_actions():
     actions = np.array([0, 1, 648, 649, 1296, 1297, 1944, 1945, 2025])
-    assert kinds_of(actions).tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert PatchworkNetwork.kinds_of(actions).tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
 def test_probabilities_are_a_distribution_over_the_legal_actions(network, states):
@@ -69,7 +69,7 @@ def test_probabilities_are_a_distribution_over_the_legal_actions(network, states
 
 
 def test_values_alone_are_those_of_the_whole_network(network, states):
-    inputs, _ = encode(states)
+    inputs, _ = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         torch.testing.assert_close(network.values(inputs.observations), network(inputs).values)
 
@@ -86,7 +86,7 @@ def test_entropies_are_those_of_the_whole_distribution(network, states):
 def test_policy_against_dense_softmaxes(network, states):
     """The same policy from masked maps of all 2026 actions, softmax over kinds and then over placements."""
     (logs, _, _), legal = evaluate(network, states)
-    inputs, _ = encode(states)
+    inputs, _ = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         patches = torch.from_numpy(_circle(states))
         features = network.trunk(network.trunk_input(inputs.observations, patches))
@@ -144,7 +144,7 @@ def test_empty_batch(network, states):
 def test_gradients_reach_every_parameter(states):
     torch.manual_seed(0)
     fresh = PatchworkNetwork(SMALL)
-    inputs, legal = encode(states)
+    inputs, legal = PatchworkNetwork.encode(states)
     output = fresh(inputs)
     firsts = np.cumsum(legal.counts) - legal.counts
     chosen = torch.from_numpy(firsts + legal.counts // 2)
@@ -188,7 +188,7 @@ def test_gradients_are_equal_to_the_bit_with_several_threads(states):
     """Atomic sums in the order of arrival would make every training run a different one."""
     torch.manual_seed(0)
     fresh = PatchworkNetwork(NetworkConfig(width=32, depth=1, channels=32))
-    inputs, _ = encode(np.concatenate([states] * 4))
+    inputs, _ = PatchworkNetwork.encode(np.concatenate([states] * 4))
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

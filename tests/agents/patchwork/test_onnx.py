@@ -19,7 +19,7 @@ from patchwork_env.agents.patchwork.dense import DensePolicy
 from patchwork_env.agents.patchwork.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
 from patchwork_env.agents.patchwork.policy import PolicyAgent
-from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork, encode, kinds_of
+from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import many_states
@@ -98,19 +98,19 @@ def test_the_weights_are_in_the_file(model, network):
 
 
 def test_the_same_moves(network, exported, states):
-    _, legal = encode(states)
+    _, legal = PatchworkNetwork.encode(states)
     assert len(states) > 1000
     assert (states["pending_special"] == 1).sum() > 100
     assert (states["first_finisher"] != NOBODY).sum() > 60
     chosen = exported.act_batch(states)
     assert chosen.dtype == np.int64
     assert chosen.tolist() == PolicyAgent(network).act_batch(states).tolist()
-    assert set(kinds_of(chosen).tolist()) == set(range(NUM_KINDS))
-    assert set(kinds_of(legal.actions).tolist()) == set(range(NUM_KINDS))
+    assert set(PatchworkNetwork.kinds_of(chosen).tolist()) == set(range(NUM_KINDS))
+    assert set(PatchworkNetwork.kinds_of(legal.actions).tolist()) == set(range(NUM_KINDS))
 
 
 def test_the_same_probabilities_and_values(network, exported, states):
-    inputs, legal = encode(states)
+    inputs, legal = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         expected = network(inputs)
     log_probabilities, values = exported.evaluate(states)
@@ -152,7 +152,7 @@ def test_the_dense_policy_is_the_network_in_pytorch_too(network, exported, state
     observations, masks = map(torch.from_numpy, exported.feed(states).values())
     with torch.inference_mode():
         _, dense, values = DensePolicy(network)(observations, masks)
-        inputs, legal = encode(states)
+        inputs, legal = PatchworkNetwork.encode(states)
         expected = network(inputs)
     np.testing.assert_allclose(dense[legal.rows, legal.actions], expected.log_probabilities, atol=1e-4)
     np.testing.assert_allclose(values, expected.values, atol=1e-6)

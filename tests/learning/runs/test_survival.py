@@ -23,7 +23,7 @@ from safetensors.torch import load_file
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.policy import load_policy
-from patchwork_env.agents.patchwork.policy_network import encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
@@ -426,7 +426,7 @@ def test_a_divergence_is_kept(config, tmp_path, capsys):
     batch = dict(found["batch"])
     assert set(batch) == {"states", "actions", "log_probabilities", "advantages", "returns"}
     assert all(len(array) == len(batch["states"]) > 1 for array in batch.values())
-    inputs, legal = encode(batch["states"])
+    inputs, legal = PatchworkNetwork.encode(batch["states"])
     assert (legal.actions[legal.position_of(batch["actions"])] == batch["actions"]).all()
     with torch.inference_mode():
         assert not torch.isfinite(found["network"](inputs).values).all()

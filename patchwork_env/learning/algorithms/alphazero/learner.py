@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import Examples
@@ -89,7 +89,7 @@ class AlphaZeroLearner:
         states, counts = examples.states[chosen], examples.counts[chosen]
         actions = turn_actions(states, counts, legal_lists(states).actions, own)
         turn_quilts(states, own, other)
-        inputs, legal = encode(states)
+        inputs, legal = self.network.encode(states)
         targets = reorder(counts, actions, examples.policies_of(chosen), legal.actions)
         policies = torch.from_numpy(targets).to(device)
         returns = torch.from_numpy(examples.returns[chosen]).to(device)

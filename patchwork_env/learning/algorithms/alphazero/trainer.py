@@ -13,8 +13,8 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.planning import GumbelAgent
-from patchwork_env.agents.patchwork.policy import PolicyAgent, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples, check_examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import Losses, compute_gradient, means
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
@@ -91,7 +91,7 @@ class PpoLearner:
     ) -> dict[str, Tensor]:
         """The loss, its terms and diagnostics, means over the chosen decisions."""
         device = self.network.device
-        inputs, legal = encode(batch.states[chosen])
+        inputs, legal = self.network.encode(batch.states[chosen])
         positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
         arrays = (batch.log_probabilities, batch.advantages, batch.returns)
         old, advantage, returns = (torch.from_numpy(array[chosen]).to(device) for array in arrays)

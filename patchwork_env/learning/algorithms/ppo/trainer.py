@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy import PolicyAgent, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,

@@ -11,10 +11,11 @@ import torch
 from torch import nn
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoints import write_folder
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.checkpoint_tensors import read_network
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork
+from patchwork_env.agents.policy import save_policy
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
+from patchwork_env.learning.algorithms.rllib_ppo.policies import NETWORKS
 
 State = dict[str, npt.NDArray[Any]]
 """The result of ``get_state`` of a ``PolicyModule``: weights by name."""
@@ -32,7 +33,7 @@ def to_rllib(game: str, checkpoint: Path) -> tuple[NetworkConfig, State]:
         FileNotFoundError: There is no checkpoint.
         ValueError: The checkpoint is damaged, or of another game or kind of policy.
     """
-    network, _ = POLICIES[game].load(checkpoint)
+    network, _ = read_network(checkpoint, NETWORKS[game])
     return network.config, state_of(network)
 
 
@@ -56,9 +57,9 @@ def from_rllib(
         FileExistsError: The folder exists.
         RuntimeError: The state is not that of a network of these sizes.
     """
-    network = POLICIES[game].new(sizes)
+    network = NETWORKS[game](sizes)
     load_state(network, state)
-    write_folder(folder, lambda target: POLICIES[game].write(target, network, info or {}))
+    save_policy(folder, network, info)
 
 
 def state_of(network: nn.Module) -> State:
@@ -76,7 +77,7 @@ def load_state(network: nn.Module, state: Mapping[str, npt.NDArray[Any]]) -> Non
     network.load_state_dict(weights)
 
 
-def initial_network(game: str, sizes: NetworkConfig, spec: str | None) -> nn.Module:
+def initial_network(game: str, sizes: NetworkConfig, spec: str | None) -> PolicyNetwork:
     """The network that a run begins with.
 
     Args:
@@ -88,10 +89,9 @@ def initial_network(game: str, sizes: NetworkConfig, spec: str | None) -> nn.Mod
         ConfigError: The policy cannot be read, or is of another kind or of other sizes.
     """
     if spec is None:
-        network: nn.Module = POLICIES[game].new(sizes)
-        return network
+        return NETWORKS[game](sizes)
     try:
-        network, _ = POLICIES[game].load(agents.path_of(spec) or Path(spec))
+        network, _ = read_network(agents.path_of(spec) or Path(spec), NETWORKS[game])
     except (ValueError, OSError) as error:
         raise ConfigError(f"rllib_ppo.initial_policy is {spec!r}: {error}") from None
     if network.config != sizes:

@@ -11,13 +11,13 @@ from ray.rllib.core.distribution.distribution import Distribution
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
-from torch import Tensor, nn
+from torch import Tensor
 
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.rllib_ppo.policies import (
-    POLICIES,
+    NETWORKS,
     Evaluated,
     draw,
     evaluate,
@@ -89,17 +89,17 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
         network: The policy; the module has no weights besides.
     """
 
-    network: nn.Module
+    network: PolicyNetwork
 
     def setup(self) -> None:
         """Makes the network."""
-        self._game = str(self.model_config["game"])
-        self.network = POLICIES[self._game].new(NetworkConfig(**self.model_config["network"]))
+        config = NetworkConfig(**self.model_config["network"])
+        self.network = NETWORKS[self.model_config["game"]](config)
 
     def evaluate(self, batch: Batch) -> Evaluated:
         """The network's output for the observations of a batch."""
         seen = batch[Columns.OBS]
-        return evaluate(self._game, self.network, seen["observation"], seen["action_mask"])
+        return evaluate(self.network, seen["observation"], seen["action_mask"])
 
     def _forward_train(self, batch: Batch, **_: Any) -> Batch:
         evaluated = self.evaluate(batch)
@@ -115,7 +115,7 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
     def _forward_inference(self, batch: Batch, **_: Any) -> Batch:
         with torch.no_grad():
             evaluated = self.evaluate(batch)
-            return _choice(evaluated, likeliest(self._game, evaluated))
+            return _choice(evaluated, likeliest(self.network, evaluated))
 
     def compute_values(self, batch: Batch, embeddings: Tensor | None = None) -> Tensor:
         """The returns ``(n,)`` that the players to move expect.
@@ -127,8 +127,7 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
         if embeddings is not None:
             return embeddings
         with torch.no_grad():  # these are for advantages: the loss gets the values of the forward pass
-            values: Tensor = self.network.values(batch[Columns.OBS]["observation"])  # type: ignore[operator]
-        return values
+            return self.network.values(batch[Columns.OBS]["observation"])
 
     def get_inference_action_dist_cls(self) -> type[ChosenActions]:
         """The distribution of all phases."""

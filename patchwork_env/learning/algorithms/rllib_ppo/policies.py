@@ -2,79 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from patchwork_env.agents import Agent, ragged
-from patchwork_env.agents.networks import NetworkConfig, Output
-from patchwork_env.agents.nmbr9 import policy as nmbr9_policy
-from patchwork_env.agents.nmbr9 import policy_network as nmbr9_network
+from patchwork_env.agents import ragged
+from patchwork_env.agents.networks import Inputs, Output, PolicyNetwork
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.patchwork import policy, policy_network
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.patchwork.actions import FIRST_BUY
 
 IMPOSSIBLE = float(torch.finfo(torch.float32).min)
 """The log-probability of illegal actions: finite, so that no gradient becomes undefined."""
 
 
-class Policies(NamedTuple):
-    """The policies of one game.
-
-    Attributes:
-        new: The function that makes a network of given sizes, with random weights.
-        inputs: The function that makes a network's inputs from observations ``(n, size)``, and from the rows
-            and actions of :class:`Evaluated`.
-        kinds: The function that tells the kind of each legal action. Agents play the likeliest action of the
-            likeliest kind.
-        num_kinds: The number of kinds.
-        agent: The function that makes an agent from a network and a name.
-        write: The function that writes a network, and what is to be told about it, into an existing folder.
-        load: The function that reads both from a folder.
-    """
-
-    new: Callable[[NetworkConfig], Any]
-    inputs: Callable[[Tensor, Tensor, Tensor], Any]
-    kinds: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]
-    num_kinds: int
-    agent: Callable[[Any, str], Agent]
-    write: Callable[[Path, Any, dict[str, Any]], None]
-    load: Callable[[Path], tuple[Any, dict[str, Any]]]
-
-
-def _patchwork_inputs(observations: Tensor, rows: Tensor, actions: Tensor) -> policy_network.Inputs:
-    kinds = torch.from_numpy(policy_network.kinds_of(actions.cpu().numpy())).to(actions.device)
-    return policy_network.Inputs(observations, rows, kinds, (actions - FIRST_BUY).clamp(min=0))
-
-
-POLICIES: Mapping[str, Policies] = {
-    PATCHWORK: Policies(
-        PatchworkNetwork,
-        _patchwork_inputs,
-        policy_network.kinds_of,
-        policy_network.NUM_KINDS,
-        policy.PolicyAgent,
-        policy.write_policy,
-        policy.load_policy,
-    ),
-    NMBR9: Policies(
-        Nmbr9Network,
-        nmbr9_network.Inputs,
-        np.zeros_like,
-        1,
-        nmbr9_policy.PolicyAgent,
-        nmbr9_policy.write_policy,
-        nmbr9_policy.load_policy,
-    ),
+NETWORKS: Mapping[str, type[PolicyNetwork]] = {
+    network.game: network for network in (PatchworkNetwork, Nmbr9Network)
 }
-"""The policies of each game, by the name of the game."""
+"""The policy network of each game, by the name of the game."""
 
 
 class Evaluated(NamedTuple):
@@ -110,18 +58,16 @@ class Evaluated(NamedTuple):
         return torch.where(found, self.output.log_probabilities.index_select(0, positions), IMPOSSIBLE)
 
 
-def evaluate(game: str, network: nn.Module, observations: Tensor, masks: Tensor) -> Evaluated:
+def evaluate(network: PolicyNetwork, observations: Tensor, masks: Tensor) -> Evaluated:
     """Asks a network about observations.
 
     Args:
-        game: The name of the game.
-        network: A network of the game.
+        network: The network.
         observations: The observations of the players to move, float32 ``(n, size)``.
         masks: The masks ``(n, actions)``, not 0 for the legal actions; a row may have none.
     """
     rows, actions = _legal(masks)
-    output = network(POLICIES[game].inputs(observations, rows, actions))
-    return Evaluated(rows, actions, output)
+    return Evaluated(rows, actions, network(Inputs(observations, rows, actions)))
 
 
 def draw(evaluated: Evaluated, uniforms: npt.NDArray[np.float64]) -> Tensor:
@@ -143,16 +89,16 @@ def draw(evaluated: Evaluated, uniforms: npt.NDArray[np.float64]) -> Tensor:
     return evaluated.actions[torch.from_numpy(chosen).to(evaluated.actions.device)]
 
 
-def likeliest(game: str, evaluated: Evaluated) -> Tensor:
-    """The action that the agents of the game play for each observation, int64 ``(n,)``.
+def likeliest(network: PolicyNetwork, evaluated: Evaluated) -> Tensor:
+    """The action that an agent with the network plays for each observation, int64 ``(n,)``.
 
     Raises:
         ValueError: An observation has no legal action.
     """
-    policies, counts = POLICIES[game], _counts(evaluated)
+    counts = _counts(evaluated)
     log_probabilities = evaluated.output.log_probabilities.detach().cpu().numpy()
-    kinds = policies.kinds(evaluated.actions.cpu().numpy())
-    chosen = ragged.most_probable(counts, kinds, log_probabilities, policies.num_kinds)
+    kinds = network.kinds_of(evaluated.actions.cpu().numpy())
+    chosen = ragged.most_probable(counts, kinds, log_probabilities, network.num_kinds)
     return evaluated.actions[torch.from_numpy(chosen).to(evaluated.actions.device)]
 
 

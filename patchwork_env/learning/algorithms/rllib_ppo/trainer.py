@@ -17,6 +17,7 @@ from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import nn
 
 from patchwork_env.agents import Agent
+from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.errors import DivergenceError, NoWorkersError
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
@@ -42,7 +43,6 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
     slots_in_play,
     take_finished,
 )
-from patchwork_env.learning.algorithms.rllib_ppo.policies import POLICIES
 from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
 from patchwork_env.learning.distributed.ray_cluster import connected
 
@@ -213,11 +213,11 @@ class RllibTrainer(Trainer):
 
     def agent(self) -> Agent:
         """Plays the likeliest moves of the present policy."""
-        return POLICIES[self.config.game].agent(self.network, f"step {self.steps}")
+        return PolicyAgent(self.network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
         """See :meth:`Trainer.write_policy`."""
-        POLICIES[self.config.game].write(folder, self.network, self.policy_info())
+        write_policy(folder, self.network, self.policy_info())
 
     def _state_parts(self) -> Sequence[StatePart]:
         kl_coefficient = self._learner.curr_kl_coeffs_per_module[MAIN]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
@@ -43,7 +43,7 @@ def test_learns_policy_and_values():
     last = learner.update(examples, 0.5, np.random.default_rng(2))
     assert last["policy_loss"] < first["policy_loss"]
     assert last["kl_to_search"] == pytest.approx(last["policy_loss"], abs=1e-4)  # certain: no entropy
-    inputs, legal = encode(examples.states)
+    inputs, legal = PatchworkNetwork.encode(examples.states)
     with torch.inference_mode():
         output = network(inputs)
     advance = np.flatnonzero(legal.actions == 0)
@@ -62,7 +62,9 @@ def test_what_is_learned_of_one_placement_is_learned_of_all_turned_ones():
     settings = AlphaZero(gradient_steps=60, minibatch_size=64, learning_rate=RATE)
     AlphaZeroLearner(network, settings).update(examples, 0.0, np.random.default_rng(1))
     with torch.inference_mode():
-        probabilities = network(encode(examples.states[:1])[0]).log_probabilities.exp().numpy()
+        probabilities = (
+            network(PatchworkNetwork.encode(examples.states[:1])[0]).log_probabilities.exp().numpy()
+        )
     cells = game.decode(legal[placement]).cells
     images = {frozenset(_image(cells, g)) for g in range(8)}
     turned = [by_cells[image] for image in images]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, encode
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
@@ -77,7 +77,7 @@ def rewards_of(game):
 
 def test_what_the_network_said_is_kept(rollout):
     learning = rollout.decisions.learning
-    inputs, legal = encode(rollout.states[learning])
+    inputs, legal = PatchworkNetwork.encode(rollout.states[learning])
     with torch.inference_mode():
         output = make_network()(inputs)
     chosen = legal.position_of(rollout.actions[learning])
@@ -218,7 +218,7 @@ def test_behind_the_rollout_forced_turns_are_played_on():
 
 
 def value_of(network, game):
-    inputs, _ = encode(game.state)
+    inputs, _ = PatchworkNetwork.encode(game.state)
     with torch.inference_mode():
         return network(inputs).values.item()
 
@@ -251,7 +251,7 @@ def everything_at_once(**changes):
 def weighted_log_probability(network, rollout):
     """What the policy gradient raises: the log-probabilities weighted by the advantages."""
     learning = rollout.decisions.learning
-    inputs, legal = encode(rollout.states[learning])
+    inputs, legal = PatchworkNetwork.encode(rollout.states[learning])
     with torch.inference_mode():
         logs = network(inputs).log_probabilities.numpy()[legal.position_of(rollout.actions[learning])]
     estimates = advantages(rollout.decisions, 1.0, 0.95)[learning]
@@ -339,7 +339,7 @@ def update_and_measure(rollout, **changes):
     settings = {"epochs": 15, "learning_rate": Schedule(start=3e-3, end=0), "clip_range": 10.0} | changes
     learner = PpoLearner(network, everything_at_once(**settings))
     metrics = learner.update(rollout, 0.0, np.random.default_rng(0))
-    inputs, legal = encode(rollout.states[rollout.decisions.learning])
+    inputs, legal = PatchworkNetwork.encode(rollout.states[rollout.decisions.learning])
     with torch.inference_mode():
         old = make_network()(inputs).log_probabilities
         new = network(inputs).log_probabilities

@@ -14,17 +14,15 @@ from ray.rllib.core.columns import Columns
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.nmbr9.policy import encode as encode_nmbr9
-from patchwork_env.agents.patchwork.policy_network import encode as encode_patchwork
+from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import from_rllib, load_state, state_of, to_rllib
 from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions, module_spec
-from patchwork_env.learning.algorithms.rllib_ppo.policies import IMPOSSIBLE, POLICIES, evaluate
+from patchwork_env.learning.algorithms.rllib_ppo.policies import IMPOSSIBLE, NETWORKS, evaluate
 from patchwork_env.patchwork.actions import FIRST_BUY
 
 GAMES = ["patchwork", "nmbr9"]
 SIZES = NetworkConfig(width=16, depth=1, channels=8)
-ENCODE = {"patchwork": encode_patchwork, "nmbr9": encode_nmbr9}
 
 
 def positions(game, seeds, share=0.3):
@@ -62,7 +60,7 @@ def new_module(game, seed=0):
 def test_it_says_what_the_networks_of_agents_say(game):
     games, module = positions(game, range(4)), new_module(game)
     states = np.concatenate([played.state for played in games])
-    inputs, lists = ENCODE[game](states)
+    inputs, lists = module.network.encode(states)
     with torch.no_grad():
         evaluated, output = module.evaluate(batch_of(games)), module.network(inputs)
     np.testing.assert_array_equal(evaluated.actions.numpy(), lists.actions)
@@ -71,7 +69,7 @@ def test_it_says_what_the_networks_of_agents_say(game):
     torch.testing.assert_close(evaluated.output.entropies, output.entropies)
     torch.testing.assert_close(module.compute_values(batch_of(games)), output.values)
     played = module.forward_inference(batch_of(games))[Columns.ACTIONS]
-    agent = POLICIES[game].agent(module.network, "the same")
+    agent = PolicyAgent(module.network, "the same")
     np.testing.assert_array_equal(played.numpy(), agent.act_batch(states))
 
 
@@ -81,7 +79,7 @@ def test_dense_logits_are_the_log_probabilities_of_legal_actions(game):
     batch = batch_of(games)
     seen = batch[Columns.OBS]
     with torch.no_grad():
-        evaluated = evaluate(game, module.network, seen["observation"], seen["action_mask"])
+        evaluated = evaluate(module.network, seen["observation"], seen["action_mask"])
     masks = seen["action_mask"]
     dense = evaluated.dense(masks.shape[1])
     assert (dense[masks == 0] == IMPOSSIBLE).all()
@@ -202,9 +200,9 @@ def test_the_shipped_policy_plays_in_rllib_as_everywhere():
 
 
 def test_states_that_do_not_fit_are_refused(tmp_path):
-    state = state_of(POLICIES["nmbr9"].new(SIZES))
+    state = state_of(NETWORKS["nmbr9"](SIZES))
     with pytest.raises(RuntimeError):
-        load_state(POLICIES["patchwork"].new(SIZES), state)
+        load_state(NETWORKS["patchwork"](SIZES), state)
     with pytest.raises(RuntimeError):
         from_rllib("nmbr9", NetworkConfig(width=8), state, tmp_path / "policy")
     assert not (tmp_path / "policy").exists()
