@@ -58,7 +58,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def read_network(folder: Path, network: type[SizedNetwork]) -> tuple[SizedNetwork, dict[str, Any]]:
-    """Reads a policy network of a class and what was remembered of its making.
+    """Reads a policy network of a class, and what was remembered of its making.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
