@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from patchwork_env.core.checks import check_seed
+from patchwork_env.core.documents import read_text
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.commands.command import run_command
 from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
@@ -179,7 +180,7 @@ def _resume(options: argparse.Namespace, stack: ExitStack) -> int:
 def _common_config(options: argparse.Namespace) -> tuple[RunConfig, list[str]]:
     """The configuration that all trials share, and the overrides that lead to it."""
     config, settings = load_config(options.config, options.set), list(options.set)
-    given = parse_yaml(options.config.read_text(encoding="utf-8")) or {}
+    given = parse_yaml(read_text(options.config)) or {}
     if "threads" not in given and not any(text.startswith("threads=") for text in settings):
         settings.append("threads=1")
         config = load_config(options.config, settings)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
+from patchwork_env.core.documents import read_text
+from patchwork_env.core.names import shorten
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config import messages
@@ -60,8 +62,8 @@ def _load(path: Path, tree: dict[str, Any], overrides: Sequence[str]) -> RunConf
         raise ConfigError(f"{messages.source('algorithm', path, overrides)}: {error}") from None
     problems = check_sections(tree, kind) or replaced_names(tree, kind)
     if problems:
-        listed = [f"{messages.source(key, path, overrides)}: {said}" for key, said in problems.items()]
-        raise ConfigError("; ".join(listed))
+        listed = (f"{messages.source(key, path, overrides)}: {said}" for key, said in problems.items())
+        raise ConfigError(messages.first_of(listed, len(problems)))
     try:
         return kind.model_validate(_merged(kind().model_dump(), tree))
     except ValidationError as error:
@@ -94,15 +96,56 @@ def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-class _YamlLoader(yaml.SafeLoader):
-    """YAML in which ``1e-3`` is a number, as in other languages, and in which no key may appear twice."""
+_MOST_BYTES = 2**18
+"""The largest file of a configuration."""
+_DEEPEST = 16
+"""How deep lists and mappings may be nested."""
+_MOST_VALUES = 10_000
+"""The most keys and values of a text."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"{key!r} appears twice", node.start_mark)
-        return super().construct_mapping(node, deep)
+
+class _YamlLoader(yaml.SafeLoader):
+    """YAML in which ``1e-3`` is a number, as in other languages, and which can do no harm.
+
+    No key may appear twice. Aliases are not read, for a few of them stand for texts of any length, and depth
+    and number of values are bounded.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = self._count = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Reads a value with all that is in it."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not read: write out what they stand for")
+        self._depth, self._count = self._depth + 1, self._count + 1
+        if self._depth > _DEEPEST:
+            raise yaml.YAMLError(f"lists and mappings are nested more than {_DEEPEST} deep")
+        if self._count > _MOST_VALUES:
+            raise yaml.YAMLError(f"there are more than {_MOST_VALUES:,} keys and values")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if isinstance(node, yaml.MappingNode):
+            self._check_keys(node)
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Makes the object that a value stands for."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:  # !!bool foo
+            line = node.start_mark.line + 1
+            raise yaml.YAMLError(f"a value cannot be read: line {line}: {error}") from None
+
+    @staticmethod
+    def _check_keys(node: yaml.MappingNode) -> None:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.YAMLError(f"{shorten(key.value)} appears twice")
+                seen.add(key.value)
 
 
 _YamlLoader.add_implicit_resolver(
@@ -110,23 +153,23 @@ _YamlLoader.add_implicit_resolver(
 )
 
 
-def parse_yaml(source: str | IO[str]) -> Any:
+def parse_yaml(text: str) -> Any:
     """Parses YAML in the way in which configurations are read.
 
     Raises:
-        YAMLError: The text is not valid YAML, or a value does not fit the type that a tag gives it.
+        ValueError: The text is not valid YAML, it has aliases, too many values or too deep ones, or a value
+            does not fit the type that a tag gives it. The message is one line.
     """
     try:
-        return yaml.load(source, _YamlLoader)  # noqa: S506 - it is a SafeLoader
-    except (ValueError, KeyError, AttributeError, RecursionError) as error:  # !!bool foo, 2001-99-99, [[[…
-        raise yaml.YAMLError(f"a value cannot be read: {error}") from None
+        return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
+    except yaml.YAMLError as error:
+        raise ValueError(messages.one_line(str(error))) from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        with path.open(encoding="utf-8") as file:
-            tree = parse_yaml(file)
-    except yaml.YAMLError as error:
+        tree = parse_yaml(read_text(path, _MOST_BYTES))
+    except ValueError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if tree is None:
         return {}
@@ -138,17 +181,20 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 def _apply_override(tree: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
+    source = messages.source_of(override)
     if not equals or not key:
-        raise ConfigError(f"--set {override}: must have the form key=value")
+        raise ConfigError(f"{source}: must have the form key=value")
     *sections, name = key.split(".")
+    if len(sections) > _DEEPEST:
+        raise ConfigError(f"{source}: there is no such key")
     for section in sections:
         tree = tree.setdefault(section, {})
         if not isinstance(tree, dict):
-            raise ConfigError(f"--set {override}: {section!r} is no section")
+            raise ConfigError(f"{source}: {shorten(section)} is no section")
     try:
         tree[name] = parse_yaml(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"--set {override}: {text!r} is not valid YAML: {error}") from None
+    except ValueError as error:
+        raise ConfigError(f"{source}: {shorten(text)} is not valid YAML: {error}") from None
 
 
 def _merged(default: Any, given: Any) -> Any:

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from patchwork_env.core.names import nearest
+from patchwork_env.core.names import nearest, shorten
 from patchwork_env.learning.config.names import section_of
 
 _LONGEST = 200
-"""Number of characters of a wrong value that a message shows."""
+"""Number of characters of a text or of a wrong value that a message shows."""
+_MOST_PROBLEMS = 5
+"""How many of the things that are wrong a message tells."""
 
 
 def sentences(error: ValidationError, kind: type[BaseModel], path: Path, overrides: Sequence[str]) -> str:
     """The message about everything that is wrong with the values of a configuration."""
-    problems = error.errors()
-    listed = [f"{_source(problem, path, overrides)}: {_explain(problem, kind)}" for problem in problems]
-    return "; ".join(listed)
+    problems = error.errors(include_url=False)
+    listed = (f"{_source(problem, path, overrides)}: {_explain(problem, kind)}" for problem in problems)
+    return first_of(listed, len(problems))
+
+
+def first_of(problems: Iterable[str], number: int) -> str:
+    """The first of so many problems, and how many more there are."""
+    told = "; ".join(islice(problems, _MOST_PROBLEMS))
+    return told if number <= _MOST_PROBLEMS else f"{told}; and {number - _MOST_PROBLEMS:,} more"
+
+
+def one_line(text: str) -> str:
+    """A text as messages show it: on one line, and cut if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def source_of(override: str) -> str:
+    """An override as messages name it."""
+    return f"--set {one_line(override)}"
 
 
 def source(key: str, path: Path, overrides: Sequence[str]) -> str:
@@ -28,7 +48,7 @@ def source(key: str, path: Path, overrides: Sequence[str]) -> str:
     for override in reversed(overrides):
         given = override.partition("=")[0].split(".")
         if given == location[: len(given)] or location == given[: len(location)]:
-            return f"--set {override}"
+            return source_of(override)
     return str(path)
 
 
@@ -39,12 +59,12 @@ def _source(problem: Any, path: Path, overrides: Sequence[str]) -> str:
 
 def _explain(problem: Any, kind: type[BaseModel]) -> str:
     location = tuple(map(str, problem["loc"]))
-    key = ".".join(location)
+    key = one_line(".".join(location))
     if problem["type"] == "extra_forbidden":
         return f"unknown key {key!r}; {_hint(location, kind)}"
     if problem["type"] == "invalid_key":
         return f"the key {key} must be a text"
-    message = problem["msg"].removeprefix("Value error, ")
+    message = one_line(problem["msg"].removeprefix("Value error, "))
     if problem["type"] == "tuple_type":
         message = "it must be a list"
     if problem["type"] == "model_type":
@@ -53,9 +73,7 @@ def _explain(problem: Any, kind: type[BaseModel]) -> str:
         return message
     if isinstance(problem["input"], dict) and problem["type"] == "value_error":
         return f"{key}: {message}"  # about several values of the section
-    value = repr(problem["input"])
-    shown = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
-    return f"{key} is {shown}: {message}"
+    return f"{key} is {shorten(problem['input'])}: {message}"
 
 
 def _hint(unknown: tuple[str, ...], kind: type[BaseModel]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from patchwork_env.core.names import shorten
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
 from patchwork_env.learning.config.run_config import RunConfig
 
@@ -58,7 +59,7 @@ def check_sections(tree: Mapping[str, Any], kind: type[RunConfig]) -> dict[str, 
         readers = [name for name, other in algorithms().items() if section_of(other, str(key))]
         if readers and key not in kind.model_fields:
             problems[key] = (
-                f"the section {key!r} is of no use to the algorithm {kind().algorithm!r}; "
+                f"the section {shorten(key)} is of no use to the algorithm {kind().algorithm!r}; "
                 f"it is read by {', '.join(readers)}"
             )
     return problems
@@ -75,12 +76,14 @@ def replaced_names(tree: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, 
 
 def brought_over(tree: dict[str, Any]) -> dict[str, Any]:
     """A stored configuration with the present names, without sections that the algorithm does not read."""
-    kind = algorithms().get(tree.get("algorithm", DEFAULT_ALGORITHM))
-    if kind is None:
+    algorithm = tree.get("algorithm", DEFAULT_ALGORITHM)
+    if not isinstance(algorithm, str) or algorithm not in algorithms():
         return tree
+    kind = algorithms()[algorithm]
     unread = check_sections(tree, kind)
     tree = {key: value for key, value in tree.items() if key not in unread}
-    if _holds(tree, "td", "search") and tree["td"]["search"].get("begin", 1) == 1:  # it had no effect
+    search = tree["td"]["search"] if _holds(tree, "td", "search") else None
+    if isinstance(search, dict) and search.get("begin", 1) == 1:  # it had no effect
         tree["td"] = {key: value for key, value in tree["td"].items() if key != "search"}
     for path, old, new in list(_other_names(tree, kind)):
         section = tree

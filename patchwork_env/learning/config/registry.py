@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from patchwork_env.core.names import nearest
+from patchwork_env.core.names import nearest, shorten
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.run_config import RunConfig
 
@@ -39,10 +39,10 @@ def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
         ConfigError: There is no such algorithm, or it does not learn the game.
     """
     known = algorithms()
-    if algorithm not in known:
-        close = nearest(str(algorithm), known)
+    if algorithm not in tuple(known):  # which may be no text
+        close = nearest(algorithm, known) if isinstance(algorithm, str) else None
         hint = f"did you mean {close!r}?" if close else f"known are {', '.join(known)}"
-        raise ConfigError(f"algorithm is {algorithm!r}; {hint}")
+        raise ConfigError(f"algorithm is {shorten(algorithm)}; {hint}")
     able = [name for name, config in known.items() if game in config.GAMES]
     if able and algorithm not in able:
         raise ConfigError(f"algorithm is {algorithm!r}; algorithms for the game {game}: {', '.join(able)}")

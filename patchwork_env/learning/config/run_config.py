@@ -20,6 +20,8 @@ from patchwork_env.learning.config.sections import (
     Reward,
     Section,
     Seed,
+    Steps,
+    Threads,
 )
 
 # YAML reads 2014 as a number.
@@ -49,7 +51,7 @@ class RunConfig(Section):
     ``2014``."""
     seed: Seed = 0
     """Seed of everything random in training; evaluations have a seed of their own."""
-    total_steps: Positive = 1_000_000
+    total_steps: Steps = 1_000_000
     """Number of steps of the run; it ends with the iteration that reaches them. A step is a turn of a
     game; with ``maskable_ppo`` it is a decision of the learner."""
     checkpoint_every: Positive = 20
@@ -57,7 +59,7 @@ class RunConfig(Section):
     checkpoint_minutes: Rate | None = None
     """Minutes after which a checkpoint is written even if fewer iterations have passed; null never writes one
     early."""
-    threads: Positive = 2
+    threads: Threads = 2
     """Number of threads that share the work of this process."""
     device: str = "cpu"
     """The device on which PyTorch learns: ``cpu``, ``cuda`` or another of its names; ``auto`` takes a GPU if

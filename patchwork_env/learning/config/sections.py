@@ -9,13 +9,22 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Positive = Annotated[int, Field(ge=1)]
-NonNegativeInt = Annotated[int, Field(ge=0)]
+# Every number has a lower and an upper bound. The upper ones are far above what is of use, and keep what is
+# computed from the numbers finite; whether there is memory for all of it is a question of its own.
+Steps = Annotated[int, Field(ge=1, le=9 * 10**9)]  # the names of files have ten digits for them
+Positive = Annotated[int, Field(ge=1, le=10**9)]
+Size = Annotated[int, Field(ge=1, le=10**6)]
+Several = Annotated[int, Field(ge=2, le=10**6)]
+Units = Annotated[int, Field(ge=1, le=2**16)]
+Layers = Annotated[int, Field(ge=1, le=256)]
+Threads = Annotated[int, Field(ge=1, le=1024)]
+Count = Annotated[int, Field(ge=0, le=10**5)]
 Seed = Annotated[int, Field(ge=0, lt=2**64)]
-Games = Annotated[int, Field(ge=2, multiple_of=2)]
+Games = Annotated[int, Field(ge=2, le=10**6, multiple_of=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
-NonNegative = Annotated[float, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0, le=10**6)]
+Rate = Annotated[float, Field(gt=0, le=10**6)]
+Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=100)]
 
 
 class Section(BaseModel):
@@ -53,11 +62,11 @@ class Schedule(Section):
 class Network(Section):
     """The size of the policy network; see ``NetworkConfig`` in ``agents/patchwork/policy_network.py``."""
 
-    width: Positive = 256
+    width: Units = 256
     """Number of units in each hidden layer; more of them learn more and take more time."""
-    depth: Positive = 2
+    depth: Layers = 2
     """Number of hidden layers."""
-    channels: Positive = 32
+    channels: Units = 32
     """Number of channels of the convolutions over the boards."""
 
 
@@ -79,9 +88,9 @@ class League(Section):
     """Share of the games that are played against past selves, 0 to 1; the others are self-play."""
     snapshot_every: Positive = 10
     """Number of iterations between two snapshots of the policy."""
-    size: Positive = 20
+    size: Size = 20
     """Largest number of snapshots that are kept; the oldest one makes way for a new one."""
-    opponents: Positive = 4
+    opponents: Size = 4
     """Number of different snapshots that are opponents at the same time."""
     choice: Literal["uniform", "hard", "even"] = "hard"
     """Which snapshots are drawn as opponents more often: ``uniform`` prefers none, ``hard`` those that beat
@@ -105,19 +114,19 @@ class Evaluation(Section):
     """Number of games against each opponent in an evaluation during the run."""
     final_games: Games = 1000
     """Number of games against each opponent at the end of the run."""
-    opponents: tuple[str, ...] = ("random", "greedy")
+    opponents: Specs = ("random", "greedy")
     """Specs of the agents that the policy plays against; an empty list leaves evaluations out."""
 
 
 class Cluster(Section):
     """Self-play by workers of a Ray cluster; the games do not depend on the number of workers."""
 
-    address: Annotated[str, Field(min_length=1)] = "local"
+    address: Annotated[str, Field(min_length=1, max_length=1000)] = "local"
     """``local`` starts a Ray for this run alone, ``auto`` finds the cluster of this machine, and
     ``host:port`` names a cluster."""
-    workers: NonNegativeInt = 0
+    workers: Count = 0
     """Number of workers, of one processor each; with 0 the run plays in its own process and needs no Ray."""
-    games_per_job: Positive = 64
+    games_per_job: Size = 64
     """Number of games that a worker gets at a time; larger jobs cost the learner less time to hand out."""
     ahead: bool = False
     """Whether workers play the games of the next iteration while the learner learns, with weights that are

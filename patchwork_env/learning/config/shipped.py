@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
+from patchwork_env.learning.config.messages import one_line
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -30,8 +32,9 @@ def find_config(source: str | Path) -> Path:
         ConfigError: There is no such file; the message names the nearest one.
     """
     path = Path(source)
-    if path.is_file():
-        return path
+    with suppress(OSError):  # the name is too long for the system
+        if path.is_file():
+            return path
     shipped = {file.stem: file for file in sorted(CONFIGS.glob("*.yaml"))}
     if str(source) in shipped:
         return shipped[str(source)]
@@ -39,4 +42,4 @@ def find_config(source: str | Path) -> Path:
     known = [*beside, *shipped]
     close = nearest(str(source), known) or nearest(path.stem, shipped)
     hint = f"did you mean {close}?" if close else f"there are {', '.join(known)}"
-    raise ConfigError(f"there is no configuration {source}; {hint}")
+    raise ConfigError(f"there is no configuration {one_line(str(source))}; {hint}")

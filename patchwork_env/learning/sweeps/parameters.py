@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import exp, log
+from math import exp, log, prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import RunConfig, load_config, parse_yaml
+from patchwork_env.learning.config.messages import one_line, source_of
 
 Values = dict[str, Any]
 """The values that a trial sets, by full key."""
@@ -41,6 +42,10 @@ _FIXED = {
 """The sections and keys that cannot vary, each with the reason."""
 _DIGITS = 4
 """Number of significant digits of drawn numbers, so that people can read them."""
+MOST_TRIALS = 10_000
+"""The most trials of a sweep."""
+_LARGEST = 1e15
+"""The largest bound of a range."""
 _ATTEMPTS = 1000
 """Number of attempts per trial to draw values that no other trial has."""
 
@@ -86,42 +91,50 @@ def parse_parameter(text: str) -> Parameter:
     Raises:
         ConfigError: The text is not a parameter, or the key cannot vary; the message says what is allowed.
     """
-    match = _ASSIGNMENT.fullmatch(text)
+    match, source = _ASSIGNMENT.fullmatch(text), _source_of(text)
     if match is None or match["form"] not in FORMS:
-        raise ConfigError(
-            f"--param {text}: must be KEY=FORM, where FORM is one of {', '.join(FORMS.values())}"
-        )
+        raise ConfigError(f"{source}: must be KEY=FORM, where FORM is one of {', '.join(FORMS.values())}")
     key, form = match["key"], match["form"]
     fixed = _FIXED.get(key.partition(".")[0])
     if fixed is not None:
-        raise ConfigError(f"--param {text}: {key} is alike in all trials, for {fixed}; --set it")
+        raise ConfigError(f"{source}: {key} is alike in all trials, for {fixed}; --set it")
     try:
         values = parse_yaml(f"[{match['inner']}]")
-    except yaml.YAMLError as error:
-        raise ConfigError(f"--param {text}: ({match['inner']}) is not valid YAML: {error}") from None
+    except ValueError as error:
+        raise ConfigError(f"{source}: ({one_line(match['inner'])}) is not valid YAML: {error}") from None
     parameter = Parameter(key, form, tuple(values), text)
     (_check_range if parameter.is_range else _check_list)(parameter)
     return parameter
 
 
 def _check_range(parameter: Parameter) -> None:
-    form, values = parameter.form, parameter.values
+    form, values, source = parameter.form, parameter.values, _source_of(parameter.text)
     kinds = (int,) if form == "integer" else (int, float)
     numbers = [value for value in values if isinstance(value, kinds) and not isinstance(value, bool)]
+    if not all(abs(number) <= _LARGEST for number in numbers):
+        raise ConfigError(f"{source}: numbers from {-_LARGEST:g} to {_LARGEST:g} are allowed")
     if len(values) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
         what = "integers" if form == "integer" else "numbers"
-        raise ConfigError(f"--param {parameter.text}: {FORMS[form]} takes two {what}, the lower one first")
+        raise ConfigError(f"{source}: {FORMS[form]} takes two {what}, the lower one first")
     if form == "loguniform" and numbers[0] <= 0:
-        raise ConfigError(f"--param {parameter.text}: low is {numbers[0]}; it must be above 0")
+        raise ConfigError(f"{source}: low is {numbers[0]}; it must be above 0")
 
 
 def _check_list(parameter: Parameter) -> None:
-    written = [json.dumps(value) for value in parameter.values]
+    source = _source_of(parameter.text)
+    try:
+        written = [json.dumps(value) for value in parameter.values]
+    except TypeError:  # a date, a set or bytes
+        raise ConfigError(f"{source}: values are numbers, texts, true, false, null and lists") from None
     if not written:
-        raise ConfigError(f"--param {parameter.text}: {FORMS[parameter.form]} takes at least one value")
-    for value in written:
-        if written.count(value) > 1:
-            raise ConfigError(f"--param {parameter.text}: {value} is given twice")
+        raise ConfigError(f"{source}: {FORMS[parameter.form]} takes at least one value")
+    for value, count in Counter(written).items():
+        if count > 1:
+            raise ConfigError(f"{source}: {one_line(value)} is given twice")
+
+
+def _source_of(text: str) -> str:
+    return f"--param {one_line(text)}"
 
 
 def draw_trials(parameters: Sequence[Parameter], trials: int | None, seed: int) -> list[Values]:
@@ -142,11 +155,17 @@ def draw_trials(parameters: Sequence[Parameter], trials: int | None, seed: int) 
     _check_keys(parameters)
     grids = [parameter for parameter in parameters if parameter.form == "grid"]
     drawn = [parameter for parameter in parameters if parameter.form != "grid"]
-    if trials is not None and trials < 1:
-        raise ConfigError(f"--trials is {trials}; it must be at least 1")
+    if trials is not None and not 1 <= trials <= MOST_TRIALS:
+        raise ConfigError(f"--trials is {trials}; allowed are 1 to {MOST_TRIALS}")
     if trials is not None and not drawn:
         raise ConfigError(
             f"--trials is {trials}, but all parameters are grids: their combinations are the trials"
+        )
+    combinations = prod(len(grid.values) for grid in grids)
+    if combinations * (trials or 1) > MOST_TRIALS:
+        raise ConfigError(
+            f"the grids have {combinations:,} combinations, with {trials or 1} trials each; "
+            f"allowed are {MOST_TRIALS:,} trials in all"
         )
     rng, keys = np.random.default_rng(seed), [parameter.key for parameter in parameters]
     drawn_trials: list[Values] = []
@@ -173,7 +192,7 @@ def _check_keys(parameters: Sequence[Parameter]) -> None:
     for i, one in enumerate(parameters):
         for other in parameters[i + 1 :]:
             if f"{one.key}.".startswith(f"{other.key}.") or f"{other.key}.".startswith(f"{one.key}."):
-                raise ConfigError(f"--param {one.text} and {other.text} are about the same key")
+                raise ConfigError(f"{_source_of(one.text)} and {one_line(other.text)} are about the same key")
 
 
 def overrides(values: Mapping[str, Any]) -> list[str]:
@@ -212,7 +231,7 @@ def _config(
         message = str(error)
     named = False
     for parameter in parameters:
-        source = f"--set {overrides({parameter.key: values[parameter.key]})[0]}"
+        source = source_of(overrides({parameter.key: values[parameter.key]})[0])
         named = named or source in message
-        message = message.replace(source, f"--param {parameter.text}")
+        message = message.replace(source, _source_of(parameter.text))
     raise ConfigError(message if named else f"{message} (in the trial with {', '.join(overrides(values))})")

@@ -179,6 +179,10 @@ def test_all_mistakes_with_their_sources(message):
         ("ppo: {clip_range: small}", "ppo.clip_range is 'small': Input should be a valid number"),
         ("ppo: {clip_range: .nan}", "ppo.clip_range is nan: Input should be a finite number"),
         ("ppo: {learning_rate: {start: .inf}}", "ppo.learning_rate.start is inf"),
+        ("network: {width: 10000000000}", "network.width is 10000000000: Input should be less"),
+        ("ppo: {num_envs: 1000000000000}", "ppo.num_envs is 1000000000000: Input should be less"),
+        ("threads: 100000", "threads is 100000: Input should be less than or equal to 1024"),
+        ("ppo: {learning_rate: {start: 1e300}}", "ppo.learning_rate.start is 1e+300: Input should be"),
         ("ppo: {gae_lambda: 1.01}", "ppo.gae_lambda is 1.01: Input should be less than or equal to 1"),
         (
             "ppo: {learning_rate: 1e-3}",
@@ -228,6 +232,11 @@ def test_algorithms_and_prints_are_those_of_the_game(message):
         ("network.width=[1", "--set network.width=[1: '[1' is not valid YAML"),
         ("ppo..epochs=3", "unknown key 'ppo.'"),
         ("ppo=3", "--set ppo=3: ppo is 3: it must be a section"),
+        ("seed=!!bool foo", "--set seed=!!bool foo: '!!bool foo' is not valid YAML: a value cannot be read"),
+        ("description=!!timestamp foo", "is not valid YAML: a value cannot be read"),
+        ("seed=2001-99-99", "--set seed=2001-99-99: '2001-99-99' is not valid YAML: a value cannot be read"),
+        (f"seed={'[' * 9000}", "are nested more than 16 deep"),
+        (f"{'a.' * 9000}b=1", "there is no such key"),
     ],
 )
 def test_wrong_overrides(message, override, expected):
@@ -243,16 +252,54 @@ def test_wrong_overrides(message, override, expected):
         ("seed: 1\nseed: 2", "'seed' appears twice"),
         ("ppo: {epochs: 1, epochs: 2}", "'epochs' appears twice"),
         ("seed: !!python/object/apply:os.getpid []", "is not valid YAML"),
-        ("seed: !!bool foo", "is not valid YAML: a value cannot be read: 'foo'"),
+        ("seed: !!bool foo", "is not valid YAML: a value cannot be read: line 1: 'foo'"),
         ("description: !!timestamp foo", "is not valid YAML: a value cannot be read"),
-        ("seed: 2001-99-99", "is not valid YAML: a value cannot be read: month must be in 1..12"),
-        (f"seed: {'[' * 2000}", "is not valid YAML: a value cannot be read"),
+        ("seed: 2001-99-99", "is not valid YAML: a value cannot be read: line 1: month must be in 1..12"),
+        ("seed: 1\ndescription: !!int ''", "is not valid YAML: a value cannot be read: line 2"),
+        (f"seed: {'[' * 2000}", "is not valid YAML: lists and mappings are nested more than 16 deep"),
+        ("a: &a [1]\nb: *a", "is not valid YAML: aliases (*name) are not read"),
+        (f"logging: [{'csv, ' * 10_000}]", "there are more than 10,000 keys and values"),
+        (f"description: {'x' * 300_000}", "it has more than 262,144 bytes"),
+        ("a: !!set {b, c}", "unknown key 'a'"),
+        ("algorithm: [ppo]", "algorithm is ['ppo']; known are"),
+        (f"seed: 0x{'f' * 20_000}", "seed is a value of type int: "),
     ],
 )
 def test_files_that_are_no_configuration(message, text, expected):
     answer = message(text)
     assert "run.yaml" in answer
     assert expected in answer
+
+
+def test_messages_are_short_and_quick(message):
+    keys = "\n".join(f"key_{number}: 1" for number in range(4000))
+    answer = message(keys)
+    assert "unknown key 'key_0'" in answer
+    assert answer.endswith("; and 3,995 more")
+    for text in (keys, f"seed: {'x' * 10**5}", f"{'x' * 10**5}: 1", f"logging: {list(range(4000))}"):
+        assert len(message(text)) < 3000
+        assert len(message("", f"seed={text}", f"ppo.{text}")) < 3000
+
+
+def numbers_of(schema, key=""):
+    """All numbers in a JSON schema, each with the path that leads to it."""
+    if isinstance(schema, dict):
+        if schema.get("type") in ("integer", "number"):
+            yield key, schema
+        for name, inner in schema.items():
+            yield from numbers_of(inner, f"{key}.{name}")
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from numbers_of(inner, key)
+
+
+@pytest.mark.parametrize("algorithm", algorithms())
+def test_every_number_has_bounds(algorithm):
+    numbers = dict(numbers_of(algorithms()[algorithm].model_json_schema()))
+    assert len(numbers) > 20
+    for key, schema in numbers.items():
+        assert {"minimum", "exclusiveMinimum"} & schema.keys(), f"{key} has no lower bound"
+        assert {"maximum", "exclusiveMaximum"} & schema.keys(), f"{key} has no upper bound"
 
 
 def test_file_that_is_no_text(tmp_path):

@@ -108,6 +108,10 @@ def test_parameters_are_parsed(text, form, values):
         ("reward.margin=uniform(a, b)", "takes two numbers, the lower one first"),
         ("ppo.epochs=integer(1, 2.5)", "takes two integers, the lower one first"),
         ("ppo.epochs=integer(false, true)", "takes two integers, the lower one first"),
+        ("reward.margin=uniform(0, .inf)", r"numbers from -1e\+15 to 1e\+15 are allowed"),
+        ("reward.margin=uniform(.nan, 1)", r"numbers from -1e\+15 to 1e\+15 are allowed"),
+        ("ppo.epochs=integer(0, 1000000000000000000000)", r"numbers from -1e\+15 to 1e\+15 are allowed"),
+        ("logging=grid(2001-01-01)", "values are numbers, texts, true, false, null and lists"),
         ("reward.margin=loguniform(0, 1)", "low is 0; it must be above 0"),
         (
             "evaluation.games=grid(2, 4)",
@@ -168,7 +172,13 @@ def test_no_two_trials_are_alike():
     [
         ([], None, "a sweep needs parameters: --param KEY=FORM"),
         (["a=choice(1, 2)"], 3, "--trials is 3, but the parameters have only 2 different values"),
-        (["a=choice(1, 2)"], 0, "--trials is 0; it must be at least 1"),
+        (["a=choice(1, 2)"], 0, "--trials is 0; allowed are 1 to 10000"),
+        (["a=uniform(1, 2)"], 10**9, "--trials is 1000000000; allowed are 1 to 10000"),
+        (
+            ["a=uniform(1, 2)", "b=grid(1, 2)"],
+            9000,
+            "2 combinations, with 9000 trials each; allowed are 10,000",
+        ),
         (["a=grid(1, 2)"], 3, "--trials is 3, but all parameters are grids"),
         (
             ["a.b=grid(1, 2)", "a=grid({b: 1})"],

@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun
 from patchwork_env.learning.config.sections import (
+    Count,
     Fraction,
     Network,
     NonNegative,
-    NonNegativeInt,
     Positive,
     Rate,
     Schedule,
     Section,
+    Several,
+    Size,
 )
 
 
 class AlphaZero(Section):
     """Gumbel AlphaZero (Danihelka et al. 2022): the policy learns what a search improves in it."""
 
-    num_envs: Positive = 256
+    num_envs: Size = 256
     """Number of games that are played side by side."""
-    rollout_steps: Positive = 32
+    rollout_steps: Size = 32
     """Number of turns of each game in an iteration."""
-    simulations: Annotated[int, Field(ge=2)] = 16
+    simulations: Several = 16
     """Number of simulations of the search for each decision; more play better games and take more time."""
-    max_considered: Annotated[int, Field(ge=2)] = 8
+    max_considered: Several = 8
     """Number of actions at the root that a search tries, at most."""
     c_visit: NonNegative = 50.0
     """Number added to the visits of the most visited action where the search weighs values against logits, as
     ``c_visit`` of the paper."""
     c_scale: Rate = 3.0
     """Factor on values where the search weighs them against logits, as ``c_scale`` of the paper."""
-    window: Positive = 8
+    window: Size = 8
     """Number of the latest iterations whose games are learned from."""
     gradient_steps: Positive = 16
     """Number of gradient steps in an iteration."""
-    minibatch_size: Positive = 1024
+    minibatch_size: Size = 1024
     """Number of decisions in a gradient step."""
     learning_rate: Schedule = Schedule(start=2e-3, end=1e-4, curve="geometric")
     """Step size of AdamW."""
@@ -53,7 +53,7 @@ class AlphaZero(Section):
     search."""
     max_gradient_norm: Rate = 1.0
     """Norm to which longer gradients are shortened."""
-    evaluation_simulations: NonNegativeInt = 64
+    evaluation_simulations: Count = 64
     """Number of simulations for each decision in evaluations; 0 plays the policy without a search."""
 
 

@@ -9,19 +9,20 @@ from patchwork_env.learning.config.sections import (
     Rate,
     Schedule,
     Section,
+    Size,
 )
 
 
 class PpoLearning(Section):
     """Proximal policy optimization (Schulman et al. 2017)."""
 
-    num_envs: Positive = 512
+    num_envs: Size = 512
     """Number of games that are played side by side."""
-    rollout_steps: Positive = 64
+    rollout_steps: Size = 64
     """Number of turns of each game in an iteration."""
     epochs: Positive = 2
     """Number of passes over the decisions of an iteration."""
-    minibatch_size: Positive = 1024
+    minibatch_size: Size = 1024
     """Number of decisions in a gradient step."""
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
     """Step size of Adam."""

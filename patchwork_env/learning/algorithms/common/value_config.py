@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from patchwork_env.learning.config.run_config import ClusterRun
-from patchwork_env.learning.config.sections import Fraction, Positive, Rate, Schedule, Section
+from patchwork_env.learning.config.sections import Fraction, Positive, Rate, Schedule, Section, Size
 
 
 class TdLearning(Section):
     """Temporal-difference learning of a compiled value."""
 
-    games: Positive = 512
+    games: Size = 512
     """Number of games in an iteration."""
-    candidate_placements: Positive = 16
+    candidate_placements: Size = 16
     """Number of placements of each patch (Patchwork) or on each level (NMBR 9) that are compared by the
     value; the likeliest ones are taken."""
     exploration: Schedule = Schedule(start=0.1, end=0.02)
@@ -22,11 +22,11 @@ class TdLearning(Section):
     """Temperature of that softmax, in units of the value; higher ones draw more evenly."""
     td_lambda: Fraction = 0.8
     """Decay of the lambda-returns that are learned: 1 takes the result of the game, 0 the next value."""
-    window: Positive = 4
+    window: Size = 4
     """Number of the latest iterations whose games are learned from."""
     gradient_steps: Positive = 64
     """Number of gradient steps in an iteration."""
-    minibatch_size: Positive = 1024
+    minibatch_size: Size = 1024
     """Number of positions in a gradient step."""
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
     """Step size of Adam, after ``warmup``."""

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning
 from patchwork_env.learning.config.run_config import RewardedRun
-from patchwork_env.learning.config.sections import Fraction, League, Positive
+from patchwork_env.learning.config.sections import Fraction, League, Positive, Several, Size, Specs, Units
 
 
 class MaskablePpo(PpoLearning):
@@ -19,18 +19,18 @@ class MaskablePpo(PpoLearning):
     the league it is a past self, and in the others the present self.
     """
 
-    num_envs: Positive = 64
+    num_envs: Size = 64
     """Number of games that are played side by side."""
-    rollout_steps: Positive = 64
+    rollout_steps: Size = 64
     """Number of the learner's decisions in each game in an iteration; ``n_steps`` of sb3-contrib."""
     epochs: Positive = 4
     """Number of passes over the decisions of an iteration; ``n_epochs`` of sb3-contrib."""
-    minibatch_size: Annotated[int, Field(ge=2)] = 512
+    minibatch_size: Several = 512
     """Number of decisions in a gradient step, which divides that of an iteration; ``batch_size`` of
     sb3-contrib."""
     normalize_advantage: bool = True
     """Whether the advantages of a minibatch are scaled to mean 0 and standard deviation 1."""
-    net_arch: tuple[Positive, ...] = (256, 256)
+    net_arch: Annotated[tuple[Units, ...], Field(max_length=256)] = (256, 256)
     """Number of units in each hidden layer; policy and value have the same layers, each its own."""
     activation_fn: Literal["relu", "tanh"] = "relu"
     """Activation of the hidden layers."""
@@ -38,7 +38,7 @@ class MaskablePpo(PpoLearning):
     """Whether the weights of a layer begin as an orthogonal matrix."""
     fixed_fraction: Fraction = 0.0
     """Share of the games, 0 to 1, that are played against ``fixed_opponents``."""
-    fixed_opponents: tuple[str, ...] = ()
+    fixed_opponents: Specs = ()
     """Specs of the agents that are the opponents in these games, one after the other."""
 
     @model_validator(mode="after")

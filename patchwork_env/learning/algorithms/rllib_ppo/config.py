@@ -17,20 +17,22 @@ from patchwork_env.learning.config.sections import (
     Rate,
     Schedule,
     Section,
+    Several,
+    Size,
 )
 
 
 class RllibPpo(Section):
     """PPO of RLlib."""
 
-    num_envs: Positive = 32
+    num_envs: Size = 32
     """Number of games that each worker, or the process of a run without workers, plays side by side;
     ``num_envs_per_env_runner`` of RLlib."""
-    batch_size: Positive = 4096
+    batch_size: Size = 4096
     """Number of turns of all games together in an iteration, or a few more; ``train_batch_size`` of RLlib."""
     epochs: Positive = 4
     """Number of passes over the turns of an iteration; ``num_epochs`` of RLlib."""
-    minibatch_size: Annotated[int, Field(ge=2)] = 512
+    minibatch_size: Several = 512
     """Number of decisions in a gradient step."""
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
     """Step size of Adam; ``lr`` of RLlib."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
+from patchwork_env.core.documents import read_text
+from patchwork_env.core.names import shorten
 from patchwork_env.games import GAMES, PATCHWORK
+from patchwork_env.learning.config import parse_yaml
 from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
     FINAL,
@@ -117,15 +118,15 @@ def read_run(folder: Path) -> RunData:
     path = folder / CONFIG_FILE
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     try:
-        config = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+        config = parse_yaml(text)
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid YAML: {error}") from None
     if not isinstance(config, dict):
         raise ValueError(f"{path} is damaged: a configuration is a mapping of keys to values")
-    if config.get("game", PATCHWORK) not in GAMES:
-        raise ValueError(f"{path}: game is {config['game']!r}; known are {', '.join(GAMES)}")
+    if config.get("game", PATCHWORK) not in tuple(GAMES):
+        raise ValueError(f"{path}: game is {shorten(config['game'])}; known are {', '.join(GAMES)}")
     metrics = _read_metrics(folder / METRICS_FILE)
     evaluations = [read_evaluation(path) for path in evaluation_files(folder)]
     return RunData(folder.resolve().name, text, config, metrics, evaluations, (folder / FINAL).is_dir())
