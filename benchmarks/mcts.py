@@ -168,7 +168,7 @@ def print_speed(rows: list[dict[str, float]]) -> None:
 
 def print_solver(rows: list[dict[str, float]]) -> None:
     """One line per distance from the end."""
-    print("\nendings solved: the margin, or at least the winner, within so many surveys of quilts")
+    print("\nendings solved: the margin, or at least the winner, within so many quilts looked at")
     print("spaces left  endings" + "".join(f"  {name}" for name in rows[0] if name[0] in "mw"))
     for row in rows:
         line = (

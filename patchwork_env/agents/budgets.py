@@ -7,10 +7,7 @@ from typing import Any
 
 
 def check_budget(**budgets: Any) -> dict[str, Any]:
-    """The budgets that are given, one or none.
-
-    Args:
-        budgets: The budgets by name; None for those that are not given.
+    """The budgets that are given, one or none; those that are not given are None.
 
     Raises:
         ValueError: More than one is given; or a number is not above 0 and finite.

@@ -75,15 +75,9 @@ def sample(
     log_probabilities: npt.NDArray[np.float32],
     uniforms: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.int64]:
-    """One position of the flat list per row, drawn from the row's distribution.
+    """One position of the flat list per row, ``(n,)``, drawn from the row's distribution.
 
-    Args:
-        counts: ``(n,)``, the lengths of the rows.
-        log_probabilities: ``(total,)``, the log-probabilities of the listed actions.
-        uniforms: ``(n,)``, random numbers between 0 and 1.
-
-    Returns:
-        ``(n,)`` positions in ``0 ... total - 1``.
+    ``counts`` are the lengths of the rows, ``uniforms`` random numbers ``(n,)`` between 0 and 1.
     """
     positions = np.empty(len(counts), np.int64)
     begin = 0
@@ -108,18 +102,11 @@ def most_probable(
     log_probabilities: npt.NDArray[np.float32],
     num_kinds: int,
 ) -> npt.NDArray[np.int64]:
-    """One position of the flat list per row: the most probable action of the most probable kind.
+    """One position of the flat list per row, ``(n,)``: the most probable action of the most probable kind.
 
-    The most probable action alone would favor advancing, whose probability is not split among placements.
-
-    Args:
-        counts: ``(n,)``, the lengths of the rows.
-        kinds: ``(total,)``, the kinds of the listed actions, ``0 ... num_kinds - 1``.
-        log_probabilities: ``(total,)``, the log-probabilities of the listed actions.
-        num_kinds: The number of kinds.
-
-    Returns:
-        ``(n,)`` positions in ``0 ... total - 1``; of actions that are equal up to :data:`TIE`, the first.
+    The most probable action alone would favor advancing, whose probability is not split among placements. Of
+    actions that are equal up to :data:`TIE`, the first one is taken. ``counts`` are the lengths of the rows,
+    ``kinds`` and ``log_probabilities``, ``(total,)``, those of the listed actions.
     """
     positions = np.empty(len(counts), np.int64)
     of_kind = np.empty(num_kinds)

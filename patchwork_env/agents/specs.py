@@ -174,14 +174,11 @@ def register(
 def register_checkpoint(
     game: str, kind: str, factory: Factory, *, options: Mapping[str, Reader] | None = None, extra: str = ""
 ) -> None:
-    """Makes checkpoints of a kind playable.
+    """Makes checkpoints of a game and a kind, as ``checkpoint.json`` gives them, playable.
 
-    Args:
-        game: The name of a game, as ``checkpoint.json`` gives it.
-        kind: The kind of policy, as ``checkpoint.json`` gives it.
-        factory: A function, called as ``factory(path, seed, **options)``, or a text; see :func:`register`.
-        options: The options that a spec may give; see :func:`register`.
-        extra: The extra of this package that installs what the factory imports.
+    The factory is a function, called as ``factory(path, seed, **options)``, or a text; see :func:`register`
+    for it and for the options. ``extra`` names the extra of this package that installs what the factory
+    imports.
 
     Raises:
         ValueError: There is such a kind already.

@@ -47,15 +47,9 @@ class Pictures(Generic[G]):
         return to_svg(self.scene(game, names or player_names(game)), self.title)
 
     def rgb_array(self, game: G, width: int = DEFAULT_WIDTH, names: tuple[str, ...] | None = None) -> Frame:
-        """The same picture as :meth:`svg` as pixels, drawn without a display.
+        """The same picture as :meth:`svg` as pixels, uint8 ``(height, width, 3)``, drawn without a display.
 
-        Args:
-            game: The game; it is only read.
-            width: The width in pixels; the height follows from it.
-            names: The names of the players in the picture; None for :func:`player_names`.
-
-        Returns:
-            uint8 array of shape ``(height, width, 3)``.
+        The height follows from the width. ``names`` are those of the players; None for :func:`player_names`.
 
         Raises:
             MissingExtraError: Pillow is not installed.

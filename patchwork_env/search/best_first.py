@@ -94,11 +94,7 @@ def add_node(tree: Tree) -> int:
 def add_edge(tree: Tree, node: int, action: int, weight: float = 1.0) -> int:
     """Gives the newest node one more edge, the best one first; the caller writes the values of the edge.
 
-    Args:
-        tree: The tree.
-        node: The newest node.
-        action: The action that the edge stands for.
-        weight: The factor of the edge's prior.
+    The prior of the edge is multiplied by ``weight``.
     """
     edge = add_plain_edge(tree, node, action)
     tree.edges[edge]["prior"] = weight
@@ -137,14 +133,7 @@ def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
 
 @kernel
 def back_up(tree: Tree, path: Path, length: int, rule: Rule) -> None:
-    """Counts a simulation and refreshes the values on its path.
-
-    Args:
-        tree: The tree.
-        path: The path of the simulation, from the root; its edges lead to nodes.
-        length: The number of edges of the path.
-        rule: The rule whose ``best_weight`` mixes values.
-    """
+    """Counts a simulation and refreshes the values on its path, whose edges lead to nodes, by the rule."""
     for k in range(length - 1, -1, -1):
         _count_visit(tree, path.nodes[k], path.edges[k])
         _mix(tree, path.nodes[k], rule)

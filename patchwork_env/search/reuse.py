@@ -44,14 +44,9 @@ class TreeMemory:
             self._trees.popleft()
 
     def recall(self, state: npt.NDArray[np.void], target: Tree) -> bool:
-        """Copies the subtree of a state to ``target`` if a tree holds it; the rest of that tree is forgotten.
+        """Copies the subtree of a state ``(1,)`` to ``target``, and forgets the rest of its tree.
 
-        Args:
-            state: The state to look for, one record, shape ``(1,)``.
-            target: The tree that receives the subtree; it is changed only if the state is found.
-
-        Returns:
-            Whether the state was found.
+        Returns whether a tree holds the state; if not, ``target`` is left as it was.
         """
         for tree in self._trees:
             node = int(_find(_words(tree.states), _words(state)[0]))

@@ -109,15 +109,7 @@ def new_tree(capacity: int, edge_capacity: int, state: np.dtype[np.void]) -> Tre
 
 @kernel
 def add_edges(tree: Tree, node: int, player: int, actions: npt.NDArray[np.int64], count: int) -> None:
-    """Gives a node its edges.
-
-    Args:
-        tree: A tree that has room for the edges.
-        node: A node without edges.
-        player: The player to move at the node.
-        actions: The actions, best first.
-        count: The number of actions.
-    """
+    """Gives a node without edges those of ``count`` actions, best first; ``player`` moves at the node."""
     begin = tree.sizes[1]
     tree.sizes[1] += count
     tree.nodes[node]["begin"] = begin
@@ -150,14 +142,7 @@ def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
 
 @kernel
 def back_up(tree: Tree, path: Path, length: int, values: npt.NDArray[np.float64]) -> None:
-    """Counts a simulation along its path.
-
-    Args:
-        tree: The tree.
-        path: The path of the simulation.
-        length: The number of edges of the path.
-        values: The value that the simulation found for each player.
-    """
+    """Counts a simulation along its path, with the value that it found for each player."""
     for k in range(length):
         node, edge = path.nodes[k], path.edges[k]
         tree.nodes[node]["visits"] += 1
@@ -185,12 +170,8 @@ def start_tree(tree: Tree, states: npt.NDArray[np.void], i: int) -> None:
 def simulate(tree: Tree, work: Workspace, rule: Rule, streams: Streams, simulations: int) -> None:
     """Adds simulations to a tree: down to a new node, a playout, and its values back up.
 
-    Args:
-        tree: A tree whose root is not over.
-        work: The workspace of the game's type; see :class:`Workspace`.
-        rule: The rule by which actions are chosen within the tree.
-        streams: The random stream, ``(1,)``.
-        simulations: The number of simulations to add.
+    The root is not over. ``work`` is the workspace of the game's type, see :class:`Workspace`; the random
+    stream is ``(1,)``.
     """
     for _ in range(simulations):
         length = _descend(tree, work, rule, streams)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, margin_of, new_solver, solve
-from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, coverable, survey
+from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, coverable, write_prospects
 from patchwork_env.agents.patchwork.endgame.table import KEY_WORDS, write_key
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
@@ -20,17 +20,17 @@ from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, m
 from tests.patchwork.strategies import random_action
 
 ENOUGH = 10_000_000
-ROOM = new_solver()
+SOLVER = new_solver()
 
 
-def check(game: Game, room: Solver = ROOM) -> None:
+def check(game: Game, solver: Solver = SOLVER) -> None:
     """Compares with minimax both the value and what the actions lead to."""
     exact = minimax(game)
-    is_solved, value, action = solve(game.state, 0, ENOUGH, room, False)
+    is_solved, value, action = solve(game.state, 0, ENOUGH, solver, False)
     assert is_solved
     assert (margin_of(value), 1 if value % 4 == 1 else -1) == exact
     assert value_of(game, action) == exact
-    is_solved, value, action = solve(game.state, 0, ENOUGH, room, True)
+    is_solved, value, action = solve(game.state, 0, ENOUGH, solver, True)
     assert is_solved
     assert (value > 0) == (exact > (0, 0)) == (value_of(game, action) > (0, 0))
 
@@ -75,27 +75,27 @@ def test_endings_of_games(style: str) -> None:
 
 
 def test_what_is_known_of_one_game_is_not_used_in_another() -> None:
-    room, rng = new_solver(), random.Random(3)
+    solver, rng = new_solver(), random.Random(3)
     game = made_up_ending(rng)
     while len(game.circle) < 3 or game.is_over:
         game = made_up_ending(rng)
     for _ in range(6):
-        check(game, room)
+        check(game, solver)
         states = game.state.copy()
         states[0]["circle"][1:3] = states[0]["circle"][2:0:-1]
         game = Game._of_record(states)
 
 
 def test_numbers_of_games_start_again() -> None:
-    room = new_solver()
-    room.game[0] = (1 << 16) - 2
+    solver = new_solver()
+    solver.game[0] = (1 << 16) - 2
     rng = random.Random(4)
     for _ in range(20):
         game = made_up_ending(rng)
         if not game.is_over:
-            _, value, _ = solve(game.state, 0, ENOUGH, room, False)
+            _, value, _ = solve(game.state, 0, ENOUGH, solver, False)
             assert value == solve(game.state, 0, ENOUGH, new_solver(), False)[1]
-    assert 0 < room.game[0] < 100
+    assert 0 < solver.game[0] < 100
 
 
 @settings(max_examples=25)
@@ -105,11 +105,11 @@ def test_best_play_reaches_the_value(seed: int, style: str, spaces: int) -> None
     if game.is_over:
         return
     player = game.current_player
-    is_solved, value, _ = solve(game.state, 0, 500_000, ROOM, False)
+    is_solved, value, _ = solve(game.state, 0, 500_000, SOLVER, False)
     if not is_solved:
         return
     while not game.is_over:
-        is_solved, current, action = solve(game.state, 0, ENOUGH, ROOM, False)
+        is_solved, current, action = solve(game.state, 0, ENOUGH, SOLVER, False)
         assert is_solved
         assert current == (value if game.current_player == player else -value)
         game.play(action)
@@ -126,11 +126,11 @@ def test_nobody_does_better_than_the_value(seed: int, spaces: int) -> None:
     if game.is_over:
         return
     player = game.current_player
-    is_solved, value, _ = solve(game.state, 0, 500_000, ROOM, False)
+    is_solved, value, _ = solve(game.state, 0, 500_000, SOLVER, False)
     if not is_solved:
         return
     while not game.is_over:
-        best = solve(game.state, 0, ENOUGH, ROOM, False)[2]
+        best = solve(game.state, 0, ENOUGH, SOLVER, False)[2]
         game.play(rng.choice(game.legal_actions().tolist()) if game.current_player == player else best)
     assert game.scores()[player] - game.scores()[1 - player] <= margin_of(value)
 
@@ -138,16 +138,16 @@ def test_nobody_does_better_than_the_value(seed: int, spaces: int) -> None:
 def test_the_budget_is_kept() -> None:
     game = played_ending(random.Random(6), "greedy", 12)
     for budget in (1, 100, 5000):
-        is_solved, value, action = solve(game.state, 0, budget, ROOM, False)
-        assert ROOM.bench.surveys[0] <= budget + MAX_LEGAL_ACTIONS + 2
+        is_solved, value, action = solve(game.state, 0, budget, SOLVER, False)
+        assert SOLVER.buffers.effort[0] <= budget + MAX_LEGAL_ACTIONS + 2
         assert is_solved or (value, action) == (0, NO_ACTION)
-    assert solve(Game(seed=1).state, 0, 20, ROOM, False) == (False, 0, NO_ACTION)
+    assert solve(Game(seed=1).state, 0, 20, SOLVER, False) == (False, 0, NO_ACTION)
 
 
 def test_the_state_is_left_as_it_was() -> None:
     game = played_ending(random.Random(7), "any", 6)
     before = game.to_bytes()
-    solve(game.state, 0, ENOUGH, ROOM, False)
+    solve(game.state, 0, ENOUGH, SOLVER, False)
     assert game.to_bytes() == before
 
 
@@ -180,7 +180,7 @@ def test_no_play_gains_more_than_foreseen() -> None:
         while not game.is_over:
             before = game.scores()
             for player in range(2):
-                survey(game.state, 0, player, prospects, player)
+                write_prospects(game.state, 0, player, prospects, player)
             most = prospects["most"].tolist()
             rest = game.clone()
             while not rest.is_over:
@@ -194,7 +194,7 @@ def test_who_only_advances_gains_what_is_foreseen() -> None:
     for _ in range(40):
         game = played_ending(rng, "buys", rng.randint(1, 60))
         player, before = game.current_player, game.scores()
-        survey(game.state, 0, player, prospects, 0)
+        write_prospects(game.state, 0, player, prospects, 0)
         while not game.is_over:
             is_careful = game.current_player == player and not game.pending_special
             game.play(0 if is_careful else random_action(game, rng, "buys"))
@@ -212,7 +212,7 @@ def gain(game: Game) -> tuple[int, int]:
 def key_of(game: Game) -> list[int]:
     key, prospects = np.zeros(KEY_WORDS, np.uint64), np.zeros(2, PROSPECTS)
     for player in range(2):
-        survey(game.state, 0, player, prospects, player)
+        write_prospects(game.state, 0, player, prospects, player)
     write_key(game.state, 0, prospects, 1, key)
     return key.tolist()
 

@@ -93,17 +93,10 @@ def _policy(
     kind_logits: Floats,
     maps: Floats,
 ) -> Floats:
-    """Log-probabilities of the legal actions: of their kind, plus of the placement within it.
+    """Log-probabilities of the legal actions, ``(total,)``: of their kind, plus of the placement within it.
 
-    Args:
-        counts: ``(n,)``, the number of legal actions of each state.
-        actions: ``(total,)``, the legal actions.
-        kind_logits: ``(n, NUM_KINDS)``, the logits of the kinds of action.
-        maps: ``(n, NUM_ACTIONS - 1)``, the logits of the placements, that of action ``i`` in column ``i -
-            1``.
-
-    Returns:
-        The log-probabilities, ``(total,)``.
+    The logits of the kinds are ``(n, NUM_KINDS)``, those of the placements ``(n, NUM_ACTIONS - 1)``, that of
+    action ``i`` in column ``i - 1``; ``counts`` are the numbers of legal actions.
     """
     result = np.empty(len(actions), np.float32)
     highest, sums = np.empty(NUM_KINDS, np.float32), np.empty(NUM_KINDS, np.float32)

@@ -96,11 +96,7 @@ class OnnxAgent(SamplingAgent):
         return legal.actions[ragged.sample(legal.counts, of_legal, self._random.random(len(states)))]
 
     def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """The outputs of the model for games, none of which is over.
-
-        Returns:
-            Log-probabilities of all actions, float32 ``(n, 2026)``, minus infinity for those that are not
-            legal, and the expected return of the players to move, float32 ``(n,)``.
+        """The outputs of the model for games: log-probabilities and values, as the module describes them.
 
         Raises:
             ValueError: A game is over.

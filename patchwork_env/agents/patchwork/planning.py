@@ -73,9 +73,7 @@ class GumbelAgent(BatchAgent):
 def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
     """The rules with the payoffs that a checkpoint's ``info["reward"]`` gives, or else the default ones.
 
-    Args:
-        info: What the checkpoint says of how the network was made.
-        name: The name of the checkpoint, for messages.
+    ``name`` is that of the checkpoint, for messages.
 
     Raises:
         ValueError: The payoffs are not numbers by these names, or are not allowed.

@@ -27,14 +27,10 @@ def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
 def load(
     path: str | Path, seed: int | None = None, *, sample: bool = False, simulations: int | None = None
 ) -> BatchAgent:
-    """The agent that plays the policy of a checkpoint folder.
+    """The agent that plays the policy of a checkpoint folder; for the options see :class:`PolicyAgent`.
 
-    Args:
-        path: The checkpoint folder.
-        seed: The seed of the draws; see :class:`PolicyAgent`.
-        sample: Whether to draw from the policy; see :class:`PolicyAgent`.
-        simulations: The number of simulations to plan every move with, at least 2; see
-            :class:`~patchwork_env.agents.patchwork.planning.GumbelAgent`.
+    With ``simulations``, at least 2, it plans every move with a
+    :class:`~patchwork_env.agents.patchwork.planning.GumbelAgent`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.

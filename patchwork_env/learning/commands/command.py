@@ -18,16 +18,10 @@ def run_command(
     arguments: Sequence[str] | None,
     program: str,
 ) -> int:
-    """Parses the arguments of a command and runs it.
+    """Parses the arguments of a command, None for those of the process, and calls ``run`` with them.
 
-    Args:
-        parser: The parser of the arguments; it gets the name of the program.
-        run: A function that does what the options say and returns the exit code.
-        arguments: The words behind the command; None for those of the process.
-        program: The name under which the command was called: ``training.train`` or ``patchwork-env train``.
-
-    Returns:
-        The exit code: 2 for an error, or else that of ``run``.
+    ``program`` is the name under which the command was called: ``training.train`` or ``patchwork-env train``.
+    Returns the exit code: 2 for an error, or else that of ``run``.
     """
     parser.prog = f"python -m {program}" if program.startswith("training.") else program
     options = parser.parse_args(arguments)

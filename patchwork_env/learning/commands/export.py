@@ -29,19 +29,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def export_policy(spec: str, out: Path) -> int:
-    """Writes an ONNX file, complete or not at all; one that exists is replaced.
+    """Writes a policy as an ONNX file, complete or not at all; one that exists is replaced.
 
-    :mod:`patchwork_env.agents.patchwork.onnx_agent` describes the model in it.
-
-    Args:
-        spec: The path of a checkpoint folder, or the name of a policy that comes with the package.
-        out: The path of the file; its name ends with ``.onnx``.
-
-    Returns:
-        The size of the file in bytes.
+    The spec is the path of a checkpoint folder, or the name of a policy that comes with the package.
+    :mod:`patchwork_env.agents.patchwork.onnx_agent` describes the model. Returns the size of the file in
+    bytes.
 
     Raises:
-        ValueError: ``out`` has another ending, or the spec names no policy that can be exported.
+        ValueError: ``out`` does not end with ``.onnx``, or the spec names no policy that can be exported.
         FileNotFoundError: There is no checkpoint, or no folder for the file.
         ModuleNotFoundError: A library of the extra ``export`` is not installed.
     """

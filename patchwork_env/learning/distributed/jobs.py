@@ -63,19 +63,12 @@ def kept_connected(workers: Workers) -> AbstractContextManager[Any]:
 def do_jobs(
     function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job], workers: Workers
 ) -> Iterator[tuple[int, Result]]:
-    """Yields the index and the result of every job as it ends.
+    """Yields the index and the result ``function(shared, job)`` of every job as it ends.
 
     With one worker this process does the jobs, in order. Otherwise other processes do them, in any order;
-    they are stopped at once if an error or a signal ends the iteration. PyTorch uses one thread in either
-    case: the processes occupy the cores already, and results must not depend on the number of workers.
-
-    Args:
-        function: The function that is called with ``shared`` and a job. Other processes need one that is
-            defined at the top level of a module.
-        shared: The data that all jobs need, sent to every process once. Other processes need data that can be
-            pickled.
-        jobs: The jobs, the second arguments of ``function``.
-        workers: The number of processes, at least 1, or the cluster that does the jobs.
+    they are stopped at once if an error or a signal ends the iteration. They need a function from the top
+    level of a module, and data that can be pickled, which every process gets once. PyTorch uses one thread in
+    either case: the processes occupy the cores already, and results must not depend on the number of workers.
 
     Raises:
         ValueError: ``shared`` cannot be pickled, or there can be no such workers.

@@ -97,16 +97,10 @@ def do_on_cluster(
 ) -> Iterator[tuple[int, Result]]:
     """Yields the index and the result of every job as it ends, in any order; see ``do_jobs``.
 
-    Each job takes one processor, and PyTorch one thread. A job whose process or node is lost is repeated by
-    another process. If an error or a signal ends the iteration, all other jobs are cancelled.
-
-    Args:
-        ray: The module ``ray``, connected to the cluster.
-        function: The function that is called with ``shared`` and a job.
-        shared: The data that all jobs need; can be pickled. The object store keeps it once, and every process
-            reads it once.
-        jobs: The jobs, the second arguments of ``function``.
-        most: The largest number of jobs at the same time; None for one on each processor.
+    Each job takes one processor, and PyTorch one thread; ``most`` limits how many are done at the same time.
+    A job whose process or node is lost is repeated by another process. If an error or a signal ends the
+    iteration, all other jobs are cancelled. The object store keeps ``shared`` once, and every process reads
+    it once.
 
     Raises:
         ValueError: ``shared`` cannot be pickled.

@@ -123,11 +123,7 @@ class WorkerPool:
             self._wait(began)
 
     def map(self, shared: Any, jobs: Sequence[Any]) -> list[Any]:
-        """The results of some jobs, in their order.
-
-        Args:
-            shared: The data that the workers get along with each job.
-            jobs: The jobs.
+        """The results of some jobs, in their order; the workers get ``shared`` along with each of them.
 
         Raises:
             NoWorkersError: There is no worker, or no worker survives one of the jobs.

@@ -63,15 +63,9 @@ class PlayedBlock(NamedTuple):
 def split(
     game: str, variant: str, games: int, seed: int, keep: int = 0, *, block_size: int = BLOCK_SIZE
 ) -> list[Block]:
-    """Divides a match into blocks.
+    """Divides a match into blocks of ``block_size`` set-ups, the last of which may have fewer.
 
-    Args:
-        game: The name of the game.
-        variant: What is played of it.
-        games: The number of games of the match.
-        seed: The seed of the match.
-        keep: The number of games, the first ones of the match, that are kept move by move.
-        block_size: The number of set-ups in a block; the last block may have fewer.
+    The first ``keep`` games of the match are kept move by move.
     """
     set_ups = games // contest_of(game).games_per_set_up
     return [
@@ -97,14 +91,8 @@ def play_tasks(
 ) -> Iterator[tuple[int, PlayedBlock]]:
     """Plays blocks of games; yields the index and the games of every task as it ends, in any order.
 
-    Args:
-        players: The agents to which the indices of the tasks refer.
-        tasks: The blocks to be played, and by whom.
-        workers: The number of processes that share the work, at least 1, or a cluster.
-
     Raises:
-        IllegalActionError: An agent chose an action that is not legal.
-        ValueError: An agent did not give one integer for each game.
+        IllegalActionError, TableEdgeError, ValueError: See :func:`play_block`.
     """
     return do_jobs(_play_task, players, tasks, workers)
 
@@ -114,13 +102,9 @@ def _play_task(players: Sequence[Agent], task: Task) -> PlayedBlock:
 
 
 def play_block(sides: tuple[Agent, Agent], block: Block) -> PlayedBlock:
-    """Plays all games of a block.
+    """Plays all games of a block between the agent that is measured and its opponent.
 
-    Both agents are reseeded first, so that the games depend on the agents and the block alone.
-
-    Args:
-        sides: The agent that is measured, and its opponent.
-        block: The block to be played.
+    Both are reseeded first, so that the games depend on the agents and the block alone.
 
     Raises:
         IllegalActionError: An agent chose an action that is not legal.

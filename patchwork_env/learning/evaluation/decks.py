@@ -177,23 +177,21 @@ def play_decks(
     done: Callable[[DeckGame], object] | None = None,
     store: GameStore | None = None,
 ) -> DecksResult:
-    """Has an agent play decks alone.
+    """Has an agent play decks of NMBR 9 alone.
 
     If the order is unknown, the agent is shown games in which the cards to come lie in another, random order:
     nothing that it could look at betrays the real one. The agent is reseeded for each deck, from ``seed`` and
-    the number of the deck. So equal seeds give equal results whatever the number of
-    processes, unless the agent looks at the clock.
+    the number of the deck. So equal seeds give equal results whatever the number of processes, unless the
+    agent looks at the clock.
 
     Args:
         agent: The agent, which must play NMBR 9.
         decks: The decks by their numbers, at least one.
         order: ``"unknown"``, or ``"known"`` to show the agent the whole deck.
         seed: The seed of random numbers, ``0 ... 2**64 - 1``.
-        workers: The number of processes that share the decks, or a cluster; with more than one, the agent
-            must allow pickling.
+        workers: See :func:`~patchwork_env.learning.evaluation.matches.play_matches`.
         done: Called with every game as it ends.
-        store: The folder that keeps the games, from :func:`open_decks`; games that it holds are not played
-            again. None to keep nothing.
+        store: What keeps the games, from :func:`open_decks`; games that it holds are not played again.
 
     Raises:
         ValueError: There is no deck, or the agent does not play NMBR 9.
@@ -220,14 +218,9 @@ def play_decks(
 def open_decks(
     folder: Path, entrant: Entrant, order: str, seed: int, file: str
 ) -> AbstractContextManager[GameStore]:
-    """Opens a folder that keeps the games of an agent, for this process alone.
+    """Opens a folder that keeps the games of an agent, for this process alone; creates it if there is none.
 
-    Args:
-        folder: The folder; it and its parents are created if they do not exist.
-        entrant: The agent that plays.
-        order: ``"unknown"`` or ``"known"``.
-        seed: The seed of the agent's random numbers.
-        file: The name of the file that the decks come from.
+    The order, the seed and the file that the decks come from decide the games, besides the agent.
 
     Raises:
         ValueError: The folder holds games of other settings, or it is a file.

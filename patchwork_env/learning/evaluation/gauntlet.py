@@ -251,18 +251,14 @@ def play_gauntlet(
     """Has an agent play the gauntlet.
 
     Args:
-        agent: The agent that is measured: a text that ``load_player`` takes, an agent, or a function from a
-            game to an action.
+        agent: A text that ``load_player`` takes, an agent, or a function from a game to an action.
         version: The version of the gauntlet.
-        games: The highest number of games against each member, for a trial; None for the numbers of the
-            protocol.
+        games: The most games against each member, for a trial; None for the numbers of the protocol.
         skip: The specs of members to leave out; the result says that it comes from a part of the pool.
-        workers: The number of processes that share the games, or a cluster; with more than one, the agent
-            must allow pickling.
+        workers: See :func:`~patchwork_env.learning.evaluation.matches.play_matches`.
         folder: The folder that keeps the games, so that a second call with the same agent goes on where the
             first was stopped; None to keep nothing.
-        progress: Called with the number of games that ended since the last call, at first with the number of
-            those that ``folder`` holds already.
+        progress: See :func:`~patchwork_env.learning.evaluation.matches.play_pairings`.
 
     Raises:
         ValueError: An argument has a value that is not allowed, the pool is not as it was frozen, not all of
@@ -333,26 +329,12 @@ def play_meetings(
 ) -> list[MatchResult]:
     """Plays matches of different lengths, which begin with the same circles, as far as not played before.
 
-    Args:
-        entrants: The agents to which the indices of the meetings refer.
-        meetings: The matches.
-        seed: The seed of the circles, and of the agents' random numbers.
-        special_patches: The print of the time track.
-        workers: The number of processes that share the games, or a cluster; with more than one, the agents
-            must allow pickling.
-        folder: The folder in which each meeting has one that keeps its games; None to keep nothing.
-        progress: Called with the number of games that ended since the last call, at first with the number of
-            those that had been played before.
-
-    Returns:
-        The result of each meeting.
+    Every meeting keeps its games in a folder of its own within ``folder``; without one nothing is kept. For
+    workers, progress and errors see :func:`~patchwork_env.learning.evaluation.matches.play_pairings`.
 
     Raises:
         OtherSettingsError: The folder holds matches of other settings.
         InUseError: Another process plays these matches.
-        StorageError: The folder cannot be written.
-        IllegalActionError: An agent chose an action that is not legal.
-        WorkerError: A process was killed.
     """
     all_names, players = [side.name for side in entrants], [side.agent for side in entrants]
     with ExitStack() as stack:
@@ -373,10 +355,6 @@ def folder_name(spec: str) -> str:
 
 def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float, Bounds]:
     """The rating that matches against members of the pool give an agent, and its 95% interval.
-
-    Args:
-        results: The matches of one agent against members of the pool, which all begin with the same circles.
-        pool: The pool that holds the ratings of these members.
 
     Raises:
         ValueError: An opponent is no member of the pool or has no rating, or the circles differ.

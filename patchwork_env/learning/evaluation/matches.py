@@ -103,19 +103,15 @@ def play_pairings(
     workers: Workers = 1,
     progress: Progress | None = None,
 ) -> list[MatchResult]:
-    """Plays several matches, as far as their stores do not hold the games already.
+    """Plays several matches, as far as their stores do not hold the games already; returns their results.
 
     Args:
         names: What the results call the players.
         players: The agents to which the indices of the pairings refer.
         pairings: The matches, each of at least one block.
-        workers: The number of processes that share the games of all matches, or a cluster; with more than
-            one, the agents must allow pickling.
-        progress: Called with the number of games that ended since the last call; where games are stored, at
-            first with the number of those that had been played before.
-
-    Returns:
-        The result of each match.
+        workers: See :func:`play_matches`; the processes share the games of all matches.
+        progress: See :func:`play_matches`; where games are stored, it is called at first with the number of
+            those that had been played before.
 
     Raises:
         ValueError: A file in a store is damaged, or an agent did not give one integer for each game.

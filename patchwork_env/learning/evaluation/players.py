@@ -45,10 +45,8 @@ class Entrant(NamedTuple):
 def load_player(text: str) -> Agent:
     """Loads an agent that a command was given; the text becomes its name.
 
-    Args:
-        text: A spec, see :mod:`patchwork_env.agents`, or ``module:name``. In the second case the module is
-            imported, and the name must be that of an agent, of a class of agents, which is called without
-            arguments, or of a function from a game to an action.
+    The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents,
+    which is called without arguments, or a function from a game to an action, in a module that is imported.
 
     Raises:
         ValueError: There is no such agent, or the name is that of something else.

@@ -61,9 +61,7 @@ def milestones(game: _Game, count: int) -> list[_Game]:
 def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
     """Draws the last position, 960 pixels wide, above three earlier ones, each 320 pixels wide.
 
-    Args:
-        game: The game; its pictures show positions of its history.
-        names: The names of the players, by seat.
+    ``names`` are those of the players, by seat.
 
     Raises:
         MissingExtraError: Pillow is not installed.

@@ -54,8 +54,7 @@ class OverSeeds(NamedTuple):
 def over_seeds(results: Sequence[MatchResult]) -> list[OverSeeds]:
     """An entry for every opponent and, if there are several, one for all of them.
 
-    Args:
-        results: The matches of all runs; the agent of a match is the policy of its run.
+    The agent of each result is the policy of its run.
 
     Raises:
         ValueError: There is no match, or the runs have met different opponents.

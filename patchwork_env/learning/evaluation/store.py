@@ -42,15 +42,10 @@ class GameStore:
             write_text(self._path(name), json.dumps(contents, separators=(",", ":")) + "\n")
 
     def read(self, name: str, parse: Callable[[Any], _Part]) -> _Part:
-        """A part that has been played.
-
-        Args:
-            name: The name that it was written under.
-            parse: A function that makes the games from the contents; if it raises an error, the file counts
-                as damaged.
+        """A part that has been played, as ``parse`` makes it from the contents.
 
         Raises:
-            ValueError: The file is damaged; the message names it.
+            ValueError: The file is damaged, or so says an error of ``parse``; the message names it.
         """
         path = self._path(name)
         try:
@@ -66,13 +61,9 @@ class GameStore:
 
 @contextmanager
 def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any]) -> Iterator[GameStore]:
-    """A folder of games, for this process alone; it is created if it does not exist.
+    """A folder of games, for this process alone; it and its parents are created if they do not exist.
 
-    Args:
-        folder: The folder; its parents are created too.
-        kind: What the games belong to, such as ``"tournament"``; the file of the settings has this name.
-        version: The version of the files.
-        settings: The settings that decide all games, as plain data.
+    ``kind``, such as ``"tournament"``, names the file of the settings, plain data that decide all games.
 
     Raises:
         OtherSettingsError: The folder holds games of other settings; the message names them.

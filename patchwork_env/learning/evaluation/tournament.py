@@ -192,12 +192,8 @@ class Tournament:
     def play(self, folder: Path, workers: Workers = 1, progress: Progress | None = None) -> Standings:
         """Plays what has not been played yet; returns the standings.
 
-        Args:
-            folder: The folder that keeps the games, block by block; it is created if it does not exist.
-            workers: The number of processes that share the games, or a cluster; with more than one, the
-                agents must allow pickling.
-            progress: Called with the number of games that ended since the last call, at first with the number
-                of those that had been played before.
+        The folder, which is created if it does not exist, keeps the games block by block. For ``workers`` and
+        ``progress`` see :func:`~patchwork_env.learning.evaluation.matches.play_pairings`.
 
         Raises:
             OtherSettingsError: The folder holds a tournament of other settings.

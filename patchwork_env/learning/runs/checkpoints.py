@@ -43,10 +43,7 @@ _KEPT = 2
 
 
 def new_run_folder(base: Path) -> Path:
-    """Creates the folder ``base``, or ``base-2``, ``base-3`` and so on if it exists and is not empty.
-
-    Returns:
-        The folder that was created.
+    """Creates and returns the folder ``base``, or ``base-2``, ``base-3`` ... if it exists and is not empty.
 
     Raises:
         StorageError: The folder cannot be created.
@@ -69,14 +66,9 @@ def _new_folder(base: Path) -> Path:
 
 
 def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
-    """Writes the first checkpoint of a run, and then its configuration.
+    """Writes the first checkpoint of a run into its new folder, and then its configuration.
 
     In this order, a folder with a configuration always has a checkpoint to resume from.
-
-    Args:
-        run: The new folder of the run.
-        trainer: The trainer, before its first iteration.
-        config: The configuration to store.
 
     Raises:
         StorageError: The folder cannot be written; it is deleted.
@@ -91,10 +83,7 @@ def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
 
 
 def save_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Writes a checkpoint, ``RUN/checkpoints/step_…``; does nothing if it is there already.
-
-    Returns:
-        The folder of the checkpoint.
+    """Writes and returns the checkpoint ``RUN/checkpoints/step_…``; does nothing if it is there already.
 
     Raises:
         StorageError: The checkpoint cannot be written; its folder does not exist then.
@@ -127,16 +116,12 @@ def _complete_checkpoints(run: Path) -> list[Path]:
 
 
 def load_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Brings a fresh trainer to the state of the newest checkpoint of a run.
-
-    After an error the trainer must not be used.
-
-    Returns:
-        The folder of the checkpoint.
+    """Brings a fresh trainer to the state of the newest checkpoint of a run, whose folder it returns.
 
     Raises:
         FileNotFoundError: There is no checkpoint to resume from.
-        ValueError: The checkpoint is damaged or belongs to another configuration.
+        ValueError: The checkpoint is damaged or belongs to another configuration; the trainer must not be
+            used.
     """
     *others, folder = _complete_checkpoints(run)
     try:
@@ -191,14 +176,11 @@ def _write(folder: Path, trainer: Trainer) -> None:
 
 
 def save_divergence(run: Path, trainer: Trainer, error: DivergenceError) -> Path:
-    """Writes ``RUN/divergence/step_…``, in place of that of an earlier attempt.
+    """Writes and returns ``RUN/divergence/step_…``, in place of that of an earlier attempt.
 
         batch.npz          the arrays that the losses were computed from, by name
         losses.json        the message, the counters, and the losses by name; nan, inf and -inf are texts
         checkpoint.json, weights.safetensors    the policy at that moment
-
-    Returns:
-        The folder that was written.
 
     Raises:
         StorageError: The folder cannot be written.

@@ -73,15 +73,9 @@ class Evaluations:
         return all(_strength(read_evaluation(path)) < figure for path in earlier)
 
     def add(self, trainer: Trainer, results: list[MatchResult]) -> Path:
-        """Writes and logs an evaluation.
+        """Writes and logs the evaluation of the trainer's present policy; returns its file.
 
-        Args:
-            trainer: The trainer of the run, whose present policy was evaluated.
-            results: The result against every opponent; the games that each has ``kept`` are stored as
-                samples.
-
-        Returns:
-            The file of the evaluation.
+        ``results`` are those against every opponent; the games that each has ``kept`` are stored as samples.
         """
         contents = {
             "format": EVALUATION_FORMAT,

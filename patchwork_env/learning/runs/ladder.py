@@ -16,14 +16,9 @@ FEWEST = 2
 
 
 def rungs(run: Path, count: int) -> list[Rung]:
-    """Chooses checkpoints of a run at even distances, from the first one to the last one.
+    """Chooses ``count`` checkpoints of a run at even distances, from the first one to the last one.
 
-    Args:
-        run: The folder of the run.
-        count: The number of checkpoints to choose; a run that has fewer gives all of them.
-
-    Returns:
-        The chosen checkpoints in the order of their steps.
+    A run that has fewer gives all of them, in the order of their steps.
 
     Raises:
         FileNotFoundError: There is no such run, or it has fewer than two checkpoints.

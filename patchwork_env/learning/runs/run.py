@@ -38,18 +38,13 @@ _BAR_METRICS = {
 
 
 class Run:
-    """A run in its folder.
-
-    Args:
-        folder: The folder of the run, which holds a checkpoint and the configuration.
-        trainer: The trainer, in the state of the newest checkpoint.
+    """A run in its folder, which holds a checkpoint and the configuration.
 
     Attributes:
         folder: The folder of the run.
-        trainer: The trainer, which plays and learns.
+        trainer: What plays and learns, at first in the state of the newest checkpoint.
         config: The configuration of the run.
-        evaluated: A function that is called with the file of every evaluation when it is complete; it does
-            nothing by default.
+        evaluated: Called with the file of every evaluation when it is complete; does nothing by default.
     """
 
     def __init__(self, folder: Path, trainer: Trainer) -> None:

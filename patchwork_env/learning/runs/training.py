@@ -39,14 +39,9 @@ def loop(run: Run) -> None:
 
 
 def train(run: Run, loop: Callable[[Run], None] = loop) -> int:
-    """Trains a run until it ends or a signal stops it.
+    """Trains a run to its end, by ``loop``, or until a signal stops it.
 
-    Args:
-        run: The run; see :func:`new_run` and :func:`resumed_run`.
-        loop: The function that trains the run to its end.
-
-    Returns:
-        The exit code: 0, or 128 + the number of the signal that stopped the run.
+    Returns the exit code: 0, or 128 + the number of the signal.
 
     Raises:
         DivergenceError: A loss is not finite; the message says where the batch that led to it is kept.
@@ -59,13 +54,10 @@ def train(run: Run, loop: Callable[[Run], None] = loop) -> int:
 
 
 def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
-    """Begins a run; nothing is written before the configuration is known to work.
+    """Begins a run in the folder ``base``, or ``base-2``, ``base-3`` ... if it exists and is not empty.
 
-    Args:
-        config: The configuration of the run.
-        base: The folder of the run. If that folder exists and is not empty, the run takes ``base-2``,
-            ``base-3`` and so on.
-        stack: The stack that closes the trainer and unlocks the folder when it is closed itself.
+    Nothing is written before the configuration is known to work. Closing the stack closes the trainer and
+    unlocks the folder.
 
     Raises:
         ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
@@ -82,15 +74,12 @@ def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
 def resumed_run(folder: Path, stack: ExitStack, overrides: Sequence[str] = ()) -> Run:
     """Resumes a run from its newest checkpoint; before that is read, nothing but the lock is written.
 
-    Args:
-        folder: The folder of the run.
-        stack: The stack that closes the trainer and unlocks the folder when it is closed itself.
-        overrides: Changes to the configuration, each as ``key=value``; they are stored with the run.
+    Overrides, each as ``key=value``, change the configuration and are stored with the run. Closing the stack
+    closes the trainer and unlocks the folder.
 
     Raises:
         FileNotFoundError: The folder does not hold a run.
-        ConfigError: An override is not valid, an opponent or a logger does not exist, or PyTorch cannot use
-            the device.
+        ConfigError: An override is not valid, or see :func:`new_run`.
         ValueError: The checkpoint is damaged or belongs to another configuration.
         InUseError: Another process trains there.
         StorageError: The folder cannot be written.

@@ -83,10 +83,7 @@ class Parameter:
 
 
 def parse_parameter(text: str) -> Parameter:
-    """Parses a parameter as the command takes it.
-
-    Args:
-        text: The text, such as ``ppo.learning_rate.start=loguniform(1e-4, 1e-2)``.
+    """Parses a parameter as the command takes it, such as ``ppo.learning_rate.start=loguniform(1e-4, 1e-2)``.
 
     Raises:
         ConfigError: The text is not a parameter, or the key cannot vary; the message says what is allowed.
@@ -140,13 +137,7 @@ def _source_of(text: str) -> str:
 def draw_trials(parameters: Sequence[Parameter], trials: int | None, seed: int) -> list[Values]:
     """Draws the values of all trials: every combination of the grids, with drawn values of the others.
 
-    Args:
-        parameters: The parameters, which must have different keys.
-        trials: The number of trials for each combination, no two of them alike; None for 1.
-        seed: The seed of the values that are drawn.
-
-    Returns:
-        The values of every trial.
+    ``trials`` is the number for each combination, no two of them alike; None for 1.
 
     Raises:
         ConfigError: There are no parameters, two have the same key, or ``trials`` asks for too few or too
@@ -206,9 +197,9 @@ def check_trials(
     """Checks, before anything begins, that every trial has a valid configuration.
 
     Args:
-        path: The path of the configuration that all trials share.
-        settings: Changes to this configuration, each as ``key=value``.
-        parameters: The parameters; their bounds, and values that no trial has drawn, must be valid as well.
+        path: The configuration that all trials share.
+        settings: Changes to it, each as ``key=value``.
+        parameters: The parameters, whose bounds and values that no trial has drawn must be valid as well.
         trials: The values of every trial.
 
     Raises:

@@ -21,11 +21,8 @@ def run_trial(job: Mapping[str, Any]) -> None:
 
     Earlier evaluations of the run are reported again, for the scheduler may not know them any more. An error
     of the run is written into the folder of the sweep. An error of anything else is raised, and Ray Tune
-    tries the trial again.
-
-    Args:
-        job: A mapping with ``sweep``, the folder of the sweep, ``trial``, the number of the trial, and
-            ``directory``, the folder in which the command was started.
+    tries the trial again. ``job`` has the folder of the ``sweep``, the number of the ``trial``, and the
+    ``directory`` in which the command was started.
     """
     os.chdir(job["directory"])
     sweep, number = read_sweep(Path(job["sweep"])), job["trial"]

@@ -40,13 +40,8 @@ def tune_trials(
 ) -> None:
     """Runs trials to their ends on the cluster to which this process is connected.
 
-    Args:
-        sweep: The sweep that the trials belong to.
-        trials: The numbers of the trials to run.
-        most: The largest number of trials at the same time; None for as many as the cluster has processors
-            for.
-        ended: A function that is called with the number of every trial that has ended.
-        say: A function that is called with lines of text about what happens.
+    At most ``most`` of them run at the same time, by default as many as the cluster has processors for.
+    ``ended`` is called with the number of every trial that has ended, ``say`` with lines about what happens.
 
     Raises:
         Interruption: A signal came; the trials that were running can be resumed.

@@ -21,12 +21,9 @@ WINNER_FILE = "winner.json"
 def measured_again(sweep: Sweep, trial: int) -> dict[str, Any]:
     """Plays a trial's final policy against the opponent of the metric, on new circles or decks.
 
-    The seed is that of the trials' evaluations plus 1. The result is kept in ``SWEEP/winner.json``, and read
-    from there if it belongs to the same policy.
-
-    Returns:
-        A mapping with ``trial``, the number of the trial, ``steps``, the steps of its training, and
-        ``match``, the ``as_dict`` of the result.
+    The seed is that of the trials' evaluations plus 1. Returns the number of the ``trial``, the ``steps`` of
+    its training, and the ``match`` as a dictionary; they are kept in ``SWEEP/winner.json``, and read from
+    there if it belongs to the same policy.
 
     Raises:
         StorageError: The folder cannot be written.

@@ -48,13 +48,8 @@ def summarize(
 ) -> None:
     """Writes the results of the search of every root; of finished games, the values alone.
 
-    Args:
-        nodes: The nodes of all trees.
-        edges: The legal actions of the nodes.
-        candidates: ``(trees, m)``, the actions of the roots that are considered.
-        scale: The scale of Q-values.
-        finished: ``(trees,)``, whether each game is over.
-        result: Receives the results; ``actions`` is left as it is.
+    ``candidates`` are the actions of the roots that are considered, ``(trees, m)``; ``result.actions`` is
+    left as it is.
     """
     counts, chosen, values = result.counts, result.chosen, result.values
     capacity = capacity_of(nodes, len(finished))

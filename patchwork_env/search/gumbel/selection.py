@@ -58,14 +58,8 @@ def choose_candidates(
 ) -> None:
     """Picks the actions with the highest sums of noise and log prior in every tree, best first.
 
-    A tree whose root has a single action has it as its candidate and is not searched.
-
-    Args:
-        nodes: The nodes of all trees, of which only the roots exist.
-        edges: The legal actions of the roots, tree by tree.
-        sizes: ``(trees,)``, set to 0 for trees that are not searched.
-        noise: The noise of each edge.
-        candidates: ``(trees, m)``, receives the actions; entries left over have no edge.
+    The candidates ``(trees, m)`` that are left over have no edge. A tree whose root has a single action has
+    it as its candidate and is not searched: its size is set to 0.
     """
     capacity = capacity_of(nodes, len(sizes))
     for tree in range(len(sizes)):
@@ -115,10 +109,7 @@ def select_leaves(
         visits_by_actions: ``(m, simulations)``, the table of :mod:`~patchwork_env.search.gumbel.halving`.
         simulation: The index of the simulation, from 0.
         scale: The scale of Q-values.
-        leaves: Receives the new nodes.
-
-    Returns:
-        The number of new nodes.
+        leaves: Receives the new nodes, whose number is returned.
     """
     capacity = capacity_of(nodes, len(sizes))
     added = 0

@@ -92,15 +92,9 @@ def add_edges(
     log_probabilities: Floats,
     values: Floats,
 ) -> bool:
-    """Adds the legal actions of an evaluation and returns whether it is well-formed.
+    """Adds the legal actions of an evaluation, from edge ``begin`` on, and returns whether it is well-formed.
 
-    Args:
-        edges: The edges, with room for the new ones.
-        begin: The index of the first new edge.
-        counts: ``(n,)``, the numbers of legal actions.
-        actions: The legal actions, one list behind the other.
-        log_probabilities: The log-probabilities of the same actions.
-        values: ``(n,)``, the values for the players to move.
+    ``counts`` and ``values`` are ``(n,)``, actions and log-probabilities lie one list behind the other.
     """
     total = 0
     is_sound = len(counts) == len(values) and len(actions) == len(log_probabilities)

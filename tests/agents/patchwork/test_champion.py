@@ -172,7 +172,7 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
 
 
 def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None:
-    """The best move comes first, and all four together survey no more quilts than three of them may."""
+    """The best move comes first, and all four together look at no more quilts than three of them may."""
     game, agent = end_of_game(1, 12), champion()
     tree, work, settings = *agent.workspace()[:2], agent._settings
     for budget, num_solved in (200, 0), (1_000_000, 4):
@@ -180,9 +180,9 @@ def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None
         grow(tree, work, settings, Budget(0, NO_LIMIT), False)
         assert tree.nodes[ROOT]["count"] == 4
         last = tree.edges[tree.nodes[ROOT]["begin"] + 3]
-        surveys = solve_root(tree, work, settings, last["action"], budget, SOLVER)
+        effort = solve_root(tree, work, settings, last["action"], budget, SOLVER)
         assert tree.nodes[ROOT]["solved"] == num_solved
-        assert surveys < 3.5 * budget
+        assert effort < 3.5 * budget
     assert last["child"] == ROOT + 1
 
 

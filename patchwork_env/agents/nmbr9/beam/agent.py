@@ -120,13 +120,9 @@ def from_spec(seed: int | None, value: str = SHIPPED_VALUE, **budget: Any) -> Be
 def load(
     path: str | Path, seed: int | None = None, *, width: int | None = None, seconds: float | None = None
 ) -> BeamAgent:
-    """The agent with the value of a checkpoint folder.
+    """The agent with the value of a checkpoint folder; for the options see :class:`BeamAgent`.
 
-    Args:
-        path: The checkpoint folder.
-        seed: The seed of the noise of searches.
-        width: The width of the search; ``DEFAULT_WIDTH`` if no budget is given.
-        seconds: The seconds of a plan; see :class:`BeamAgent`.
+    The width is ``DEFAULT_WIDTH`` if no budget is given.
 
     Raises:
         FileNotFoundError: There is no checkpoint.

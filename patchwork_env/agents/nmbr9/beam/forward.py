@@ -59,19 +59,15 @@ class _Settings(NamedTuple):
 def search(
     root: States, width: int, weights: Weights, *, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> tuple[int, Steps]:
-    """The best way to go on that the search finds.
+    """The best way to go on that the search finds: the final score, and the steps to it.
 
     Args:
         root: A game of one player that is not over, shape ``(1,)``; its order is ``KNOWN``.
         width: The number of tables that are kept after every tile.
         weights: The weights of the value.
-        free_from: The number of tiles to come, from the next one on, whose order is given; the order of all
-            others is free.
-        noise: The most points that are added to the value of a table at random.
+        free_from: The number of tiles to come whose order is given; the order of all others is free.
+        noise: The most points that are added to the value of a table at random, from ``seed``.
         seed: The seed of the noise.
-
-    Returns:
-        The final score, and the steps to it.
     """
     assert root[0]["order"] == KNOWN
     number = int(root[0]["num_rounds"] - root[0]["round"])

@@ -52,15 +52,10 @@ class Budget(NamedTuple):
 
 
 def plan(root: States, is_free: bool, is_chosen: bool, budget: Budget, weights: Weights, seed: int) -> Plan:
-    """The best way to go on with a game that is found within a budget.
+    """The best way to go on with a game of one player that is found within a budget.
 
-    Args:
-        root: The game of one player; see :func:`~patchwork_env.agents.nmbr9.beam.stacks.alone`.
-        is_free: Whether the order is free.
-        is_chosen: Whether the next tile has been chosen already.
-        budget: The budget of the search.
-        weights: The weights of the value of tables.
-        seed: The seed of the noise.
+    ``is_free`` says whether the order is free, ``is_chosen`` whether the next tile has been chosen already.
+    For the root see :func:`~patchwork_env.agents.nmbr9.beam.stacks.alone`; the seed is that of the noise.
     """
     end = None if budget.seconds is None else perf_counter() + budget.seconds
     if is_free and not is_chosen and root[0]["round"] == 0:
@@ -111,13 +106,8 @@ def plan_tower(
 ) -> Plan:
     """The plan of one search of towers for an empty table, the best of which are completed.
 
-    Args:
-        root: The game of one player, whose table is empty.
-        width: The width of the search.
-        rating: The rating by which towers are compared.
-        weights: The weights of the value of tables.
-        seed: The seed of the noise.
-        end: The time at which to stop, by :func:`time.perf_counter`; None to stop when all is done.
+    It stops when all is done, or at the time ``end`` of :func:`time.perf_counter`. The rating compares
+    towers; the seed is that of the noise.
     """
     deck = root[0]["deck"][: root[0]["num_cards"]]
     supply = np.bincount(deck, minlength=NUM_DIGITS).astype(np.int64)

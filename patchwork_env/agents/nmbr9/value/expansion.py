@@ -89,18 +89,10 @@ def new_expansion() -> Expansion:
 
 @kernel
 def expand(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
-    """Evaluates the placements of the current player in a game that is not over.
+    """Evaluates the placements of the current player, whose next tile is known; returns their number.
 
-    Args:
-        states: Records.
-        i: The index of the record, whose next tile is known.
-        width: The number of placements of each level to evaluate: those with the most contact, and all that
-            tie with the last of them.
-        weights: The weights of the value.
-        expansion: Receives actions and values.
-
-    Returns:
-        The number of actions.
+    Of each level, the ``width`` placements with the most contact are evaluated, and all that tie with the
+    last.
     """
     buffer = expansion.buffer[0]
     player = int(states[i]["current_player"])

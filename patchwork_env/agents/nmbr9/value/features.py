@@ -51,17 +51,10 @@ and the covered cells; and the tiles left of each digit. It writes ``inputs``.""
 
 @kernel
 def list_rows(buffer: Record, number: int, left: int, rows: Rows) -> int:
-    """Lists the rows of a table with ``number`` levels and ``left`` tiles to come, and writes the numbers.
+    """Lists the rows of a table with ``number`` levels and ``left`` tiles to come; returns how many.
 
-    Args:
-        buffer: The buffer with the fields of :data:`FIELDS`; levels from ``number`` on have no tiles, and
-            fits are those of levels up to ``number``.
-        number: The number of levels.
-        left: The number of tiles that will still be placed.
-        rows: Receives the rows.
-
-    Returns:
-        The number of rows.
+    The buffer has the fields of :data:`FIELDS` and receives the numbers. Its levels from ``number`` on have
+    no tiles, and fits are those of levels up to ``number``.
     """
     remaining, fits = buffer["remaining"], buffer["fits"]
     rows[0] = _LEFT + min(left, MAX_CARDS)

@@ -103,15 +103,10 @@ of the tiles."""
 
 @kernel
 def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: Counts, fits: Counts) -> None:
-    """Counts the legal placements of every digit on a level above the table itself.
+    """Counts the legal placements of every digit on a level above the table itself, into ``fits``, ``(10,)``.
 
-    Args:
-        levels: The painted table.
-        level: The level, at least 1.
-        placed: The number of tiles on the table.
-        buffer: The buffer that holds the tiles and the fields of :data:`FIELDS`.
-        wanted: ``(10,)``, 0 for the digits to leave out.
-        fits: ``(10,)``, receives the number of placements of each digit; 0 for those left out.
+    ``levels`` is the painted table, with ``placed`` tiles. ``wanted``, ``(10,)``, is 0 for digits to leave
+    out, whose number is 0. The buffer holds the tiles and the fields of :data:`FIELDS`.
     """
     fits[:] = 0
     top, left, bottom, right, supports = _box_below(buffer, level, placed)

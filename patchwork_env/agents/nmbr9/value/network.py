@@ -113,13 +113,7 @@ _add_hidden_2 = product_adder(HIDDEN_2)
 def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buffer) -> float:
     """The points that a player may expect of the tiles to come.
 
-    Args:
-        states: Records.
-        i: The index of the record.
-        player: The player whose table is evaluated; the next tile counts as unknown even if its card is
-            turned.
-        weights: The weights of the value.
-        buffer: The buffer of one thread.
+    The next tile counts as unknown even if its card is turned.
     """
     left = int(states[i]["num_rounds"]) - num_placed(states, i, player)
     if left == 0:

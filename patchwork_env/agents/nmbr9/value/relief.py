@@ -95,19 +95,11 @@ def span(first: int, length: int, end: int) -> tuple[int, int]:
 
 @kernel
 def list_windows(levels: Levels, top: int, left: int, height: int, width: int, grid: Grid, rows: Rows) -> int:
-    """Writes the rows of all windows into ``grid`` and lists those that are not ``EMPTY``.
+    """Writes the rows of all windows of a painted table into ``grid``, and lists those not ``EMPTY``.
 
-    Args:
-        levels: The painted table.
-        top: The first row with a tile.
-        left: The first column with a tile.
-        height: The number of rows over which the tiles spread.
-        width: The number of columns over which the tiles spread.
-        grid: Receives rows in and around the box of the tiles; all else in it must be ``EMPTY`` already.
-        rows: Receives the list.
-
-    Returns:
-        The length of the list.
+    The tiles spread over ``height`` rows and ``width`` columns from row ``top`` and column ``left`` on. In
+    the grid, rows in and around this box are written; all else must be ``EMPTY`` already. Returns the length
+    of the list.
     """
     count = 0
     first, end = span(top, height, NUM_TABLE_ROWS - 1)
@@ -125,20 +117,10 @@ def list_windows(levels: Levels, top: int, left: int, height: int, width: int, g
 def list_changes(
     levels: Levels, row: int, column: int, height: int, width: int, grid: Grid, old: Rows, new: Rows
 ) -> tuple[int, int]:
-    """Lists what changes in the windows when a tile is added.
+    """Lists the rows of windows that go and that come when a tile is added; returns both numbers.
 
-    Args:
-        levels: The painted table with the tile.
-        row: The row of the tile's top-left corner.
-        column: The column of the same corner.
-        height: The number of rows of the tile.
-        width: The number of columns of the tile.
-        grid: The table rows of all windows without the tile.
-        old: Receives the table rows that go.
-        new: Receives the table rows that come.
-
-    Returns:
-        The number of rows that go, and of those that come.
+    ``levels`` is the painted table with the tile, whose box has its top-left corner at ``row`` and
+    ``column``; ``grid`` holds the rows of all windows without it.
     """
     gone, come = 0, 0
     first, end = span(row, height, NUM_TABLE_ROWS - 1)

@@ -51,7 +51,7 @@ from patchwork_env.search.tree import ROOT, Tree
 _NOTHING, _BLOCK = Budget(0, NO_LIMIT), Budget(16, NO_LIMIT)
 """The budget that only completes the root, and the one that is spent between two looks at the clock."""
 _SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
-"""The quilts that the solver may survey for each of its two questions; it surveys three million in a
+"""The quilts that the solver may look at for each of its two questions; it looks at three million in a
 second."""
 
 _PAYOFFS = {"win": TO_WIN, "rich": TO_WIN_RICHLY, "margin": FOR_MARGIN, "score": FOR_SCORE}
@@ -112,12 +112,9 @@ class ChampionAgent(BatchAgent):
 
     @takes_turns
     def search(self, game: Game) -> list[Line]:
-        """Analyses a game with the whole budget, without ending early.
+        """Analyses a game with the whole budget; a line for every action considered, the one to play first.
 
         In an ending that it can solve, it also solves the positions after the moves, as far as that is quick.
-
-        Returns:
-            A line for every action that the search considers; the one that it would play comes first.
 
         Raises:
             ValueError: The game is over.
@@ -141,10 +138,7 @@ class ChampionAgent(BatchAgent):
 
     @takes_turns
     def appraise(self, game: Game) -> list[Line]:
-        """Evaluates the position after each action by the value alone, without a search.
-
-        Returns:
-            A line of one action for every legal action, in descending order of their utilities.
+        """A line of one action for every legal action by the value alone, the highest utility first.
 
         Raises:
             ValueError: The game is over.
@@ -219,14 +213,9 @@ def load(
     seconds: float | None = None,
     aim: str = DEFAULT_AIM,
 ) -> ChampionAgent:
-    """The agent that searches with the value of a checkpoint folder.
+    """The agent that searches with the value of a checkpoint; for the options see :class:`ChampionAgent`.
 
-    Args:
-        path: The checkpoint folder.
-        level: The budget of a move by its name; see :class:`ChampionAgent`.
-        nodes: The budget in nodes; see :class:`ChampionAgent`.
-        seconds: The budget in seconds; see :class:`ChampionAgent`.
-        aim: What the agent plays for, one of :data:`~patchwork_env.agents.patchwork.champion.levels.AIMS`.
+    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.patchwork.champion.levels.AIMS`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
@@ -257,5 +246,5 @@ def _known_action(
     anchors = work.expansion.anchors
     if legal(states, i, anchors) == 1:
         return nth_legal(anchors, 0), 0
-    action, _, surveys = solved_action(states, i, payoffs, budget, solver)
-    return action, surveys
+    action, _, effort = solved_action(states, i, payoffs, budget, solver)
+    return action, effort

@@ -33,33 +33,27 @@ def solved_action(
 ) -> tuple[int, bool, int]:
     """The solver's action in a position, if it finds one within its budget.
 
-    To find out who wins takes much less effort than by how much, so that is asked first. An ending that is
-    lost by an unknown margin is left to the search: the opponent may err.
-
-    Args:
-        states: Records.
-        i: The index of the record, whose game is not over.
-        payoffs: The payoffs of the player; the solver is used only where players are pure opponents.
-        budget: The budget of each of the two questions, in quilts to survey.
-        solver: The workspace of the solver.
+    To find out who wins takes much less effort than by how much, so that is asked first, each with ``budget``
+    quilts to look at. An ending that is lost by an unknown margin is left to the search: the opponent may
+    err. The solver is used only where players are pure opponents.
 
     Returns:
         The best action or else one that surely wins, or ``NO_ACTION``; whether it is the best; and the number
-        of quilts that were surveyed.
+        of quilts that were looked at.
     """
     position = states[i]["position"]
     left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
     if left > _MOST_SPACES or payoffs.denial != 1:
         return NO_ACTION, False, 0
     is_solved, value, winning = solve(states, i, budget, solver, True)
-    surveys = solver.bench.surveys[0]
+    effort = solver.buffers.effort[0]
     if not is_solved:
-        return NO_ACTION, False, surveys
+        return NO_ACTION, False, effort
     is_solved, _, best = solve(states, i, budget, solver, False)
-    surveys += solver.bench.surveys[0]
+    effort += solver.buffers.effort[0]
     if is_solved:
-        return best, True, surveys
-    return (winning if value > 0 and payoffs.outcome > 0 else NO_ACTION), False, surveys
+        return best, True, effort
+    return (winning if value > 0 and payoffs.outcome > 0 else NO_ACTION), False, effort
 
 
 @kernel
@@ -79,19 +73,10 @@ def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) ->
 def solve_root(
     tree: Tree, work: Workspace, settings: Settings, best: int, budget: int, solver: Solver
 ) -> int:
-    """Solves the edges of a root that is an ending, as far as the budget allows.
+    """Solves the edges of a root that is an ending, complete and with a choice, as far as the budget allows.
 
-    Args:
-        tree: The tree, whose root is complete and has a choice.
-        work: The workspace of simulations.
-        settings: The settings of the search.
-        best: The action whose edge is solved first.
-        budget: The budget of each edge, in quilts to survey; all edges together have ``_EDGE_BUDGETS`` times
-            as much.
-        solver: The workspace of the solver.
-
-    Returns:
-        The number of quilts that were surveyed.
+    The edge of the action ``best`` comes first. Each edge may take ``budget`` quilts to look at, all together
+    ``_EDGE_BUDGETS`` times as many. Returns how many were looked at.
     """
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     left = _EDGE_BUDGETS * budget
@@ -106,16 +91,16 @@ def solve_root(
 def _solve_edge(
     tree: Tree, work: Workspace, settings: Settings, edge: int, budget: int, solver: Solver
 ) -> int:
-    """Solves an edge if the budget allows it; returns the number of quilts that were surveyed."""
+    """Solves an edge if the budget allows it; returns the number of quilts that were looked at."""
     game = work.expansion.successor
     game[0] = tree.states[ROOT]
     apply(game, 0, tree.edges[edge]["action"])
-    is_solved, value, surveys = False, 0, 0
+    is_solved, value, effort = False, 0, 0
     if not is_over(game, 0):
         is_solved, value, _ = solve(game, 0, budget, solver, False)
-        surveys = int(solver.bench.surveys[0])
+        effort = int(solver.buffers.effort[0])
         if not is_solved:
-            return surveys
+            return effort
     child = add_child(tree, ROOT, edge)
     if is_solved:
         player = signed(game[0]["current_player"])
@@ -126,4 +111,4 @@ def _solve_edge(
         finish(tree, settings.payoffs, child)
     work.path.nodes[0], work.path.edges[0] = ROOT, edge
     back_up(tree, work.path, 1, settings.rule)
-    return surveys
+    return effort

@@ -21,12 +21,7 @@ DEFAULT_AIM = "win"
 
 
 def check_budget(level: str | None, nodes: int | None, seconds: float | None) -> None:
-    """Checks that at most one budget is given.
-
-    Args:
-        level: The name of a budget, one of :data:`LEVELS`; or None.
-        nodes: The number of nodes, ``FEWEST_NODES ... MOST_NODES``; or None.
-        seconds: The time in seconds, above 0; or None.
+    """Checks that at most one budget is given: a level, nodes or seconds.
 
     Raises:
         ValueError: An argument is not allowed, or more than one budget is given.

@@ -92,11 +92,7 @@ def _play_forced(game: Game) -> list[int]:
 def lines_of_value(game: Game, weights: Weights, payoffs: Payoffs, expansion: Expansion) -> list[Line]:
     """A line of one action, without visits, for every legal action, in descending order of their utilities.
 
-    Args:
-        game: The game, which is not over; it is left as it was.
-        weights: The weights of the value.
-        payoffs: The payoffs of the players.
-        expansion: The buffers in which the successors are evaluated.
+    The game, which is not over, is left as it was.
     """
     count = expand(game.state, 0, weights, expansion)
     order = sorted(range(count), key=lambda k: -action_utility(payoffs, expansion, k))

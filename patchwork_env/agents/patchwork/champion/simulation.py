@@ -54,13 +54,9 @@ _SAME = 1e-5
 
 
 class Settings(NamedTuple):
-    """The settings with which a search evaluates positions and grows its tree.
+    """How a search evaluates positions and grows its tree.
 
-    Attributes:
-        weights: The weights of the value.
-        payoffs: The payoffs of the players.
-        rule: The rule by which the tree grows.
-        likely: About how many of the placements of a patch are evaluated below the root.
+    About ``likely`` placements of a patch are evaluated below the root.
     """
 
     weights: Weights
@@ -123,15 +119,8 @@ def reset_search(tree: Tree, work: Workspace, states: States, i: int) -> None:
 def grow(tree: Tree, work: Workspace, settings: Settings, budget: Budget, may_stop: bool) -> int:
     """Adds simulations until the budget is spent, the tree is full or its root is solved.
 
-    Args:
-        tree: A tree that was reset; its root is completed first if that has not been done.
-        work: The workspace of simulations.
-        settings: The settings of the search.
-        budget: The budget of the tree.
-        may_stop: Whether to stop when the most visited edge of the root will stay so at the present pace.
-
-    Returns:
-        The number of simulations that were added.
+    The root of the tree, which was reset, is completed first. With ``may_stop`` it ends as soon as the most
+    visited edge of the root will stay so at the present pace. Returns the number of simulations.
     """
     if work.effort[0] == 0:
         _open(tree, work, settings, ROOT)

@@ -8,7 +8,7 @@ empty cells, if
 - the bonus tile is owned already; or A completes a 7x7 square now; or B does not, and no square that may be
   completed on B has an empty cell on A that is covered on B.
 
-Proof. Let the owner of A follow a strategy for B. Patches go where they go on B: there is room, for they
+Proof. Let the owner of A follow a strategy for B. Patches go where they go on B: there is solver, for they
 cover live cells of B alone, and the conditions hold again after it. A special patch goes where it goes on B
 if that cell is empty on A, or else to an empty cell of A that is not live on B. There is one, for then B has
 a dead cell that is covered on A, and both have equally many empty cells. Again the conditions hold. So all
@@ -23,7 +23,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, Prospects, count_cells, survey
+from patchwork_env.agents.patchwork.endgame.prospects import (
+    PROSPECTS,
+    Prospects,
+    count_cells,
+    write_prospects,
+)
 from patchwork_env.core.bits import U1, lowest_bit
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
@@ -51,7 +56,7 @@ placement that takes the bonus tile, else 0. Loops over placements, which lie si
 operations."""
 
 
-class Workbench(NamedTuple):
+class ChoiceBuffers(NamedTuple):
     """The buffers in which the moves of one position are compared.
 
     Attributes:
@@ -60,7 +65,7 @@ class Workbench(NamedTuple):
         quilts: The quilts that the placements lead to.
         newcomer: One record, the prospects of the player who placed last.
         game: One record, the position after a move.
-        surveys: int64 ``(1,)``, the number of quilts that have been surveyed.
+        effort: int64 ``(1,)``, the number of quilts that have been looked at.
     """
 
     anchors: LegalSet
@@ -68,12 +73,12 @@ class Workbench(NamedTuple):
     quilts: Quilts
     newcomer: Prospects
     game: States
-    surveys: npt.NDArray[np.int64]
+    effort: npt.NDArray[np.int64]
 
 
-def new_workbench() -> Workbench:
+def new_choice_buffers() -> ChoiceBuffers:
     """Buffers for :func:`list_choices`."""
-    return Workbench(
+    return ChoiceBuffers(
         np.empty((2, NUM_MAPS), np.uint64),
         np.empty(_MOST_PLACEMENTS + 1, np.int64),
         np.empty((7, _MOST_PLACEMENTS + 1), np.uint64),
@@ -87,36 +92,29 @@ def new_workbench() -> Workbench:
 def list_choices(
     states: States,
     i: int,
-    bench: Workbench,
+    buffers: ChoiceBuffers,
     actions: npt.NDArray[np.int64],
-    promises: npt.NDArray[np.float64],
+    estimates: npt.NDArray[np.float64],
 ) -> int:
     """Lists actions, one of which is best, in descending order of their estimated gains.
 
-    Args:
-        states: Records.
-        i: The index of the record, whose game is not over.
-        bench: The buffers.
-        actions: Receives the actions; it is long enough for all legal ones.
-        promises: Receives the estimated gains of the actions, in points.
-
-    Returns:
-        The number of actions.
+    The arrays, long enough for all legal actions, receive the actions and their gains in points. Returns the
+    number of actions.
     """
-    legal(states, i, bench.anchors)
+    legal(states, i, buffers.anchors)
     count, patches, first = 0, 1, SPECIAL_MAP
     if not states[i]["pending_special"]:
-        actions[0], promises[0] = ADVANCE, _promise(states, i, ADVANCE, bench.game)
+        actions[0], estimates[0] = ADVANCE, _estimate(states, i, ADVANCE, buffers.game)
         count, patches, first = 1, NUM_OFFERED, 0
     for _ in range(patches):
         end = min(first + NUM_ORIENTATIONS, NUM_MAPS)
-        count = _add_placements(states, i, first, end, bench, actions, promises, count)
+        count = _add_placements(states, i, first, end, buffers, actions, estimates, count)
         first = end
     return count
 
 
 @kernel
-def _promise(states: States, i: int, action: int, game: States) -> float:
+def _estimate(states: States, i: int, action: int, game: States) -> float:
     """The estimated gain of a move: its points, with income to come, less a point per space that it moves.
 
     ``game`` receives the position after it.
@@ -137,49 +135,49 @@ def _add_placements(
     i: int,
     first_map: int,
     end_map: int,
-    bench: Workbench,
+    buffers: ChoiceBuffers,
     actions: npt.NDArray[np.int64],
-    promises: npt.NDArray[np.float64],
+    estimates: npt.NDArray[np.float64],
     count: int,
 ) -> int:
     """Adds the placements of one patch that no other one dominates."""
     kept = 0
     for k in range(first_map, end_map):
         for word in range(2):
-            bits = bench.anchors[word, k]
+            bits = buffers.anchors[word, k]
             while bits:
                 action = FIRST_BUY + k * NUM_CELLS + lowest_bit(bits) + word * _FIRST_LOWER_ANCHOR
                 bits &= bits - U1
-                kept = _consider(states, i, action, bench, kept)
+                kept = _consider(states, i, action, buffers, kept)
     for k in range(kept):
-        num_live = count_cells(bench.quilts[2, k], bench.quilts[3, k])
-        promise = _promise(states, i, bench.placements[k], bench.game) + num_live / 4.0
-        count = _insert(actions, promises, count, bench.placements[k], promise)
+        num_live = count_cells(buffers.quilts[2, k], buffers.quilts[3, k])
+        estimate = _estimate(states, i, buffers.placements[k], buffers.game) + num_live / 4.0
+        count = _insert(actions, estimates, count, buffers.placements[k], estimate)
     return count
 
 
 @kernel
-def _consider(states: States, i: int, action: int, bench: Workbench, kept: int) -> int:
+def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept: int) -> int:
     """Compares a placement with those kept so far; returns their new number."""
-    player, game = states[i]["current_player"], bench.game
+    player, game = states[i]["current_player"], buffers.game
     game[0] = states[i]
     apply(game, 0, action)
     was_free = states[i]["bonus_owner"] == NOBODY
-    survey(game, 0, player, bench.newcomer, 0)
-    bench.surveys[0] += 1
-    _note(bench, kept, action, was_free and game[0]["bonus_owner"] == player)
-    if _is_dominated(bench.quilts, kept, was_free):
+    write_prospects(game, 0, player, buffers.newcomer, 0)
+    buffers.effort[0] += 1
+    _note(buffers, kept, action, was_free and game[0]["bonus_owner"] == player)
+    if _is_dominated(buffers.quilts, kept, was_free):
         return kept
-    if _dominates_any(bench.quilts, kept, was_free):
-        return _remove_dominated(bench, kept, was_free)
+    if _dominates_any(buffers.quilts, kept, was_free):
+        return _remove_dominated(buffers, kept, was_free)
     return kept + 1
 
 
 @kernel
-def _note(bench: Workbench, k: int, action: int, claims: bool) -> None:
-    """Writes the placement that was surveyed last as number ``k``."""
-    quilts, newcomer = bench.quilts, bench.newcomer[0]
-    bench.placements[k] = action
+def _note(buffers: ChoiceBuffers, k: int, action: int, claims: bool) -> None:
+    """Writes the newcomer as the placement of number ``k``."""
+    quilts, newcomer = buffers.quilts, buffers.newcomer[0]
+    buffers.placements[k] = action
     for word in range(2):
         quilts[word, k], quilts[2 + word, k] = newcomer["empty"][word], newcomer["live"][word]
         squares = _U0
@@ -218,26 +216,30 @@ def _dominates_any(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
 
 
 @kernel
-def _remove_dominated(bench: Workbench, newcomer: int, bonus_is_free: bool) -> int:
+def _remove_dominated(buffers: ChoiceBuffers, newcomer: int, bonus_is_free: bool) -> int:
     """Removes all placements that the newcomer, the last one, dominates; returns the number of those left."""
     left = 0
     for k in range(newcomer + 1):
-        if k < newcomer and _dominates(bench.quilts, newcomer, k, bonus_is_free):
+        if k < newcomer and _dominates(buffers.quilts, newcomer, k, bonus_is_free):
             continue
-        bench.placements[left] = bench.placements[k]
-        for row in range(len(bench.quilts)):
-            bench.quilts[row, left] = bench.quilts[row, k]
+        buffers.placements[left] = buffers.placements[k]
+        for row in range(len(buffers.quilts)):
+            buffers.quilts[row, left] = buffers.quilts[row, k]
         left += 1
     return left
 
 
 @kernel
 def _insert(
-    actions: npt.NDArray[np.int64], promises: npt.NDArray[np.float64], count: int, action: int, promise: float
+    actions: npt.NDArray[np.int64],
+    estimates: npt.NDArray[np.float64],
+    count: int,
+    action: int,
+    estimate: float,
 ) -> int:
     k = count
-    while k > 0 and promise > promises[k - 1]:
-        actions[k], promises[k] = actions[k - 1], promises[k - 1]
+    while k > 0 and estimate > estimates[k - 1]:
+        actions[k], estimates[k] = actions[k - 1], estimates[k - 1]
         k -= 1
-    actions[k], promises[k] = action, promise
+    actions[k], estimates[k] = action, estimate
     return count + 1

@@ -90,7 +90,7 @@ def coverable(patch: int, empty_0: np.uint64, empty_1: np.uint64) -> tuple[np.ui
 
 
 @kernel
-def survey(states: States, i: int, player: int, out: Prospects, k: int) -> None:
+def write_prospects(states: States, i: int, player: int, out: Prospects, k: int) -> None:
     """Writes the prospects of a player in state ``i`` to record ``k``."""
     quilt, own = states[i]["quilt"], out[k]
     own["empty"][0], own["empty"][1] = quilt[player, 0] ^ FULL_WORD, quilt[player, 1] ^ FULL_WORD

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.endgame.choices import Workbench, list_choices, new_workbench
-from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, Prospects, survey
+from patchwork_env.agents.patchwork.endgame.choices import ChoiceBuffers, list_choices, new_choice_buffers
+from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, Prospects, write_prospects
 from patchwork_env.agents.patchwork.endgame.table import (
     KEY_WORDS,
     MOST_NUMBERS,
@@ -63,11 +63,11 @@ class Solver(NamedTuple):
         frames: :data:`FRAME` records ``(_MOST_PLIES,)``, what is known of these positions.
         keys: uint64 ``(_MOST_PLIES, KEY_WORDS)``, the keys of these positions.
         actions: int64 ``(_MOST_PLIES, MAX_LEGAL_ACTIONS)``, the moves of these positions.
-        promises: float64 ``(MAX_LEGAL_ACTIONS,)``, the estimated gains of moves.
+        estimates: float64 ``(MAX_LEGAL_ACTIONS,)``, the estimated gains of moves.
         prospects: The prospects of both players.
-        bench: The buffers in which moves are compared.
+        buffers: The buffers in which moves are compared.
         table: The table of positions that are known already.
-        budget: int64 ``(1,)``, the number of quilts that may be surveyed.
+        budget: int64 ``(1,)``, the number of quilts that may be looked at.
         game: int64 ``(1,)``, the number of the ending, which tells entries of earlier ones apart.
     """
 
@@ -75,9 +75,9 @@ class Solver(NamedTuple):
     frames: npt.NDArray[np.void]
     keys: npt.NDArray[np.uint64]
     actions: npt.NDArray[np.int64]
-    promises: npt.NDArray[np.float64]
+    estimates: npt.NDArray[np.float64]
     prospects: Prospects
-    bench: Workbench
+    buffers: ChoiceBuffers
     table: npt.NDArray[np.void]
     budget: npt.NDArray[np.int64]
     game: npt.NDArray[np.int64]
@@ -92,7 +92,7 @@ def new_solver() -> Solver:
         np.zeros((_MOST_PLIES, MAX_LEGAL_ACTIONS), np.int64),
         np.zeros(MAX_LEGAL_ACTIONS),
         np.zeros(NUM_PLAYERS, PROSPECTS),
-        new_workbench(),
+        new_choice_buffers(),
         new_table(_TABLE_SIZE),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
@@ -100,46 +100,42 @@ def new_solver() -> Solver:
 
 
 @kernel
-def solve(states: States, i: int, budget: int, room: Solver, only_outcome: bool) -> tuple[bool, int, int]:
-    """The value of an ending and a best action.
+def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: bool) -> tuple[bool, int, int]:
+    """The value of an ending, which is not over, and a best action.
 
-    Args:
-        states: Records.
-        i: The index of the record, whose game is not over.
-        budget: The most quilts to survey, about a microsecond each; the last position may take some more.
-        room: The workspace of the solver.
-        only_outcome: Whether to find out only who wins, which is quicker: only the sign of the value is right
-            then, and the action is one that leads to a win if there is any.
+    The budget is in quilts to look at, about a microsecond each; the last position may take some more. With
+    ``only_outcome`` it only finds out who wins, which is quicker: only the sign of the value is right then,
+    and the action is one that leads to a win if there is any.
 
     Returns:
         Whether it was solved within the budget; the value for the player to move, who wins if it is above 0,
         and whose margin :func:`margin_of` gives; and the action, or ``NO_ACTION``. Both players play for the
         margin first, then for reaching the end first.
     """
-    _start(room, budget)
-    room.states[0] = states[i]
+    _start(solver, budget)
+    solver.states[0] = states[i]
     if only_outcome:
-        value = _search(room, -1, 1)
-        action = room.frames[0]["action"]
+        value = _search(solver, -1, 1)
+        action = solver.frames[0]["action"]
     else:
-        value, action = _close_in(room, _value_now(states, i) | 1)
-    if not _can_go_on(room):
+        value, action = _mtdf(solver, _value_now(states, i) | 1)
+    if not _can_go_on(solver):
         return False, 0, NO_ACTION
     return True, value, action
 
 
 @kernel
-def _close_in(room: Solver, guess: int) -> tuple[int, int]:
+def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
     """The value of the first position and its action, by searches with the smallest of windows: MTD(f).
 
     Plaat et al., "Best-first fixed-depth minimax algorithms" (1996). All values are odd, so are the limits.
     """
     lower, upper, action = -UNBOUNDED, UNBOUNDED, NO_ACTION
-    while lower < upper and _can_go_on(room):
+    while lower < upper and _can_go_on(solver):
         limit = max(guess, lower + 2)
-        guess = _search(room, limit - 2, limit)
+        guess = _search(solver, limit - 2, limit)
         if guess >= limit:
-            lower, action = guess, room.frames[0]["action"]
+            lower, action = guess, solver.frames[0]["action"]
         else:
             upper = guess
     return guess, action
@@ -152,67 +148,67 @@ def margin_of(value: int) -> int:
 
 
 @kernel
-def _start(room: Solver, budget: int) -> None:
+def _start(solver: Solver, budget: int) -> None:
     """Sets the budget and starts a new game, for which entries of earlier games do not count."""
-    room.budget[0], room.bench.surveys[0] = budget, 0
-    room.game[0] += 1
-    if room.game[0] > MOST_NUMBERS:
-        forget(room.table)
-        room.game[0] = 1
+    solver.budget[0], solver.buffers.effort[0] = budget, 0
+    solver.game[0] += 1
+    if solver.game[0] > MOST_NUMBERS:
+        forget(solver.table)
+        solver.game[0] = 1
 
 
 @kernel
-def _can_go_on(room: Solver) -> bool:
+def _can_go_on(solver: Solver) -> bool:
     """Whether the budget has not been exceeded."""
-    return bool(room.bench.surveys[0] <= room.budget[0])
+    return bool(solver.buffers.effort[0] <= solver.budget[0])
 
 
 @kernel
-def _search(room: Solver, alpha: int, beta: int) -> int:
+def _search(solver: Solver, alpha: int, beta: int) -> int:
     """The value of the first position of the line: exact between ``alpha`` and ``beta``, else a bound."""
     ply = 0
-    room.frames[0]["alpha"], room.frames[0]["beta"] = alpha, beta
-    is_known = _open(room, ply)
-    while _can_go_on(room):
-        frame = room.frames[ply]
+    solver.frames[0]["alpha"], solver.frames[0]["beta"] = alpha, beta
+    is_known = _open(solver, ply)
+    while _can_go_on(solver):
+        frame = solver.frames[ply]
         if (
             not is_known
             and frame["next"] < frame["count"]
             and max(frame["alpha"], frame["best"]) < frame["beta"]
         ):
-            _step_down(room, ply)
+            _step_down(solver, ply)
             ply += 1
-            is_known = _open(room, ply)
+            is_known = _open(solver, ply)
             continue
         if not is_known:
-            _close(room, ply)
+            _close(solver, ply)
         if ply == 0:
-            return int(room.frames[0]["best"])
+            return int(solver.frames[0]["best"])
         ply -= 1
-        _take_value(room, ply)
+        _take_value(solver, ply)
         is_known = False
     return 0
 
 
 @kernel
-def _open(room: Solver, ply: int) -> bool:
+def _open(solver: Solver, ply: int) -> bool:
     """Starts on a position whose window is set; returns whether ``best`` is its value already."""
-    states, frame = room.states, room.frames[ply]
+    states, frame = solver.states, solver.frames[ply]
     now = _value_now(states, ply)
     frame["best"] = now
     if is_over(states, ply):
         return True
-    room.bench.surveys[0] += NUM_PLAYERS
+    solver.buffers.effort[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
-        survey(states, ply, player, room.prospects, player)
-    write_key(states, ply, room.prospects, room.game[0], room.keys[ply])
-    lower, upper = _bounds(states, ply, room.prospects, now)
-    place = place_of(room.keys[ply], len(room.table))
+        write_prospects(states, ply, player, solver.prospects, player)
+    write_key(states, ply, solver.prospects, solver.game[0], solver.keys[ply])
+    lower, upper = _bounds(states, ply, solver.prospects, now)
+    place = place_of(solver.keys[ply], len(solver.table))
     known = NO_ACTION
-    if holds(room.table, place, room.keys[ply]):
-        lower = max(lower, now + room.table[place]["lower"])
-        upper = min(upper, now + room.table[place]["upper"])
-        known = room.table[place]["action"]
+    if holds(solver.table, place, solver.keys[ply]):
+        lower = max(lower, now + solver.table[place]["lower"])
+        upper = min(upper, now + solver.table[place]["upper"])
+        known = solver.table[place]["action"]
     if ply > 0 and (lower >= frame["beta"] or lower == upper):
         frame["best"] = lower
         return True
@@ -221,17 +217,17 @@ def _open(room: Solver, ply: int) -> bool:
         return True
     frame["now"], frame["lower"], frame["upper"], frame["place"] = now, lower, upper, place
     frame["best"], frame["next"] = -UNBOUNDED, 0
-    frame["count"] = list_choices(states, ply, room.bench, room.actions[ply], room.promises)
-    _bring_forward(room.actions[ply], frame["count"], known)
+    frame["count"] = list_choices(states, ply, solver.buffers, solver.actions[ply], solver.estimates)
+    _bring_forward(solver.actions[ply], frame["count"], known)
     return False
 
 
 @kernel
-def _step_down(room: Solver, ply: int) -> None:
+def _step_down(solver: Solver, ply: int) -> None:
     """Plays the next move of a position and sets the window of the position after it."""
-    states, frame, following = room.states, room.frames[ply], room.frames[ply + 1]
+    states, frame, following = solver.states, solver.frames[ply], solver.frames[ply + 1]
     states[ply + 1] = states[ply]
-    apply(states, ply + 1, room.actions[ply, frame["next"]])
+    apply(states, ply + 1, solver.actions[ply, frame["next"]])
     floor = max(frame["alpha"], frame["best"])
     if states[ply + 1]["current_player"] == states[ply]["current_player"]:
         following["alpha"], following["beta"] = floor, frame["beta"]
@@ -240,27 +236,27 @@ def _step_down(room: Solver, ply: int) -> None:
 
 
 @kernel
-def _take_value(room: Solver, ply: int) -> None:
+def _take_value(solver: Solver, ply: int) -> None:
     """Brings the value of the position after a move back to the position before it."""
-    states, frame = room.states, room.frames[ply]
-    value = room.frames[ply + 1]["best"]
+    states, frame = solver.states, solver.frames[ply]
+    value = solver.frames[ply + 1]["best"]
     if states[ply + 1]["current_player"] != states[ply]["current_player"]:
         value = -value
     if value > frame["best"]:
-        frame["best"], frame["action"] = value, room.actions[ply, frame["next"]]
+        frame["best"], frame["action"] = value, solver.actions[ply, frame["next"]]
     frame["next"] += 1
 
 
 @kernel
-def _close(room: Solver, ply: int) -> None:
+def _close(solver: Solver, ply: int) -> None:
     """Enters the bounds that the moves of a position have shown in the table."""
-    frame = room.frames[ply]
+    frame = solver.frames[ply]
     if frame["best"] > frame["alpha"]:
         frame["lower"] = max(frame["lower"], frame["best"])
     if frame["best"] < frame["beta"]:
         frame["upper"] = min(frame["upper"], frame["best"])
     lower, upper = frame["lower"] - frame["now"], frame["upper"] - frame["now"]
-    enter(room.table, frame["place"], room.keys[ply], lower, upper, frame["action"])
+    enter(solver.table, frame["place"], solver.keys[ply], lower, upper, frame["action"])
 
 
 @kernel

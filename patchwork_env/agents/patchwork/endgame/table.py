@@ -49,14 +49,9 @@ def new_table(size: int) -> npt.NDArray[np.void]:
 
 @kernel
 def write_key(states: States, i: int, prospects: Prospects, number: int, key: Key) -> None:
-    """Writes the key of a position.
+    """Writes the key of a position, uint64 ``(KEY_WORDS,)``, from the prospects of both players.
 
-    Args:
-        states: Records.
-        i: The index of the record.
-        prospects: The prospects of both players.
-        number: The number of the game, 1 ... ``MOST_NUMBERS``.
-        key: Receives the key, uint64 ``(KEY_WORDS,)``.
+    ``number`` is that of the game, 1 ... ``MOST_NUMBERS``.
     """
     facts = _U(0)
     for player in range(2):

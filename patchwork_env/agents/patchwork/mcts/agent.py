@@ -33,7 +33,7 @@ _BLOCK = 100
 _ENDING = 24
 """The most spaces that both players have left together in a position that the solver tries."""
 _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
-"""The quilts that the solver may survey for each of its two questions: about a tenth of the time of a
+"""The quilts that the solver may look at for each of its two questions: about a tenth of the time of a
 move."""
 
 
@@ -94,7 +94,7 @@ class MctsAgent(BatchAgent):
         return int(edge["action"])
 
     def _budget_to_solve(self) -> int:
-        """The budget of each question for the solver, in quilts to survey, from the budget of a move."""
+        """The budget of each question for the solver, in quilts to look at, from the budget of a move."""
         if self.seconds is None:
             return _SOLVED_PER_SIMULATION * (self.simulations or DEFAULT_SIMULATIONS)
         return int(_SOLVED_PER_SECOND * self.seconds)

@@ -155,13 +155,7 @@ def best_placement(
 ) -> int:
     """The action that leaves the most joints, a random one of the best, or ``NOWHERE``.
 
-    Args:
-        states: Records.
-        i: The index of the record; no special patch is pending.
-        slot: The slot of the patch, which the current player can pay for.
-        sums: The buffer of sums.
-        streams: The random streams.
-        stream: The index of the stream.
+    No special patch is pending, and the current player can pay for the patch in ``slot``.
     """
     player = states[i]["current_player"]
     empty_0 = states[i]["quilt"][player, 0] ^ FULL_WORD

@@ -49,15 +49,7 @@ def new_playout_buffers() -> PlayoutBuffers:
 def play_out(
     states: States, i: int, buffers: PlayoutBuffers, streams: npt.NDArray[np.uint64], stream: int
 ) -> None:
-    """Plays a game to its end.
-
-    Args:
-        states: Records.
-        i: The index of the record.
-        buffers: The buffers of playouts.
-        streams: The random streams.
-        stream: The index of the stream.
-    """
+    """Plays a game to its end."""
     while not is_over(states, i):
         apply(states, i, choose(states, i, buffers, streams, stream))
 

@@ -114,15 +114,8 @@ def list_rows(bands: Bands, rows: Rows) -> None:
 def list_changes(before: Bands, after: Bands, rows: Rows, old: Rows, new: Rows) -> int:
     """Lists what changes in the windows when cells of a quilt are covered.
 
-    Args:
-        before: The quilt.
-        after: The quilt with more cells covered.
-        rows: Table rows of all windows of ``before``; see :func:`list_rows`.
-        old: Receives the table rows that go.
-        new: Receives the table rows that come in their places.
-
-    Returns:
-        The number of rows that go, which is that of the rows that come.
+    ``rows`` are the table rows of all windows before; see :func:`list_rows`. Of these, ``old`` go and ``new``
+    come in their places; returns their number.
     """
     count = 0
     for row in range(NUM_BANDS):

@@ -75,16 +75,8 @@ def list_likely(
 ) -> int:
     """Lists advancing, if it is legal, and the placements of each patch that leave the most joints.
 
-    Args:
-        states: Records.
-        i: The index of the record, whose game is not over.
-        width: The number of placements to list of each patch; ties go to the first ones.
-        anchors: The legal set of the game.
-        ranking: The buffer in which placements are ranked.
-        actions: Receives the actions, ascending.
-
-    Returns:
-        The number of actions.
+    Of each patch up to ``width`` placements are listed; ties go to the first ones. The actions are ascending;
+    returns their number.
     """
     quilt = states[i]["quilt"][states[i]["current_player"]]
     upper, lower = count_neighbors(quilt[0], quilt[1])
@@ -114,16 +106,8 @@ def keep_most_compact(
 ) -> int:
     """Drops all but the ``width`` most compact placements of each patch; ties go to the first ones.
 
-    Args:
-        states: Records.
-        i: The index of the record, whose game is not over.
-        width: The number of placements to keep of each patch.
-        actions: Legal actions, ascending; those that stay move to the front.
-        count: The number of actions.
-        sort_keys: A buffer, as long as the longest list of placements that is cut.
-
-    Returns:
-        The number of actions that stay.
+    The ``count`` actions are ascending; those that stay move to the front, and their number is returned.
+    ``sort_keys`` is a buffer, as long as the longest list of placements that is cut.
     """
     kept = begin = 0
     while begin < count:

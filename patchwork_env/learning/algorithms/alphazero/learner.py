@@ -41,13 +41,7 @@ class AlphaZeroLearner:
     def update(self, examples: Examples, progress: float, random: np.random.Generator) -> dict[str, float]:
         """Takes steps on random minibatches, in which quilts and policies are turned by random symmetries.
 
-        Args:
-            examples: The examples to learn from.
-            progress: The fraction of the run that is over, for the schedules.
-            random: The generator that draws the minibatches and the symmetries.
-
-        Returns:
-            Mean losses and diagnostics; empty if there are no examples.
+        Returns mean losses and diagnostics; none if there are no examples.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.

@@ -88,10 +88,7 @@ class SearchedSelfPlay:
     def collect(
         self, network: PatchworkNetwork, turns: int, random: np.random.Generator
     ) -> tuple[Examples, dict[str, float]]:
-        """Plays ``turns`` turns in every game.
-
-        Returns:
-            The searched decisions, and statistics of the games that ended.
+        """Plays ``turns`` turns in every game; returns the decisions, and statistics of the games that ended.
 
         Raises:
             DivergenceError: The network's values are not finite.

@@ -92,12 +92,8 @@ class SnapshotPool(Generic[Policy]):
     def draw(self, random: np.random.Generator, in_play: Collection[int] = ()) -> list[int]:
         """Replaces one of the opponents, another one at every call, and those that have left the pool.
 
-        Args:
-            random: The generator that draws the opponents.
-            in_play: The numbers of the snapshots whose games have not ended, whose policies are kept.
-
-        Returns:
-            A copy of :attr:`opponents`: ``config.opponents`` of them, or as many as there are.
+        The policies of the snapshots that are ``in_play``, whose games have not ended, are kept. Returns a
+        copy of :attr:`opponents`: ``config.opponents`` of them, or as many as there are.
         """
         for number in self._policies.keys() - self._records.keys() - set(in_play):
             del self._policies[number]
@@ -113,12 +109,7 @@ class SnapshotPool(Generic[Policy]):
         return self.opponents.copy()
 
     def record(self, wins: Mapping[int, float], games: Mapping[int, float]) -> None:
-        """Adds results of the learner; all earlier ones lose some weight.
-
-        Args:
-            wins: How many games the learner won, by the number of the snapshot.
-            games: How many games ended, by the number of the snapshot.
-        """
+        """Adds the learner's wins and the games that ended, by snapshot; earlier results lose some weight."""
         kept = 0.5 ** (1 / self.config.half_life)
         for record in self._records.values():
             record.wins *= kept
@@ -157,11 +148,7 @@ class SnapshotPool(Generic[Policy]):
         return TrainerState(values, tensors)
 
     def restore(self, state: TrainerState, like: Policy) -> None:
-        """Brings an empty pool to the state of another one.
-
-        Args:
-            state: The state that :meth:`state` returned.
-            like: A policy of the same kind and sizes, which is not changed.
+        """Brings an empty pool to the state of another one; ``like`` is a policy of the same kind and sizes.
 
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit.

@@ -87,11 +87,6 @@ class RemotePlay:
 
     Games depend only on the weights, the progress and the seed with which they begin, not on the workers that
     play them. Games that were in flight when a run stopped are played again when it goes on.
-
-    Args:
-        games: The games that are played.
-        pool: The workers.
-        config: The configuration of the run.
     """
 
     def __init__(self, games: RemoteGames, pool: WorkerPool, config: ClusterRun) -> None:
@@ -107,9 +102,8 @@ class RemotePlay:
     def play(self, progress: float, random: np.random.Generator) -> tuple[Any, dict[str, float]]:
         """Waits for the games of an iteration; returns what there is to learn from, and statistics.
 
-        Args:
-            progress: The fraction of the run that is over.
-            random: The generator that draws the seed of games that begin now.
+        ``progress`` is the fraction of the run that is over; ``random`` draws the seed of games that begin
+        now.
 
         Raises:
             NoWorkersError: There is no worker to play them.
@@ -124,12 +118,7 @@ class RemotePlay:
         return self._games.combine(results)
 
     def play_ahead(self, progress: float, random: np.random.Generator) -> None:
-        """Begins the games of the next iteration, if the run asks for games that are played ahead.
-
-        Args:
-            progress: The fraction of the run that is over.
-            random: The generator that draws the seed of the games.
-        """
+        """Begins the games of the next iteration, if the run asks for that; see :meth:`play`."""
         if self._config.cluster.ahead:
             self._ahead = self._new_iteration(progress, random)
             self._playing = self._begin(self._ahead)

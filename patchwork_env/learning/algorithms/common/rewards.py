@@ -13,15 +13,12 @@ from patchwork_env.learning.config import Reward
 def rewards_of_players(
     reward: Reward, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[np.float32]:
-    """Both players' rewards for the end of games.
+    """Both players' rewards for the end of games, float32 ``(..., 2)``; zero where no game ended.
 
     Args:
         reward: The weights of outcome and score difference.
         winners: The winner, 0 or 1, where a game ended, else -1; of any shape.
         scores: Both players' scores where a game ended, ``(..., 2)``.
-
-    Returns:
-        float32 ``(..., 2)``; zero where no game ended.
     """
     outcome = np.where(winners == 0, 1.0, -1.0)
     margin = np.clip((scores[..., 0] - scores[..., 1]) / reward.margin_scale, -1, 1)

@@ -92,14 +92,7 @@ def nested_part(
     restore: Callable[[TrainerState], object],
     values_name: str | None = None,
 ) -> StatePart:
-    """A state within the state: its values under a name, and its tensors under ``name.``.
-
-    Args:
-        name: The prefix of the tensors' names.
-        save: The function that returns the inner state.
-        restore: The function that takes the inner state.
-        values_name: The name of the values; ``name`` by default.
-    """
+    """A state within the state: values under ``values_name``, or else ``name``; tensors under ``name.``."""
     values_name = values_name or name
 
     def save_nested() -> TrainerState:

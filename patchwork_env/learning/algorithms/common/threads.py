@@ -11,14 +11,11 @@ Result = TypeVar("Result")
 
 
 class ThreadPool:
-    """Threads that each work on a part of a batch; the calling thread is one of them.
+    """``size`` threads that each work on a part of a batch; the calling thread is one of them.
 
     PyTorch's operations and the compiled kernels release the interpreter lock. These threads wait for each
     other once a batch. PyTorch's own threads wait for each other in every operation; on a machine that has
     other work they are slower than a single thread.
-
-    Args:
-        size: The number of threads, the calling one included.
     """
 
     def __init__(self, size: int = 1) -> None:

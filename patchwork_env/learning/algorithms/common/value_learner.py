@@ -21,16 +21,13 @@ Positions = TypeVar("Positions", bound=NamedTuple)
 
 
 class ValueModule(nn.Module, ABC, Generic[Positions]):
-    """The network of a compiled value as a PyTorch module.
+    """The network of a compiled value as a PyTorch module, with a parameter for each array of its weights.
 
     Module and record share their memory, so that a step of the optimizer changes what plays.
 
-    Args:
-        weights: The weights, a record of arrays, which become parameters of the same names.
-
     Attributes:
         tables: The names of the weights that are tables, of which the network looks up rows.
-        weights: The record.
+        weights: The record of the weights.
     """
 
     tables: ClassVar[Collection[str]]
@@ -51,11 +48,6 @@ class ValueLearner(Generic[Positions]):
 
     The weights that play are the average over the last steps (Polyak and Juditsky 1992), which lacks most of
     the noise of single minibatches.
-
-    Args:
-        module: The network that learns.
-        config: The parameters of the algorithm.
-        threads: The threads that share the work on each minibatch.
 
     Attributes:
         module: The network that learns.
@@ -80,16 +72,9 @@ class ValueLearner(Generic[Positions]):
     def update(
         self, positions: Positions, steps: int, progress: float, random: np.random.Generator
     ) -> dict[str, float]:
-        """Takes steps on random minibatches.
+        """Takes steps on random minibatches of positions with targets; returns mean losses and diagnostics.
 
-        Args:
-            positions: The positions to learn from, with their targets.
-            steps: The number of steps.
-            progress: The fraction of the run that is over, for the schedules.
-            random: The generator that draws the minibatches.
-
-        Returns:
-            Mean losses and diagnostics, by name.
+        ``progress`` is the fraction of the run that is over, for the schedules.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.

@@ -31,12 +31,7 @@ Positions = TypeVar("Positions")
 
 
 class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
-    """Plays the games of an iteration from their first turn to their last, compiled.
-
-    Args:
-        games: The number of games of an iteration.
-        threads: The threads that share the games.
-    """
+    """Plays the games of an iteration from their first turn to their last, compiled; threads share them."""
 
     def __init__(self, games: int, threads: ThreadPool) -> None:
         self._number, self._threads = games, threads
@@ -46,15 +41,10 @@ class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
     def play(
         self, weights: Any, progress: float, random: np.random.Generator
     ) -> tuple[Positions, dict[str, float]]:
-        """Plays the games of an iteration.
+        """Plays the games of an iteration by a record of weights.
 
-        Args:
-            weights: The weights that play, a record.
-            progress: The fraction of the run that is over.
-            random: The generator that draws the seed of the games.
-
-        Returns:
-            Positions with targets, and statistics, among them the ``turns`` of all games.
+        ``progress`` is the fraction of the run that is over; ``random`` draws the seed of the games. Returns
+        positions with targets, and statistics, among them the ``turns`` of all games.
         """
         streams = seed_streams(draw_seed(random), self._number)
         for part, buffers in zip(self._parts, self._buffers, strict=True):
@@ -87,9 +77,7 @@ class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
 class ValuePlayer:
     """The worker's side, a ``Player``. A job consists of the random streams of its games.
 
-    Args:
-        self_play: What plays the games.
-        weights: A record that is overwritten with the weights that play.
+    The record of weights is overwritten with those that play.
     """
 
     def __init__(self, self_play: ValueSelfPlay[Any, Any, Any], weights: Any) -> None:
@@ -108,10 +96,7 @@ class ValuePlayer:
 class RemoteValueGames:
     """The learner's side, a ``RemoteGames``. The games are the same as without workers.
 
-    Args:
-        self_play: What puts the played parts together.
-        games: The number of games of an iteration.
-        average: The weights that play, by name.
+    ``average`` are the weights that play, by name.
     """
 
     def __init__(

@@ -18,11 +18,8 @@ def in_parallel(
 ) -> tuple[Tensor, ...]:
     """Computes ``evaluate(*samples)``, and later its gradient, by threads that each do a part of the samples.
 
-    Args:
-        threads: The threads that share the work.
-        evaluate: The function, which takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row by row.
-        parameters: The parameters that get gradients.
-        samples: The tensors that ``evaluate`` takes, all of the same length.
+    ``evaluate`` takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row by row; the parameters get
+    gradients.
     """
     if threads.size == 1 or not torch.is_grad_enabled():
         return evaluate(*samples)

@@ -170,9 +170,6 @@ class PatchworkVecEnv(VecEnv):
     def reset(self) -> Observation:
         """Begins all games, after :meth:`seed` with new random numbers.
 
-        Returns:
-            Observations, float32 ``(num_envs, OBSERVATION_SIZE)``.
-
         Raises:
             ValueError: There are options; games take none.
         """
@@ -208,9 +205,6 @@ class PatchworkVecEnv(VecEnv):
         self,
     ) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Plays the actions and what follows, up to the learner's next decision in every game.
-
-        Returns:
-            Observations float32 ``(num_envs, OBSERVATION_SIZE)``, rewards float32, ends bool, and infos.
 
         Raises:
             OpponentError: The opponent's action is not legal.

@@ -37,16 +37,10 @@ class PpoLearner:
         self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate.start, eps=1e-5)
 
     def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Learns from the learner's decisions of a rollout, in several epochs.
+        """Learns from the learner's decisions of a rollout of the present network, in several epochs.
 
-        Args:
-            rollout: The rollout that the present network played.
-            progress: The fraction of the run that is over, for the schedules.
-            random: The generator that shuffles the decisions.
-
-        Returns:
-            Mean losses and diagnostics; empty if the learner had no decision to make. If ``target_kl`` may
-            end the learning early, ``updates`` is the number of steps of the optimizer.
+        Returns mean losses and diagnostics; none if the learner had no decision to make. If ``target_kl`` may
+        end the learning early, ``updates`` is the number of steps of the optimizer.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.

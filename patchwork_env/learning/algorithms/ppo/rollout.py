@@ -85,14 +85,9 @@ def choose(
     random: np.random.Generator,
     threads: ThreadPool,
 ) -> Choice:
-    """Lets policies choose an action in each state.
+    """Lets policies choose an action in each of ``n`` states, none of which is over; threads share the work.
 
-    Args:
-        evaluators: The policies; the first one has most of the states.
-        asked: int ``(n,)``, the index of the policy that is asked about each state.
-        states: The ``(n,)`` state records, none of which is over.
-        random: The generator that draws the actions.
-        threads: The threads that share the work.
+    ``asked``, int ``(n,)``, is the index of the policy that is asked about each state: mostly the first one.
     """
     first, *others = (np.flatnonzero(asked == number) for number in range(len(evaluators)))
     # The states of the first policy are divided among the threads, those of another one stay together.
@@ -164,8 +159,7 @@ class SelfPlay:
             past_selves: The past selves that are drawn or in play, by number.
             turns: The number of turns, at least 1.
             random: The generator that draws the actions.
-            drawn: The numbers of the past selves that the league games that begin are divided among; None for
-                all of ``past_selves``.
+            drawn: The past selves that league games begin against; None for all of ``past_selves``.
         """
         env, shape = self.env, (turns, self.env.num_envs)
         dealt = self._dealt(list(past_selves) if drawn is None else drawn)

@@ -44,14 +44,9 @@ def from_rllib(
     folder: Path,
     info: dict[str, Any] | None = None,
 ) -> None:
-    """Writes the state of a module as a new checkpoint, which all of the project's programs play.
+    """Writes the state of a module, of a network of these sizes, as a new checkpoint folder.
 
-    Args:
-        game: The name of the game.
-        sizes: The sizes of the network.
-        state: The state of the module.
-        folder: The folder of the checkpoint, which must not exist yet.
-        info: What the checkpoint is to tell about the training; values that JSON can hold.
+    All of the project's programs play it. ``info``, JSON, is what the checkpoint tells about the training.
 
     Raises:
         FileExistsError: The folder exists.
@@ -78,12 +73,7 @@ def load_state(network: nn.Module, state: Mapping[str, npt.NDArray[Any]]) -> Non
 
 
 def initial_network(game: str, sizes: NetworkConfig, spec: str | None) -> PolicyNetwork:
-    """The network that a run begins with.
-
-    Args:
-        game: The name of the game.
-        sizes: The sizes of the run's network.
-        spec: The name or path of the policy to start from; None for random weights.
+    """The network that a run begins with: that of a spec, or one with random weights.
 
     Raises:
         ConfigError: The policy cannot be read, or is of another kind or of other sizes.

@@ -65,14 +65,10 @@ class GameMultiAgentEnv(MultiAgentEnv):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, MaskedObservation], dict[str, dict[str, Any]]]:
-        """Begins a game.
+        """Begins a game; returns the observation of the player to move, by agent, and empty infos.
 
-        Args:
-            seed: The seed from which the random games start anew; None goes on with the present ones.
-            options: The options of the PettingZoo environment's ``reset``, such as ``circle`` or ``deck``.
-
-        Returns:
-            The observation of the player to move, by agent, and empty infos.
+        The random games start anew from ``seed``, or go on with None. The options are those of the PettingZoo
+        environment's ``reset``, such as ``circle`` or ``deck``.
         """
         if seed is not None:
             seed = int(np.random.SeedSequence([seed, self.salt]).generate_state(1, np.uint64)[0])

@@ -164,14 +164,9 @@ def slots_in_play(env_runner: Any) -> set[int]:
 def set_opponents(
     weights: Mapping[int, Mapping[str, npt.NDArray[Any]]], opponents: Sequence[tuple[int, int]]
 ) -> Callable[[Any], None]:
-    """A function that gives an env runner its past selves, from the object store.
+    """A function that gives an env runner the states of its past selves, by slot, from the object store.
 
-    Args:
-        weights: The states of the past selves' modules, by slot.
-        opponents: The slots and numbers of the past selves that games begin against.
-
-    Returns:
-        The function, to be called with each env runner.
+    ``opponents`` are the slots and numbers of the past selves that games begin against.
     """
     reference = ray.put(dict(weights))
 

@@ -45,11 +45,7 @@ class Evaluated(NamedTuple):
         return dense.index_put((self.rows, self.actions), self.output.log_probabilities)
 
     def of(self, chosen: Tensor) -> Tensor:
-        """Log-probabilities ``(n,)`` of one action for each row; :data:`IMPOSSIBLE` for an illegal one.
-
-        Args:
-            chosen: The actions, int64 ``(n,)``.
-        """
+        """Log-probabilities ``(n,)`` of one action for each row; :data:`IMPOSSIBLE` for an illegal one."""
         width = int(max(self.actions.max(), chosen.max())) + 1 if len(self.actions) else 1
         listed = self.rows * width + self.actions
         wanted = torch.arange(len(chosen), device=chosen.device) * width + chosen
@@ -59,26 +55,16 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(network: PolicyNetwork, observations: Tensor, masks: Tensor) -> Evaluated:
-    """Asks a network about observations.
+    """Asks a network about observations ``(n, size)`` of the players to move.
 
-    Args:
-        network: The network.
-        observations: The observations of the players to move, float32 ``(n, size)``.
-        masks: The masks ``(n, actions)``, not 0 for the legal actions; a row may have none.
+    The masks ``(n, actions)`` are not 0 for the legal actions; a row may have none.
     """
     rows, actions = _legal(masks)
     return Evaluated(rows, actions, network(Inputs(observations, rows, actions)))
 
 
 def draw(evaluated: Evaluated, uniforms: npt.NDArray[np.float64]) -> Tensor:
-    """Draws a legal action for each observation.
-
-    Args:
-        evaluated: The ``n`` observations, each with a legal action.
-        uniforms: Random numbers ``(n,)``, drawn evenly from 0 to 1.
-
-    Returns:
-        int64 ``(n,)``.
+    """Draws a legal action for each observation, int64 ``(n,)``, by random numbers ``(n,)`` from 0 to 1.
 
     Raises:
         ValueError: An observation has no legal action.

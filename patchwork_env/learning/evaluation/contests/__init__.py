@@ -53,11 +53,7 @@ def contest_of(game: str) -> type[Contest]:
 
 
 def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
-    """The game that agents meet in.
-
-    Args:
-        agents: The agents.
-        asked: The name of the game; None for the only one that all of them play, or else Patchwork.
+    """The game that agents meet in: the one asked for, the only one that all of them play, or else Patchwork.
 
     Raises:
         ValueError: There is no such game, or not all of the agents play it.
@@ -77,10 +73,8 @@ def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
 def check_variant(game: str, options: Mapping[str, Any]) -> str:
     """What is played of a game: the value of the option that the game has for it, or its default.
 
-    Args:
-        game: The name of the game.
-        options: Options by name: none, or the one that the game has, such as ``{"special_patches": "2014"}``
-            for Patchwork or ``{"order": "known"}`` for NMBR 9. The value None stands for the default.
+    ``options`` are empty or have that option by name, such as ``{"special_patches": "2014"}`` or ``{"order":
+    "known"}``; None stands for the default.
 
     Raises:
         ValueError: There is no such game, option or value.

@@ -121,13 +121,10 @@ class _Opinion:
 
 
 def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = None) -> Review:
-    """Judges all moves of a game.
+    """Judges all moves of a game by an agent that searches with a learned value.
 
-    Args:
-        game: The game, with at least one move in its history.
-        agent: A search with a learned value. Every move takes one or two searches, each with the budget of
-            the agent.
-        progress: Called with the number of moves that were judged since the last call.
+    Every move takes one or two searches, each with the budget of the agent. ``progress`` is called with the
+    number of moves that were judged since the last call.
 
     Raises:
         ValueError: The game has no moves, or the agent cannot analyse.
