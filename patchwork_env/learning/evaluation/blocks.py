@@ -5,7 +5,7 @@ Random numbers start anew in every block, so that its games are the same whichev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, TableEdgeError
-from patchwork_env.learning.distributed.jobs import Workers, do_jobs
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
 BLOCK_SIZE = 64
@@ -86,18 +85,8 @@ def join(parts: Sequence[PlayedBlock]) -> PlayedBlock:
     return PlayedBlock(games, seconds, tuple(game for part in parts for game in part.kept))
 
 
-def play_tasks(
-    players: Sequence[Agent], tasks: Sequence[Task], workers: Workers
-) -> Iterator[tuple[int, PlayedBlock]]:
-    """Plays blocks of games; yields the index and the games of every task as it ends, in any order.
-
-    Raises:
-        IllegalActionError, TableEdgeError, ValueError: See :func:`play_block`.
-    """
-    return do_jobs(_play_task, players, tasks, workers)
-
-
-def _play_task(players: Sequence[Agent], task: Task) -> PlayedBlock:
+def play_task(players: Sequence[Agent], task: Task) -> PlayedBlock:
+    """Plays the block of a task, whose indices refer to the players; see :func:`play_block`."""
     return play_block((players[task.agent], players[task.opponent]), task.block)
 
 

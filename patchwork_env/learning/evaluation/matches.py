@@ -9,8 +9,8 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_at_least_one, check_seed
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.distributed.jobs import Workers, check_workers
-from patchwork_env.learning.evaluation.blocks import PlayedBlock, Task, games_in, join, play_tasks, split
+from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
+from patchwork_env.learning.evaluation.blocks import PlayedBlock, Task, games_in, join, play_task, split
 from patchwork_env.learning.evaluation.contests import Block, check_variant, common_game, contest_of
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.store import GameStore
@@ -129,7 +129,7 @@ def play_pairings(
         report(sum(games_in(everything[number][1]) for number in parts))
     left = [number for number in range(len(everything)) if number not in parts]
     tasks = [Task(*everything[number][0][:2], everything[number][1]) for number in left]
-    for index, played in play_tasks(players, tasks, workers):
+    for index, played in do_jobs(play_task, players, tasks, workers):
         pairing, block = everything[left[index]]
         if pairing.store:
             pairing.store.write(pairing.part(block), played.as_dict())

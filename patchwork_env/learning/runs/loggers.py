@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from patchwork_env.core.names import nearest
+from patchwork_env.core.names import hint
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics
 from patchwork_env.learning.system.files import GrowingFile, storing_in, write_text
@@ -269,7 +269,5 @@ def logger_class(name: str) -> Any:
         ConfigError: There is no logger of this name.
     """
     if name not in LOGGERS:
-        close = nearest(name, LOGGERS)
-        hint = f"did you mean {close!r}?" if close else f"there are {', '.join(LOGGERS)}"
-        raise ConfigError(f"logging: there is no logger {name!r}; {hint}")
+        raise ConfigError(f"logging: there is no logger {name!r}; {hint(name, LOGGERS)}")
     return LOGGERS[name]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 import torch
 
 from patchwork_env import agents
@@ -28,20 +27,6 @@ alphazero:
    minibatch_size: 32, evaluation_simulations: 4}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 """
-
-
-@pytest.fixture(scope="module")
-def config(tmp_path_factory):
-    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
-    path.write_text(TINY)
-    return path
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, config):
-    run = tmp_path_factory.mktemp("runs") / "tiny"
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
-    return run
 
 
 def test_policy_plays_with_and_without_search(finished):

@@ -14,7 +14,6 @@ from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
 from patchwork_env.learning.algorithms.td.value import PatchworkValueModule, rows_of
-from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
@@ -31,20 +30,6 @@ reward: {outcome: 0.5, margin: 1.0}
 td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 """
-
-
-@pytest.fixture(scope="module")
-def config(tmp_path_factory):
-    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
-    path.write_text(TINY)
-    return path
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, config):
-    run = tmp_path_factory.mktemp("runs") / "tiny"
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
-    return run
 
 
 def test_value_plays(finished):
