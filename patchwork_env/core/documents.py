@@ -47,6 +47,15 @@ def read_json(path: Path, *, finite: bool = True) -> Any:
     return parse_json(read_text(path), str(path), finite=finite)
 
 
+def read_object(path: Path, *keys: str, finite: bool = True) -> dict[str, Any]:
+    """The object that a file of JSON holds, which must have these keys; see :func:`read_json`."""
+    contents = read_json(path, finite=finite)
+    missing = [key for key in keys if key not in contents] if isinstance(contents, dict) else keys
+    if not isinstance(contents, dict) or missing:
+        raise ValueError(f"{path} is damaged: it holds no {', '.join(missing)}")
+    return contents
+
+
 def parse_json(text: str, source: str, *, finite: bool = True) -> Any:
     """What a text of JSON holds; ``source`` is what messages call the text. See :func:`read_json`."""
     number = _finite_number if finite else float

@@ -24,6 +24,7 @@ Games = Annotated[int, Field(ge=2, le=10**6, multiple_of=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0, le=10**6)]
 Rate = Annotated[float, Field(gt=0, le=10**6)]
+Scheduled = Annotated[float, Field(ge=0, le=1e30)]
 Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=100)]
 
 
@@ -38,9 +39,9 @@ class Section(BaseModel):
 class Schedule(Section):
     """A number that moves from ``start`` to ``end`` during the run."""
 
-    start: NonNegative
+    start: Scheduled
     """Value at the beginning of the run."""
-    end: NonNegative
+    end: Scheduled
     """Value at the end of the run."""
     curve: Literal["linear", "geometric"] = "linear"
     """``linear`` moves in equal steps, ``geometric`` by equal factors, which needs values above 0."""

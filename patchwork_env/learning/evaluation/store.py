@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from patchwork_env.core.documents import read_json, read_object
+from patchwork_env.core.names import shorten
 from patchwork_env.errors import OtherSettingsError
 from patchwork_env.learning.system.files import remove_partial, storing_in, write_text
 from patchwork_env.learning.system.lock import sole_user
@@ -49,8 +51,8 @@ class GameStore:
         """
         path = self._path(name)
         try:
-            return parse(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            return parse(read_json(path, finite=False))
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
             raise ValueError(
                 f"{path} is damaged ({error!r}): delete it to have its games played again"
             ) from None
@@ -96,15 +98,12 @@ def read_settings(folder: Path, kind: str, version: int) -> dict[str, Any]:
     path = folder / f"{kind}.json"
     if not path.is_file():
         raise FileNotFoundError(f"{folder} holds no {kind}: there is no {path.name}")
-    try:
-        contents: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        found = contents.pop("format"), contents.pop("version")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from None
+    contents = read_object(path, "format", "version")
+    found = contents.pop("format"), contents.pop("version")
     if found != (_format(kind), version):
         raise ValueError(
-            f"{path} is {found[0]!r}, version {found[1]!r}; this needs {_format(kind)!r}, version {version}: "
-            "have the games played again in another folder"
+            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
+            f"this needs {_format(kind)!r}, version {version}: have the games played again in another folder"
         )
     return contents
 
@@ -128,4 +127,4 @@ def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], folder: Path,
 
 
 def _shown(value: Any) -> str:
-    return " ".join(str(entry)[:60] for entry in value) if isinstance(value, list) else repr(value)
+    return " ".join(str(entry)[:60] for entry in value[:20]) if isinstance(value, list) else shorten(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -14,18 +14,28 @@ from typing import Any, cast
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from torch import Tensor
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint_tensors import write_tensors
 from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.core.checks import as_integer, check_between
+from patchwork_env.core.documents import read_object
+from patchwork_env.core.names import shorten
 from patchwork_env.errors import DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.config import RunConfig, dump_config
-from patchwork_env.learning.runs.folder import BEST, CONFIG_FILE, FINAL
+from patchwork_env.learning.runs.folder import (
+    BEST,
+    CONFIG_FILE,
+    FINAL,
+    checkpoint_folder,
+    checkpoint_folders,
+    steps_of,
+)
 from patchwork_env.learning.system.files import storing_in, write_text
 
-_CHECKPOINTS = "checkpoints"
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
 _UNFIT = (
     SafetensorError,
@@ -88,11 +98,11 @@ def save_checkpoint(run: Path, trainer: Trainer) -> Path:
     Raises:
         StorageError: The checkpoint cannot be written; its folder does not exist then.
     """
-    folder = run / _CHECKPOINTS / f"step_{trainer.steps:010d}"
+    folder = checkpoint_folder(run, trainer.steps)
     if not folder.exists():
         with storing_in(folder.parent):
             write_folder(folder, lambda target: _write(target, trainer))
-            for old in _checkpoints(run)[:-_KEPT]:
+            for old in checkpoint_folders(run)[:-_KEPT]:
                 (old / _TRAINER_JSON).unlink(missing_ok=True)
                 (old / _TRAINER_TENSORS).unlink(missing_ok=True)
     return folder
@@ -109,7 +119,7 @@ def newest_checkpoint(run: Path) -> Path:
 
 def _complete_checkpoints(run: Path) -> list[Path]:
     """The checkpoints that have the trainer's files, oldest first; at least one."""
-    folders = [folder for folder in _checkpoints(run) if (folder / _TRAINER_JSON).is_file()]
+    folders = [folder for folder in checkpoint_folders(run) if (folder / _TRAINER_JSON).is_file()]
     if not folders:
         raise FileNotFoundError(f"{run} holds no checkpoint to resume from")
     return folders
@@ -126,8 +136,9 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
     *others, folder = _complete_checkpoints(run)
     try:
         agents.load(folder)  # raises if the policy's own files are damaged
-        counters = json.loads((folder / _TRAINER_JSON).read_text(encoding="utf-8"))
-        trainer.restore(TrainerState(counters["trainer"], load_file(folder / _TRAINER_TENSORS)))
+        counters = read_object(folder / _TRAINER_JSON, "steps", "iteration", "seconds", "trainer")
+        _check_counters(counters, steps_of(folder))
+        trainer.restore(TrainerState(counters["trainer"], _read_tensors(folder / _TRAINER_TENSORS)))
         trainer.steps, trainer.iteration = counters["steps"], counters["iteration"]
         trainer.seconds = counters["seconds"]
     except _UNFIT as error:
@@ -135,6 +146,25 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
         way_on = f"; without it the run goes on from {others[-1]}" if others else ""
         raise ValueError(f"{folder} is damaged or of another configuration: {reason}{way_on}") from None
     return folder
+
+
+def _check_counters(counters: Mapping[str, Any], steps: int | None) -> None:
+    """Raises ValueError unless the counters are possible after the steps in the name of the checkpoint."""
+    if as_integer(counters["steps"], "steps") != steps:
+        raise ValueError(f"steps is {shorten(counters['steps'])}; the folder is that of step {steps}")
+    check_between(counters["iteration"], 0, counters["steps"], "iteration")
+    seconds = counters["seconds"]
+    if type(seconds) not in (int, float) or seconds < 0 or (seconds == 0) != (steps == 0):
+        raise ValueError(f"seconds is {shorten(seconds)}; allowed are numbers above 0")
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a trainer, which must be finite."""
+    tensors = load_file(path)
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise ValueError(f"{shorten(name)} in {path.name} is not finite")
+    return tensors
 
 
 def save_final(run: Path, trainer: Trainer) -> Path:
@@ -160,10 +190,6 @@ def _replace(folder: Path, write: Callable[[Path], None]) -> Path:
     with storing_in(folder):
         write_folder(folder, write, replace=True)
     return folder
-
-
-def _checkpoints(run: Path) -> list[Path]:
-    return sorted((run / _CHECKPOINTS).glob("step_*"))
 
 
 def _write(folder: Path, trainer: Trainer) -> None:

@@ -23,6 +23,7 @@ from patchwork_env.learning.runs.folder import (
     evaluation_files,
     interval_metrics,
     read_evaluation,
+    steps_of,
 )
 from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.learning.system.files import write_text
@@ -49,7 +50,7 @@ class Evaluations:
         self._log = log
         self._draws = True
         for path in evaluation_files(folder):
-            if path > evaluation_file(folder, trainer.steps):
+            if (steps_of(path) or 0) > trainer.steps:
                 path.unlink()
 
     def is_due(self, trainer: Trainer) -> bool:
@@ -64,7 +65,7 @@ class Evaluations:
     def _newest(self) -> int:
         """The steps of the newest evaluation; 0 if there is none."""
         files = evaluation_files(self.folder)
-        return int(files[-1].stem.removeprefix("step_")) if files else 0
+        return (steps_of(files[-1]) or 0) if files else 0
 
     def is_best(self, file: Path) -> bool:
         """Whether the evaluation in a file shows a stronger policy than all earlier ones of the run."""

@@ -22,9 +22,15 @@ a tie) and ``notation`` (see ``notation.py`` of the game).
 
 from __future__ import annotations
 
-import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from patchwork_env.core.documents import parse_json, read_object
+from patchwork_env.core.names import shorten
 
 CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
@@ -35,7 +41,64 @@ VERSIONS_FILE = "versions.jsonl"
 
 EVALUATION_FORMAT = "patchwork-env evaluation of a run"
 EVALUATION_VERSION = 1
-_NEEDED = ("steps", "minutes", "machine", "matches", "sample_games")
+_CHECKPOINTS = "checkpoints"
+_STEPS = re.compile(r"step_(\d{1,12})(\.json)?", re.ASCII)
+"""The names of checkpoints and of evaluations."""
+
+_Steps = Annotated[int, Field(ge=0, lt=10**12)]
+_Interval = Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
+class _Part(BaseModel):
+    """A part of an evaluation, which may hold more than what is checked."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Match(_Part):
+    opponent: str
+    win_rate: float
+    win_rate_interval: _Interval
+    score_difference: float
+    score_difference_interval: _Interval | None
+    sides: dict[str, dict[str, float]]
+
+
+class _SampleGame(_Part):
+    opponent: str
+    players: Annotated[list[str], Field(min_length=1)]
+    winner: int | None
+    notation: str
+
+
+class _Evaluation(_Part):
+    steps: _Steps
+    minutes: float
+    machine: str
+    matches: list[_Match]
+    sample_games: list[_SampleGame]
+
+
+def steps_of(path: Path) -> int | None:
+    """The steps in the name of a checkpoint or of an evaluation; None if it has no such name."""
+    match = _STEPS.fullmatch(path.name)
+    return int(match[1]) if match else None
+
+
+def checkpoint_folder(folder: Path, steps: int) -> Path:
+    """The folder of the checkpoint after so many steps."""
+    return folder / _CHECKPOINTS / f"step_{steps:010d}"
+
+
+def checkpoint_folders(folder: Path) -> list[Path]:
+    """The folders of the checkpoints of a run, by their steps; what has other names is passed over."""
+    return [path for path in _by_steps(folder / _CHECKPOINTS) if path.is_dir()]
+
+
+def _by_steps(folder: Path) -> list[Path]:
+    found = {path: steps_of(path) for path in sorted(folder.glob("step_*"))}
+    steps = {path: number for path, number in found.items() if number is not None}
+    return sorted(steps, key=lambda path: steps[path])
 
 
 def evaluation_file(folder: Path, steps: int) -> Path:
@@ -45,7 +108,7 @@ def evaluation_file(folder: Path, steps: int) -> Path:
 
 def evaluation_files(folder: Path) -> list[Path]:
     """The files of the evaluations of a run, by their steps; empty if there are none yet."""
-    return sorted((folder / EVALUATIONS).glob("step_*.json"))
+    return [path for path in _by_steps(folder / EVALUATIONS) if path.suffix == ".json"]
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:
@@ -54,20 +117,41 @@ def read_evaluation(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: The file is damaged or of another version; the message names it.
     """
-    try:
-        contents = json.loads(path.read_text(encoding="utf-8"))
-        found = contents["format"], contents["version"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from None
+    contents: dict[str, Any] = read_object(path, "format", "version", finite=False)
+    found = contents["format"], contents["version"]
     if found != (EVALUATION_FORMAT, EVALUATION_VERSION):
         raise ValueError(
-            f"{path} is {found[0]!r}, version {found[1]!r}; "
+            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
             f"this needs {EVALUATION_FORMAT!r}, version {EVALUATION_VERSION}"
         )
-    missing = [key for key in _NEEDED if key not in contents]
-    if missing:
-        raise ValueError(f"{path} is damaged: it holds no {', '.join(missing)}")
+    try:
+        _Evaluation.model_validate(contents)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise ValueError(f"{path} is damaged: {place}: {problem['msg']}") from None
     return contents
+
+
+def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
+    """The lines of ``metrics.jsonl``, each with its figures.
+
+    Figures are ``steps``, ``minutes`` and metrics, all of them numbers. They are None for a line that holds
+    none, as one that is being written or that a killed process left half written.
+    """
+    for line in text.splitlines(keepends=True):
+        yield line, _figures(line) if line.endswith("\n") else None
+
+
+def _figures(line: str) -> dict[str, float] | None:
+    try:
+        values = parse_json(line, METRICS_FILE, finite=False)
+    except ValueError:
+        return None
+    fits = isinstance(values, dict) and {"steps", "minutes"} <= values.keys()
+    if not fits or not all(type(value) in (int, float) for value in values.values()):
+        return None
+    return values
 
 
 def interval_metrics(opponent: str) -> tuple[str, str, str]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, read_description
+from patchwork_env.core.checks import check_between
 from patchwork_env.learning.evaluation.tournament import Rung
-from patchwork_env.learning.runs.folder import FINAL, METRICS_FILE
+from patchwork_env.learning.runs.folder import (
+    FINAL,
+    METRICS_FILE,
+    checkpoint_folders,
+    metrics_lines,
+    steps_of,
+)
 
 _CHECKPOINTS = "checkpoints/step_*"
 FEWEST = 2
@@ -39,7 +45,7 @@ def rungs(run: Path, count: int) -> list[Rung]:
 
 def _checkpoints(run: Path) -> dict[int, Path]:
     """The folders by their steps; ``final`` takes the place of the checkpoint with the same steps."""
-    folders = {int(path.name.removeprefix("step_")): path for path in sorted(run.glob(_CHECKPOINTS))}
+    folders = {steps_of(path) or 0: path for path in checkpoint_folders(run)}
     final = run / FINAL
     if (final / CHECKPOINT_FILE).is_file():
         folders[_steps_of(final)] = final
@@ -47,21 +53,18 @@ def _checkpoints(run: Path) -> dict[int, Path]:
 
 
 def _steps_of(checkpoint: Path) -> int:
-    path = checkpoint / CHECKPOINT_FILE
+    steps = read_description(checkpoint)["info"].get("steps")
     try:
-        return int(json.loads(path.read_text(encoding="utf-8"))["info"]["steps"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{path} does not tell its steps: {error!r}") from None
+        return check_between(steps, 0, 10**12, "steps")
+    except ValueError as error:
+        raise ValueError(f"{checkpoint / CHECKPOINT_FILE} does not tell its steps: {error}") from None
 
 
 def _minutes(run: Path) -> dict[int, float]:
     """The minutes of training by steps, as far as the metrics say."""
     path, minutes = run / METRICS_FILE, {0: 0.0}
     if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                metrics = json.loads(line)
-            except ValueError:
-                continue  # a run that is training may be writing its last line
-            minutes[metrics["steps"]] = metrics["minutes"]
+        for _, figures in metrics_lines(path.read_text(encoding="utf-8", errors="replace")):
+            if figures:
+                minutes[int(figures["steps"])] = figures["minutes"]
     return minutes

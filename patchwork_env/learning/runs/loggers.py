@@ -7,17 +7,19 @@ class with the methods of :class:`Logger` and enter it in :data:`LOGGERS`.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
+import re
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from patchwork_env.core.names import hint
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics
+from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines
 from patchwork_env.learning.system.files import GrowingFile, storing_in, write_text
 
 CSV_FILE = "metrics.csv"
@@ -154,27 +156,15 @@ class _JsonLines(_OnlyMetrics):
         self._file.write(f"{json.dumps(line)}\n".encode())
 
     def _cut_back(self, path: Path, steps: int) -> None:
-        """Drops the lines of later steps, and a line that a killed process left half written."""
-        before = path.read_text(encoding="utf-8")
-        kept = ""
-        for line, values in _complete_lines(before):
-            if values["steps"] <= steps:
-                kept += line
-            if values["steps"] == steps:
-                self.known |= values
-        if kept != before:
-            write_text(path, kept)
-
-
-def _complete_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The complete lines of a file, each with its values; a killed process may leave half a line."""
-    for line in text.splitlines(keepends=True):
-        try:
-            values = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        if line.endswith("\n"):
-            yield line, values
+        """Drops the lines of later steps, and those without figures; see :func:`metrics_lines`."""
+        before, kept = path.read_text(encoding="utf-8", errors="replace"), []
+        for line, figures in metrics_lines(before):
+            if figures and figures["steps"] <= steps:
+                kept.append(line)
+            if figures and figures["steps"] == steps:
+                self.known |= figures
+        if "".join(kept) != before:
+            write_text(path, "".join(kept))
 
 
 class CsvLogger(_OnlyMetrics):
@@ -182,9 +172,9 @@ class CsvLogger(_OnlyMetrics):
 
     def __init__(self, folder: Path, steps: int) -> None:
         path = folder / CSV_FILE
-        before = path.read_text(encoding="utf-8") if path.exists() else _CSV_HEADER
-        header, *rows = before.splitlines(keepends=True)
-        kept = [row for row in rows if row.endswith("\n") and int(row.partition(",")[0]) <= steps]
+        before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        header, *rows = before.splitlines(keepends=True) or [_CSV_HEADER]
+        kept = [row for row in rows if row.endswith("\n") and _steps_of_row(row) <= steps]
         if not path.exists() or len(kept) < len(rows):
             write_text(path, "".join([header, *kept]))
         super().__init__(path)
@@ -193,6 +183,12 @@ class CsvLogger(_OnlyMetrics):
         """See :meth:`Logger.add`."""
         rows = [f"{steps},{minutes:.4f},{_quoted(name)},{value:.6g}\n" for name, value in metrics.items()]
         self._file.write("".join(rows).encode())
+
+
+def _steps_of_row(row: str) -> float:
+    """The steps of a row; infinity for a row that does not begin with them."""
+    steps = row.partition(",")[0]
+    return int(steps) if re.fullmatch("[0-9]{1,12}", steps) else math.inf
 
 
 def _quoted(name: str) -> str:

@@ -16,6 +16,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from pydantic import TypeAdapter, ValidationError
+
+from patchwork_env.core.documents import read_object
+from patchwork_env.core.names import shorten
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
 from patchwork_env.learning.runs.folder import CONFIG_FILE, evaluation_files, read_evaluation
 from patchwork_env.learning.sweeps.parameters import Values, overrides
@@ -111,12 +115,12 @@ class Sweep:
             ValueError: The file that says so is damaged.
         """
         path = self._end_file(trial)
-        try:
-            return End(**json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
+        if not path.exists():
             return None
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+        contents = read_object(path, "state", "error")
+        if contents["state"] not in (FINISHED, STOPPED, FAILED):
+            raise ValueError(f"{path} is damaged: its state is {shorten(contents['state'])}")
+        return End(contents["state"], None if contents["error"] is None else str(contents["error"]))
 
     def set_end(self, trial: int, end: End) -> None:
         """Writes how a trial ended."""
@@ -172,18 +176,16 @@ def read_sweep(folder: Path) -> Sweep:
     path = folder / SWEEP_FILE
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is no sweep: it holds no {SWEEP_FILE}")
-    try:
-        contents = json.loads(path.read_text(encoding="utf-8"))
-        found = contents.pop("format"), contents.pop("version")
-        if found != (FORMAT, VERSION):
-            raise ValueError(f"it is {found[0]!r}, version {found[1]!r}")
-        halving = contents["halving"]
-        return Sweep(
-            folder,
-            tuple(contents["parameters"]),
-            tuple(contents["trials"]),
-            Metric(**contents["metric"]),
-            Halving(**halving) if halving else None,
+    contents = read_object(path, "format", "version")
+    found = contents.pop("format"), contents.pop("version")
+    if found != (FORMAT, VERSION):
+        raise ValueError(
+            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
+            f"this needs {FORMAT!r}, version {VERSION}"
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged or of another version: {error}") from None
+    try:
+        return TypeAdapter(Sweep).validate_json(json.dumps(contents | {"folder": str(folder)}), strict=True)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise ValueError(f"{path} is damaged: {place}: {problem['msg']}") from None

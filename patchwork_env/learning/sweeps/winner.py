@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from patchwork_env.core.documents import read_object
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.runs.folder import FINAL
 from patchwork_env.learning.sweeps.folder import Sweep
@@ -32,7 +33,7 @@ def measured_again(sweep: Sweep, trial: int) -> dict[str, Any]:
     evaluation = sweep.evaluation(trial)
     chosen = {"trial": trial, "steps": evaluation["steps"] if evaluation else None}
     if path.is_file():
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        kept = read_object(path, "match", finite=False)
         if chosen.items() <= kept.items():
             return kept
     config = sweep.config(trial)

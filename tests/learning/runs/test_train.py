@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file
+import torch
+from safetensors.torch import load_file, save_file
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.policy import load_policy
@@ -454,9 +455,33 @@ def truncate(name):
     return damage
 
 
+def in_trainer_json(**changes):
+    def damage(run):
+        path = checkpoints_of(run)[-1] / "trainer.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return damage
+
+
+def with_nan(run):
+    path = checkpoints_of(run)[-1] / "trainer.safetensors"
+    tensors = load_file(path)
+    tensors["network.value.bias"][:] = torch.nan
+    save_file(tensors, path)
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
+        (in_trainer_json(steps="x"), "steps must be an integer, not 'x'"),
+        (in_trainer_json(steps=-5), "steps is -5; the folder is that of step"),
+        (in_trainer_json(steps=10**9), "steps is 1000000000; the folder is that of step"),
+        (in_trainer_json(iteration=-1), "iteration is -1; allowed are 0 to"),
+        (in_trainer_json(seconds=0), "seconds is 0; allowed are numbers above 0"),
+        (in_trainer_json(seconds=float("nan")), "'NaN' is no finite number"),
+        (in_trainer_json(trainer=[]), "is damaged"),
+        (lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text("[" * 10**5), "nested too deeply"),
+        (with_nan, "'network.value.bias' in trainer.safetensors is not finite"),
         (truncate("trainer.safetensors"), "is damaged or of another configuration"),
         (truncate("trainer.json"), "is damaged or of another configuration"),
         (lambda run: (checkpoints_of(run)[-1] / "trainer.safetensors").unlink(), "is damaged"),
@@ -486,6 +511,22 @@ def test_resuming_with_another_configuration_is_refused(run, capsys, override):
     assert train.main(["--resume", str(run), "--set", override]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert contents(run) == before
+
+
+def test_odd_lines_and_stray_folders_are_passed_over(run, capsys):
+    (run / "checkpoints" / "step_zzz").mkdir()
+    (run / "evaluations").mkdir(exist_ok=True)
+    (run / "evaluations" / "step_zzz.json").write_text("mine")
+    good = (run / "metrics.jsonl").read_bytes()
+    odd = (
+        b'123\n{"steps": "x", "minutes": 1}\n[1]\n\xff\n{"steps": 64}\n{"steps": 0, "minutes": 0, "x": "y"}\n'
+    )
+    (run / "metrics.jsonl").write_bytes(odd + good)
+    newest = checkpoints_of(run)[-2]
+    assert train.main(["--resume", str(run)]) == 0
+    assert f"resuming from {newest}" in capsys.readouterr().out
+    assert odd not in (run / "metrics.jsonl").read_bytes()
+    assert (run / "evaluations" / "step_zzz.json").read_text() == "mine"
 
 
 def test_diverging_run_says_so(config, tmp_path, capsys):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from patchwork_env.learning.runs.folder import (
     FINAL,
     METRICS_FILE,
     evaluation_files,
+    metrics_lines,
     read_evaluation,
 )
 
@@ -136,12 +136,10 @@ def _read_metrics(path: Path) -> list[dict[str, Any]]:
     """The lines of the learning curves, without one that is still being written; none if there is no file."""
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # the last piece is an incomplete line
     metrics = []
-    for number, line in enumerate(lines, 1):
-        try:
-            metrics.append(json.loads(line))
-            metrics[-1]["steps"], metrics[-1]["minutes"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}, line {number}, is damaged: {error!r}") from None
+    for number, (line, figures) in enumerate(metrics_lines(read_text(path)), 1):
+        if figures:
+            metrics.append(figures)
+        elif line.endswith("\n"):
+            raise ValueError(f"{path}, line {number}, is damaged: it is no object of numbers with its steps")
     return metrics
