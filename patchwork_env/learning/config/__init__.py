@@ -10,6 +10,7 @@ from patchwork_env.learning.config.loading import (
     load_stored_config,
     parse_yaml,
 )
+from patchwork_env.learning.config.memory import check_memory
 from patchwork_env.learning.config.registry import algorithms, class_named, trainer_class
 from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun, RunConfig
 from patchwork_env.learning.config.sections import (
@@ -37,6 +38,7 @@ __all__ = [
     "Schedule",
     "Section",
     "algorithms",
+    "check_memory",
     "class_named",
     "differences",
     "dump_config",

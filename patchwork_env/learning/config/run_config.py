@@ -15,6 +15,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.sections import (
     Cluster,
     Evaluation,
+    Needs,
     Positive,
     Rate,
     Reward,
@@ -72,6 +73,10 @@ class RunConfig(Section):
     def variant(self) -> dict[str, Any]:
         """The options of the game that is played, as ``check_variant`` takes them."""
         return {"special_patches": self.special_patches} if self.game == PATCHWORK else {}
+
+    def least_memory(self) -> Needs:
+        """The bytes of memory that a run needs, or less, by the keys that ask for them."""
+        return {}
 
     @model_validator(mode="after")
     def _check_game(self) -> RunConfig:

@@ -28,6 +28,17 @@ Scheduled = Annotated[float, Field(ge=0, le=1e30)]
 Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=100)]
 
 
+Needs = dict[tuple[str, ...], int]
+"""Bytes of memory by the keys of a configuration that ask for them."""
+BYTES_OF_WEIGHT = 4
+BYTES_OF_LEARNING = 16
+"""Bytes of a weight that is learned by Adam: the weight, its gradient and two moments."""
+BYTES_OF_OBSERVATION, BYTES_OF_MASK = 1228, 2026
+"""Bytes of an observation and of an action mask of Patchwork; those of NMBR 9 are larger."""
+BYTES_OF_SAMPLE = 16_200
+"""Bytes of a decision in a gradient step: the logits of all placements and their gradients."""
+
+
 class Section(BaseModel):
     """Keys with types and defaults. Unknown keys, wrong types and numbers that are not finite are errors."""
 
@@ -70,6 +81,15 @@ class Network(Section):
     channels: Units = 32
     """Number of channels of the convolutions over the boards."""
 
+    @property
+    def num_weights(self) -> int:
+        """The number of weights, or a few less."""
+        return self.width * (400 + (self.depth - 1) * self.width + self.channels) + 300 * self.channels
+
+
+NETWORK_KEYS = ("network.width", "network.depth", "network.channels")
+"""The keys that memory for the weights of a network depends on."""
+
 
 class Reward(Section):
     """The reward that a player gets at the end of a game."""
@@ -98,6 +118,10 @@ class League(Section):
     the policy most often, ``even`` those that win about half of their games against it."""
     half_life: Positive = 20
     """Number of iterations after which the result of a game against a snapshot counts half as much."""
+
+    def num_snapshots(self, iterations: int) -> int:
+        """The largest number of snapshots that are kept in so many iterations."""
+        return min(self.size, iterations // self.snapshot_every + 1) if self.fraction else 0
 
 
 class Evaluation(Section):

@@ -12,7 +12,7 @@ from patchwork_env import agents
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
-from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
+from patchwork_env.learning.config import RunConfig, check_memory, dump_config, load_stored_config
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE
 from patchwork_env.learning.runs.loggers import logger_class
@@ -115,6 +115,7 @@ def check_names(config: RunConfig) -> None:
 
 def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
     """Makes the trainer of a configuration; the stack closes it."""
+    check_memory(config)
     check_names(config)
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     keep_freed_memory()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.config import RunConfig, load_config, parse_yaml
+from patchwork_env.learning.config import RunConfig, check_memory, load_config, parse_yaml
 from patchwork_env.learning.config.messages import one_line, source_of
 
 Values = dict[str, Any]
@@ -217,7 +217,7 @@ def _config(
     path: Path, settings: Sequence[str], parameters: Sequence[Parameter], values: Values
 ) -> RunConfig:
     try:
-        return load_config(path, [*settings, *overrides(values)])
+        return check_memory(load_config(path, [*settings, *overrides(values)]))
     except ConfigError as error:
         message = str(error)
     named = False

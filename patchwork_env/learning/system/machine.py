@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from pathlib import Path
 from patchwork_env import __version__
 from patchwork_env.core.threads import usable_cores
 
-__all__ = ["describe_machine", "describe_setup", "made_with", "processor", "usable_cores"]
+__all__ = ["describe_machine", "describe_setup", "made_with", "memory_limit", "processor", "usable_cores"]
 
 _PACKAGES = ("numpy", "numba", "torch")
 
@@ -36,6 +37,20 @@ def describe_machine(device: str = "cpu") -> str:
 
         text += f", {torch.cuda.get_device_name(device)}"
     return text
+
+
+def memory_limit() -> int:
+    """The bytes of memory that this process may have: those of the machine, or of its control group.
+
+    Where the system does not tell, a limit that nothing reaches.
+    """
+    limits = [2**62]
+    with suppress(AttributeError, OSError, ValueError):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for file in ("memory.max", "memory/memory.limit_in_bytes"):  # of version 2 and of version 1
+        with suppress(OSError, ValueError):  # the text "max" stands for no limit
+            limits.append(int(Path("/sys/fs/cgroup", file).read_text(encoding="utf-8")))
+    return min(limits)
 
 
 def describe_setup(packages: Iterable[str] = ("numpy", "numba")) -> str:

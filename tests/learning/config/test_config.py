@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ from patchwork_env.learning.config import (
     RunConfig,
     Schedule,
     algorithms,
+    check_memory,
     differences,
     dump_config,
     list_configs,
     load_config,
     load_stored_config,
 )
+from patchwork_env.learning.system.machine import memory_limit
 
 
 @pytest.fixture
@@ -300,6 +303,46 @@ def test_every_number_has_bounds(algorithm):
     for key, schema in numbers.items():
         assert {"minimum", "exclusiveMinimum"} & schema.keys(), f"{key} has no lower bound"
         assert {"maximum", "exclusiveMaximum"} & schema.keys(), f"{key} has no upper bound"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("ppo: {num_envs: 1000000, rollout_steps: 1000000}", "ppo.num_envs is 1000000, ppo.rollout_steps is"),
+        (
+            "ppo: {num_envs: 4096, rollout_steps: 4096, minibatch_size: 1000000}",
+            "ppo.minibatch_size is 1000000",
+        ),
+        (
+            "network: {width: 65536, depth: 256}",
+            "network.width is 65536, network.depth is 256, network.channels",
+        ),
+        ("league: {size: 1000000, snapshot_every: 1}\ntotal_steps: 9000000000", "league.size is 1000000"),
+        ("algorithm: alphazero\nalphazero: {simulations: 1000000}", "alphazero.simulations is 1000000"),
+        ("algorithm: maskable_ppo\nmaskable_ppo: {net_arch: [65536, 65536]}", "net_arch is [65536, 65536]"),
+        ("algorithm: td\ntd: {games: 1000000}", "td.games is 1000000, td.window is 4: that takes at least 6"),
+        (
+            "game: nmbr9\nalgorithm: solo_td\nsolo_td: {games: 500000}",
+            "solo_td.games is 500000, solo_td.window",
+        ),
+        ("algorithm: rllib_ppo\nnetwork: {width: 30000}", "network.width is 30000"),
+    ],
+)
+def test_memory_is_counted_before_it_is_asked_for(load, text, named):
+    with pytest.raises(ConfigError, match=re.escape(named)) as caught:
+        check_memory(load(text), available=2**32)
+    assert caught.value.args[0].endswith("; this process may have 4.29 GB")
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_configurations_of_the_project_need_little_memory(path):
+    config = load_config(path)
+    assert 0 < sum(config.least_memory().values()) < 10**8
+    assert check_memory(config) is config
+
+
+def test_the_machine_tells_how_much_memory_there_is():
+    assert 2**28 < memory_limit() < 2**62
 
 
 def test_file_that_is_no_text(tmp_path):

@@ -434,6 +434,26 @@ def test_list(capsys, monkeypatch, tmp_path):
         assert load_config(path).description in output
 
 
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("ppo.num_envs=1000000000000", "ppo.num_envs is 1000000000000: Input should be less than"),
+        ("ppo={num_envs: 1000000, rollout_steps: 1000000}", "that takes at least 100,000.00 GB of memory"),
+        ("device=toaster", "device is 'toaster'"),
+        ("evaluation.opponents=[nobody]", "there is no agent 'nobody'"),
+        ("logging=[paper]", "there is no logger 'paper'"),
+        ("seed=!!bool foo", "is not valid YAML"),
+    ],
+)
+def test_what_is_refused_leaves_no_folder(config, tmp_path, capsys, override, message):
+    arguments = ["--config", str(config), "--run-dir", str(tmp_path / "run"), "--set", override]
+    assert train.main(arguments) == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.count("\n") == 1
+    assert contents(tmp_path) == {}
+
+
 def test_resuming_what_is_no_run(tmp_path, capsys):
     assert train.main(["--resume", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"training.train: {tmp_path} is no run: it holds no config.yaml\n"

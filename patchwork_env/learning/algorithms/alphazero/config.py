@@ -7,8 +7,12 @@ from typing import ClassVar, Literal
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun
 from patchwork_env.learning.config.sections import (
+    BYTES_OF_LEARNING,
+    BYTES_OF_SAMPLE,
+    NETWORK_KEYS,
     Count,
     Fraction,
+    Needs,
     Network,
     NonNegative,
     Positive,
@@ -18,6 +22,11 @@ from patchwork_env.learning.config.sections import (
     Several,
     Size,
 )
+
+_BYTES_OF_TURN = 60
+"""Bytes of a turn that is learned from; some turns leave no choice."""
+_BYTES_OF_NODE = 80
+"""Bytes of a node of a search, in most of the games."""
 
 
 class AlphaZero(Section):
@@ -67,6 +76,20 @@ class AlphaZeroConfig(ClusterRun, RewardedRun):
     """The algorithm that learns."""
     alphazero: AlphaZero = AlphaZero()
     network: Network = Network()
+
+    def least_memory(self) -> Needs:
+        """See :meth:`RunConfig.least_memory`."""
+        settings = self.alphazero
+        turns = settings.num_envs * settings.rollout_steps
+        window = min(settings.window, self.total_steps // turns + 1)
+        nodes = settings.num_envs * settings.simulations
+        keys = ("alphazero.num_envs", "alphazero.rollout_steps", "alphazero.window")
+        return {
+            keys: turns * window * _BYTES_OF_TURN,
+            ("alphazero.num_envs", "alphazero.simulations"): nodes * _BYTES_OF_NODE,
+            ("alphazero.minibatch_size",): min(settings.minibatch_size, turns) * BYTES_OF_SAMPLE,
+            NETWORK_KEYS: self.network.num_weights * BYTES_OF_LEARNING,
+        }
 
 
 CONFIG = AlphaZeroConfig

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from patchwork_env.learning.config.run_config import ClusterRun
-from patchwork_env.learning.config.sections import Fraction, Positive, Rate, Schedule, Section, Size
+from patchwork_env.learning.config.sections import Fraction, Needs, Positive, Rate, Schedule, Section, Size
 
 
 class TdLearning(Section):
@@ -45,3 +45,13 @@ class ValueRun(ClusterRun):
 
     device: Literal["cpu"] = "cpu"
     """The device on which PyTorch learns; this algorithm uses no GPU."""
+
+    BYTES_OF_GAME: ClassVar[int] = 0
+    """Bytes of the positions of a game that is learned from."""
+
+    def least_memory(self) -> Needs:
+        """See :meth:`RunConfig.least_memory`."""
+        settings: TdLearning = getattr(self, self.algorithm)
+        window = min(settings.window, self.total_steps // settings.games + 1)
+        keys = (f"{self.algorithm}.games", f"{self.algorithm}.window")
+        return {keys: settings.games * window * self.BYTES_OF_GAME}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -9,7 +10,20 @@ from pydantic import Field, model_validator
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning
 from patchwork_env.learning.config.run_config import RewardedRun
-from patchwork_env.learning.config.sections import Fraction, League, Positive, Several, Size, Specs, Units
+from patchwork_env.learning.config.sections import (
+    BYTES_OF_LEARNING,
+    BYTES_OF_MASK,
+    BYTES_OF_OBSERVATION,
+    BYTES_OF_WEIGHT,
+    Fraction,
+    League,
+    Needs,
+    Positive,
+    Several,
+    Size,
+    Specs,
+    Units,
+)
 
 
 class MaskablePpo(PpoLearning):
@@ -76,6 +90,20 @@ class MaskablePpoConfig(RewardedRun):
                 f"maskable_ppo.fixed_fraction {fixed} and league.fraction {past} are more than all games"
             )
         return self
+
+    def least_memory(self) -> Needs:
+        """See :meth:`RunConfig.least_memory`."""
+        settings = self.maskable_ppo
+        decisions = settings.num_envs * settings.rollout_steps
+        snapshots = self.league.num_snapshots(self.total_steps // decisions)
+        sizes = (BYTES_OF_OBSERVATION // 4, *settings.net_arch, BYTES_OF_MASK)
+        weights = sum(first * second for first, second in pairwise(sizes))
+        keys = ("maskable_ppo.num_envs", "maskable_ppo.rollout_steps")
+        return {
+            keys: decisions * (BYTES_OF_OBSERVATION + BYTES_OF_MASK),
+            ("maskable_ppo.net_arch",): weights * BYTES_OF_LEARNING,
+            ("league.size", "maskable_ppo.net_arch"): snapshots * weights * BYTES_OF_WEIGHT,
+        }
 
 
 CONFIG = MaskablePpoConfig

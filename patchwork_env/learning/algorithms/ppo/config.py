@@ -7,7 +7,19 @@ from typing import ClassVar, Literal
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning
 from patchwork_env.learning.config.run_config import RewardedRun
-from patchwork_env.learning.config.sections import League, Network, Schedule
+from patchwork_env.learning.config.sections import (
+    BYTES_OF_LEARNING,
+    BYTES_OF_SAMPLE,
+    BYTES_OF_WEIGHT,
+    NETWORK_KEYS,
+    League,
+    Needs,
+    Network,
+    Schedule,
+)
+
+_BYTES_OF_TURN = 100
+"""Bytes of a turn in a rollout: the record of the state, and what was chosen and expected."""
 
 
 class Ppo(PpoLearning):
@@ -28,6 +40,18 @@ class PpoConfig(RewardedRun):
     ppo: Ppo = Ppo()
     network: Network = Network()
     league: League = League()
+
+    def least_memory(self) -> Needs:
+        """See :meth:`RunConfig.least_memory`."""
+        decisions = self.ppo.num_envs * self.ppo.rollout_steps
+        snapshots = self.league.num_snapshots(self.total_steps // decisions)
+        weights = self.network.num_weights
+        return {
+            ("ppo.num_envs", "ppo.rollout_steps"): decisions * _BYTES_OF_TURN,
+            ("ppo.minibatch_size",): min(self.ppo.minibatch_size, decisions) * BYTES_OF_SAMPLE,
+            NETWORK_KEYS: weights * BYTES_OF_LEARNING,
+            ("league.size", *NETWORK_KEYS): snapshots * weights * BYTES_OF_WEIGHT,
+        }
 
 
 CONFIG = PpoConfig

@@ -9,8 +9,14 @@ from pydantic import Field, model_validator
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun
 from patchwork_env.learning.config.sections import (
+    BYTES_OF_LEARNING,
+    BYTES_OF_MASK,
+    BYTES_OF_OBSERVATION,
+    BYTES_OF_WEIGHT,
+    NETWORK_KEYS,
     Fraction,
     League,
+    Needs,
     Network,
     NonNegative,
     Positive,
@@ -92,6 +98,17 @@ class RllibPpoConfig(ClusterRun, RewardedRun):
     def has_rewards(self) -> bool:
         """Whether any reward is above 0."""
         return super().has_rewards or self.rllib_ppo.points > 0
+
+    def least_memory(self) -> Needs:
+        """See :meth:`RunConfig.least_memory`."""
+        snapshots = self.league.num_snapshots(self.total_steps // self.rllib_ppo.batch_size)
+        weights = self.network.num_weights
+        return {
+            ("rllib_ppo.batch_size",): self.rllib_ppo.batch_size * BYTES_OF_OBSERVATION,
+            ("rllib_ppo.num_envs",): self.rllib_ppo.num_envs * (BYTES_OF_OBSERVATION + BYTES_OF_MASK),
+            NETWORK_KEYS: weights * BYTES_OF_LEARNING,
+            ("league.size", *NETWORK_KEYS): snapshots * weights * BYTES_OF_WEIGHT,
+        }
 
     @model_validator(mode="after")
     def _check_players(self) -> RllibPpoConfig:

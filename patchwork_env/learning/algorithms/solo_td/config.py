@@ -22,6 +22,8 @@ class SoloTdConfig(ValueRun):
     GAMES: ClassVar[tuple[str, ...]] = (NMBR9,)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.solo_td.trainer:SoloTdTrainer"
 
+    BYTES_OF_GAME: ClassVar[int] = 13_000
+
     game: str = NMBR9
     """The game that is learned."""
     algorithm: Literal["solo_td"] = "solo_td"

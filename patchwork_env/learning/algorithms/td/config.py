@@ -31,6 +31,8 @@ class TdConfig(ValueRun, RewardedRun):
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.td.trainer:TdTrainer"
 
+    BYTES_OF_GAME: ClassVar[int] = 3000
+
     algorithm: Literal["td"] = "td"
     """The algorithm that learns."""
     td: Td = Td()
