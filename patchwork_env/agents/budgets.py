@@ -5,19 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from patchwork_env.core.checks import check_between
+
+MOST_SIMULATIONS = 10**6
+"""The most simulations of a move; searches have memory for each of them."""
+
 
 def check_budget(**budgets: Any) -> dict[str, Any]:
     """The budgets that are given, one or none; those that are not given are None.
 
     Raises:
-        ValueError: More than one is given; or a number is not above 0 and finite.
+        ValueError: More than one is given; or a number is not above 0 and finite, or there are too many
+            simulations.
     """
     given = {name: value for name, value in budgets.items() if value is not None}
     if len(given) > 1:
         words = " and ".join(f"{name}={value}" for name, value in given.items())
         raise ValueError(f"the budgets are {words}; give one of them")
     for name, value in given.items():
-        if not isinstance(value, str) and not 0 < value < math.inf:
+        if name == "simulations":
+            check_between(value, 1, MOST_SIMULATIONS, name)
+        elif not isinstance(value, str) and not 0 < value < math.inf:
             raise ValueError(f"{name} is {value}; it must be above 0 and finite")
     return given
 

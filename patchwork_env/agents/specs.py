@@ -63,17 +63,12 @@ def seconds(text: str) -> float:
     return float(text)
 
 
-def integer(lowest: int, highest: int | None = None) -> Reader:
-    """A reader of integers of ``lowest ... highest``, or of at least ``lowest`` and at most nine digits."""
+def integer(lowest: int, highest: int = 10**6) -> Reader:
+    """A reader of integers of ``lowest ... highest``."""
 
     def read(text: str) -> int:
-        most = 10**9 - 1 if highest is None else highest
-        if not re.fullmatch("[0-9]{1,9}", text) or not lowest <= int(text) <= most:
-            raise ValueError(
-                f"an integer of at least {lowest}"
-                if highest is None
-                else f"an integer of {lowest} to {highest}"
-            )
+        if not re.fullmatch("[0-9]{1,9}", text) or not lowest <= int(text) <= highest:
+            raise ValueError(f"an integer of {lowest} to {highest}")
         return int(text)
 
     return read

@@ -61,8 +61,9 @@ def test_a_budget_of_time_is_kept_in_every_part() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("uct:simulations=1", "must be an integer of at least 2"),
+        ("uct:simulations=1", "must be an integer of 2 to 1000000"),
         ("uct:simulations=4,seconds=1", "simulations=4 and seconds=1.0; give one of them"),
+        (f"uct:simulations={10**12}", "must be an integer of 2 to 1000000"),
         ("uct:simulation=4", "did you mean 'simulations'"),
     ],
 )

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.budgets import MOST_SIMULATIONS
 from patchwork_env.agents.patchwork import FEWEST_SIMULATIONS
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.core.checks import check_between
+from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.state import States
 from patchwork_env.search import GumbelSearch
@@ -31,12 +34,12 @@ class GumbelAgent(BatchAgent):
     Args:
         network: The network that gives policy and values, with the weights that it has now.
         name: The name of the agent in tables and messages.
-        simulations: The number of simulations per move, at least 2.
+        simulations: The number of simulations per move, 2 to a million.
         dynamics: The rules with the payoffs that the network's values estimate; by default those of
             :data:`DEFAULT_PAYOFFS`.
 
     Raises:
-        ValueError: There are fewer than 2 simulations.
+        ValueError: There are fewer or more simulations.
     """
 
     games = (PATCHWORK,)
@@ -49,8 +52,7 @@ class GumbelAgent(BatchAgent):
         simulations: int = 64,
         dynamics: PatchworkDynamics | None = None,
     ) -> None:
-        if simulations < FEWEST_SIMULATIONS:
-            raise ValueError(f"simulations is {simulations!r}; it must be at least {FEWEST_SIMULATIONS}")
+        check_between(simulations, FEWEST_SIMULATIONS, MOST_SIMULATIONS, "simulations")
         self.name = name
         self.simulations = simulations
         self.dynamics = dynamics or PatchworkDynamics(**DEFAULT_PAYOFFS)
@@ -82,7 +84,7 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
     is_sound = isinstance(payoffs, dict) and set(payoffs) == set(DEFAULT_PAYOFFS)
     if not is_sound or not all(type(value) in (int, float) for value in payoffs.values()):
         raise ValueError(
-            f"checkpoint {name!r}: info.reward is {payoffs!r}; "
+            f"checkpoint {name!r}: info.reward is {shorten(payoffs)}; "
             f"it must give numbers for {', '.join(DEFAULT_PAYOFFS)}"
         )
     try:

@@ -5,11 +5,26 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from patchwork_env.errors import DivergenceError, TableEdgeError, WorkerError
 
-ERRORS = (ValueError, OSError, ImportError, TableEdgeError, WorkerError, DivergenceError)
+ERRORS = (ValueError, OSError, ImportError, MemoryError, TableEdgeError, WorkerError, DivergenceError)
 """The errors that commands answer with a message instead of a traceback."""
+_LONGEST = 2000
+"""The most characters of a message; arguments of any length may be part of it."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose messages are not longer than people can read."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints the usage and a message, and ends the command."""
+        super().error(_cut(message))
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
 
 def run_command(
@@ -28,5 +43,5 @@ def run_command(
     try:
         return run(options)
     except ERRORS as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        print(f"{program}: {_cut(str(error)) or 'there is not enough memory'}", file=sys.stderr)
         return 2

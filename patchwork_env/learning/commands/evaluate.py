@@ -18,7 +18,7 @@ import sys
 from tqdm import tqdm
 
 from patchwork_env.agents import Agent
-from patchwork_env.learning.commands.command import run_command
+from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.commands.match_options import (
     add_format,
     add_games,
@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         description="Measures an agent against others, with the same circles or decks.",
         epilog=HELP,
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork import ONNX_SUFFIX
-from patchwork_env.learning.commands.command import run_command
+from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.system.files import check_file_path, write_bytes
 
 
@@ -72,7 +72,7 @@ def _check_out(out: Path) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         description="Writes the policy of a checkpoint as an ONNX file, which plays without PyTorch.",
     )
     parser.add_argument(

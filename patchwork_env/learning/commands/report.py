@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from patchwork_env.learning.commands.command import run_command
+from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.reports.run.page import render_page
 from patchwork_env.learning.reports.run.run_data import RunData, read_run
 from patchwork_env.learning.system.files import check_file_path, write_text
@@ -46,7 +46,7 @@ def _read(folders: list[Path]) -> list[RunData]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         description="Writes a self-contained HTML page about a run, or about several side by side.",
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a run")

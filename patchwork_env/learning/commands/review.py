@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from patchwork_env.learning.commands.command import run_command
+from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.reports.review.judging import Review, review
 from patchwork_env.learning.reports.review.page import render_page
@@ -53,7 +53,7 @@ def _write(reviewed: Review, out: Path, title: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         description="Reviews a game: who was ahead when, and which moves cost most.",
     )
     parser.add_argument("game", type=Path, metavar="FILE", help="a game in notation, finished or not")

@@ -17,7 +17,7 @@ from pathlib import Path
 from patchwork_env.core.checks import check_seed
 from patchwork_env.core.documents import read_text
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.commands.command import run_command
+from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
 from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
 from patchwork_env.learning.distributed.ray_cluster import LOCAL, connected
@@ -46,6 +46,7 @@ from patchwork_env.learning.system.signals import Interruption, signals_interrup
 _OF_NEW = ("param", "set", "trials", "seed", "metric", "against", "scheduler", "grace", "reduction", "out")
 """The options that a sweep that is resumed does not take."""
 DEFAULT_OPPONENT = "greedy"
+_LARGEST_REDUCTION = 1000
 """The opponent that trials are compared by, if it is one of the configuration's; or else its last one."""
 
 
@@ -69,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         description="Trains runs that differ in some values of one configuration, and compares them.",
         epilog=f"A FORM is one of {', '.join(FORMS.values())}; quote it, for shells know parentheses.",
     )
@@ -210,8 +211,8 @@ def _halving(options: argparse.Namespace, config: RunConfig) -> Halving | None:
     if options.scheduler != "asha":
         return None
     reduction = 3 if options.reduction is None else options.reduction
-    if reduction < 2:
-        raise ConfigError(f"--reduction is {reduction}; it must be at least 2")
+    if not 2 <= reduction <= _LARGEST_REDUCTION:
+        raise ConfigError(f"--reduction is {reduction}; allowed are 2 to {_LARGEST_REDUCTION}")
     grace = max(config.total_steps // reduction**2, 1) if options.grace is None else options.grace
     if not 1 <= grace < config.total_steps:
         raise ConfigError(f"--grace is {grace}; allowed are 1 to total_steps - 1, {config.total_steps - 1}")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from patchwork_env.learning.commands.command import run_command
+from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.commands.match_options import add_format, add_games, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.players import HELP
@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         description="A round robin: everybody against everybody with the same circles or decks.",
         epilog=HELP,
     )

@@ -14,7 +14,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from patchwork_env.learning.commands.command import run_command
+from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.config import (
     differences,
     explain,
@@ -73,7 +73,7 @@ def _list() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Trains a policy by self-play.")
+    parser = CommandParser(description="Trains a policy by self-play.")
     parser.set_defaults(fail=parser.error)
     parser.add_argument(
         "name",

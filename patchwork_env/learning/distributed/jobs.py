@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from patchwork_env.core.checks import check_at_least_one
+from patchwork_env.core.checks import check_between
+from patchwork_env.core.names import shorten
 from patchwork_env.learning.distributed.processes import Job, Result, Shared, do_in_processes, one_thread
 from patchwork_env.learning.distributed.ray_cluster import connected, do_on_cluster
 from patchwork_env.learning.system.machine import usable_cores
 
+MOST_PROCESSES, MOST_ON_CLUSTER = 1024, 10**5
+"""The most processes of this machine, and the most jobs at the same time on a cluster."""
 _ADDRESS = re.compile(r"local|auto|\S+:\d+")
 
 
@@ -40,11 +43,11 @@ def check_workers(workers: Workers) -> Workers:
         ValueError, TypeError: There can be no such workers; the message names the wrong value.
     """
     if not isinstance(workers, OnCluster):
-        return check_at_least_one(workers, "workers")
+        return check_between(workers, 1, MOST_PROCESSES, "workers")
     if not _ADDRESS.fullmatch(workers.address):
-        raise ValueError(f"cluster is {workers.address!r}; allowed are local, auto and host:port")
+        raise ValueError(f"cluster is {shorten(workers.address)}; allowed are local, auto and host:port")
     if workers.most is not None:
-        check_at_least_one(workers.most, "workers")
+        check_between(workers.most, 1, MOST_ON_CLUSTER, "workers")
     return workers
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_at_least_one, check_seed
+from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.blocks import PlayedBlock, Task, games_in, join, play_task, split
@@ -19,6 +20,9 @@ Player = str | Agent | Callable[..., Any]
 """A spec, an agent, or a function from a game to an action."""
 Progress = Callable[[int], object]
 """Called with the number of games that ended since the last call."""
+
+MOST_GAMES = 10**6
+"""The most games of a match."""
 
 
 def play_matches(
@@ -150,8 +154,10 @@ def _result(names: Sequence[str], pairing: Pairing, parts: Sequence[PlayedBlock]
 
 
 def check_games(games: Any, game: str = PATCHWORK) -> int:
-    """Checks a number of games: at least 1, and even where every set-up is played from both seats."""
+    """Checks a number of games: 1 to a million, and even where every set-up is played from both seats."""
     number = as_integer(games, "games")
+    if number > MOST_GAMES:
+        raise ValueError(f"games is {shorten(number)}; it must be at most {MOST_GAMES:,}")
     contest = contest_of(game)
     if contest.is_solitary:
         return check_at_least_one(number, "games")

@@ -23,6 +23,7 @@ from patchwork_env.learning.evaluation.store import GameStore, open_store, read_
 from patchwork_env.learning.system.machine import made_with
 
 DEFAULT_ANCHOR = "random"
+_HIGHEST_RATING = 1e6
 _KIND = "tournament"
 """The name of the file with the settings, in a folder that keeps games."""
 _STORE_VERSION = 2
@@ -156,6 +157,8 @@ class Tournament:
             raise ValueError(f"agents take part once; given more than once: {', '.join(repeated)}")
         if anchor is not None and anchor not in agents:
             raise ValueError(f"the anchor {anchor!r} does not take part; allowed are {', '.join(agents)}")
+        if not abs(anchor_rating) <= _HIGHEST_RATING:
+            raise ValueError(f"the anchor's rating is {anchor_rating}; allowed are up to {_HIGHEST_RATING:g}")
         if anchor is None and DEFAULT_ANCHOR in agents:
             anchor = DEFAULT_ANCHOR
         entrants = tuple(Entrant.load(agent) for agent in agents)

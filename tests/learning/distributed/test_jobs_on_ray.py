@@ -137,7 +137,7 @@ def test_what_cannot_be_sent_to_processes_is_the_error_that_it_is_without_a_clus
     ("workers", "message"),
     [
         (OnCluster("nowhere"), "cluster is 'nowhere'; allowed are local, auto and host:port"),
-        (OnCluster("local", 0), "workers is 0; it must be at least 1"),
+        (OnCluster("local", 0), "workers is 0; allowed are 1 to 100000"),
     ],
 )
 def test_workers_that_cannot_be(workers, message):

@@ -310,7 +310,7 @@ def test_a_run_without_final_policy_or_metrics_has_a_ladder_too(tmp_path) -> Non
 def test_a_checkpoint_that_does_not_tell_its_steps_is_an_error(tmp_path) -> None:
     folder = run_folder(tmp_path / "run", [100, 200], final=200)
     (folder / "final" / "checkpoint.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"final/checkpoint\.json does not tell its steps"):
+    with pytest.raises(ValueError, match=r"final/checkpoint\.json does not describe a checkpoint"):
         rungs(folder, 8)
 
 

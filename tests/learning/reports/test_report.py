@@ -314,12 +314,19 @@ def test_folder_that_is_no_run(tmp_path, capsys) -> None:
         ("config.yaml", "- a", "config.yaml is damaged"),
         ("metrics.jsonl", '{"steps": 1, "minutes": 1}\n{"ste\n', "metrics.jsonl, line 2, is damaged"),
         ("metrics.jsonl", "[]\n", "metrics.jsonl, line 1, is damaged"),
-        ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged: KeyError('minutes')"),
+        ("metrics.jsonl", '{"steps": "x", "minutes": 1}\n', "metrics.jsonl, line 1, is damaged"),
+        ("config.yaml", "[" * 10_000, "config.yaml is not valid YAML: lists and mappings are nested more"),
+        (
+            "evaluations/step_0000003000.json",
+            "[" * 10_000,
+            "is damaged: its lists and objects are nested too",
+        ),
+        ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged"),
         ("evaluations/step_0000003000.json", "{", "step_0000003000.json is damaged"),
         (
             "evaluations/step_0000003000.json",
             json.dumps({"format": FORMAT, "version": VERSION, "steps": 1, "minutes": 2}),
-            "is damaged: it holds no machine, matches, sample_games",
+            "is damaged: machine: Field required",
         ),
     ],
 )

@@ -158,8 +158,8 @@ def test_every_key_has_a_description(algorithm) -> None:
 def test_explain(capsys) -> None:
     assert train.main(["--explain", "ppo.clip_range", "total_steps"]) == 0
     said = capsys.readouterr().out
-    assert "ppo.clip_range = 0.2   (number, above 0)\n    By how much " in said
-    assert "total_steps = 1000000   (integer, at least 1)\n" in said
+    assert "ppo.clip_range = 0.2   (number, above 0, at most 1000000)\n    By how much " in said
+    assert "total_steps = 1000000   (integer, at least 1, at most 9000000000)\n" in said
     assert "solo_td.ema_decay = 0.998" in explain(["solo_td"])
     assert "ppo." not in explain(["solo_td"])
     assert {line.partition(" ")[0] for line in explain(["gamma"]).splitlines() if line[0] != " "} == {
