@@ -25,13 +25,14 @@ ready := $(VENV)/ready
 old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
 tianshou := $(VENV)-tianshou
 proofs := $(VENV)-proofs
+bounds := .numba-bounds
 ray := $(VENV)-ray
 resolved := $(VENV)-$(RESOLUTION)
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-.PHONY: help environment train test test-attack coverage test-gymnasium-1.2 test-tianshou test-proofs test-ray \
+.PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-ray \
 	test-resolution lint format bench clean distclean clear-kernels
 
 help:  ## show this list
@@ -60,6 +61,10 @@ test-attack: $(ready)  ## try to break everything for ATTACK_MINUTES: odd inputs
 coverage: $(ready)  ## run the tests of the rules without compilation: every line of the engine must be reached
 	NUMBA_DISABLE_JIT=1 $(python) -m pytest --cov --cov-report=term-missing \
 		tests/patchwork/test_engine.py tests/nmbr9/test_engine.py
+
+# Numba's checks are not among what the names of machine code on disk tell apart: it needs a folder of its own.
+test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(bounds) $(python) -m pytest --numprocesses 2 --dist loadfile tests/bounds
 
 clear-kernels:
 	@find . -path './.venv*' -prune -o -name '*.nb[ic]' -exec rm -f {} +
@@ -127,7 +132,7 @@ bench: $(ready)  ## measure start-up, speed and strength
 
 clean:  ## delete caches and build results (environments and training runs stay)
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
-	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(bounds) build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
 	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(VENV)-lowest-direct $(VENV)-highest

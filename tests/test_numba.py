@@ -22,7 +22,10 @@ INTERNALS = {
     "numba.core.caching": ["FunctionCache"],
     "numba.core.serialize": ["dumps"],
     "numba.core.errors": ["TypingError"],
-    "numba.core.cgutils": ["alloca_once_value", "for_range", "get_or_insert_function"],
+    "numba.core.cgutils": [
+        *("alloca_once_value", "for_range", "get_or_insert_function"),
+        *("do_boundscheck", "unpack_tuple"),
+    ],
     "numba.np.arrayobj": ["make_array"],
     "llvmlite.ir": ["Constant", "FloatType", "FunctionType", "IntType", "Undefined", "VectorType"],
 }

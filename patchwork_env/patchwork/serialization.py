@@ -86,17 +86,18 @@ def _bad_totals(states: States) -> str | None:
     return None
 
 
-def _too_many_buttons(record: Any) -> str | None:
-    """Buttons come from the start, from advancing by at most all spaces, and from every income mark passed.
+def most_buttons(position: int, income: int) -> int:
+    """The most buttons that a player can have on a space of the time track, with some income.
 
-    A state within these bounds leads only to states within them, so that buttons never exceed the number
+    They come from the start, from advancing by at most all spaces, and from every income mark passed. A state
+    within these bounds leads only to states within them, so that buttons never exceed the number
     5 + 53 + 9 * 38 for which records and observations have room.
     """
-    incomes, positions = record["income"].tolist(), record["position"].tolist()
-    most = [
-        START_BUTTONS + position + int(INCOMES_UP_TO[position]) * income
-        for position, income in zip(positions, incomes, strict=True)
-    ]
+    return START_BUTTONS + int(position) + int(INCOMES_UP_TO[position]) * int(income)
+
+
+def _too_many_buttons(record: Any) -> str | None:
+    most = [most_buttons(*pair) for pair in zip(record["position"], record["income"], strict=True)]
     left = record["circle"][: record["num_patches"]].tolist()
     paid = sum(patch.buttons for index, patch in enumerate(PATCHES) if index not in left)
     buttons = record["buttons"].tolist()

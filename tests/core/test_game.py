@@ -302,6 +302,27 @@ def test_records_from_outside_are_checked(kind: Any) -> None:
         other.check_states(states)
 
 
+@ALL
+def test_games_do_not_begin_with_records_that_no_game_reaches(kind: Any) -> None:
+    random, states = np.random.default_rng(0), kind(seed=1).state
+    for _ in range(30):
+        wild = np.frombuffer(random.bytes(states.nbytes), states.dtype)
+        with pytest.raises(ValueError, match="reaches this state"):
+            kind.from_state(wild)
+
+
+@ALL
+def test_pickles_hold_nothing_that_goes_unchecked(kind: Any) -> None:
+    game = kind(seed=1)
+    play(game, 5, 0)
+    rebuild, (_, origin, actions) = game.__reduce__()
+    assert rebuild(kind, origin, actions) == game
+    with pytest.raises(ValueError, match="checksum"):
+        rebuild(kind, origin[:-5] + bytes([origin[-5] ^ 1]) + origin[-4:], actions)
+    with pytest.raises(IllegalActionError):
+        rebuild(kind, origin, (*actions, -1))
+
+
 @BOTH
 def test_a_game_of_a_first_state_has_its_ordinary_set_up(kind: Any) -> None:
     """So that an engine that replays moves can follow games that come from records."""

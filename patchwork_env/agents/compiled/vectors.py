@@ -40,13 +40,14 @@ def rows_adder(width: int, sign: int = 1) -> Callable[[Floats, Floats, Rows, int
         for row in rows[:count]:
             out += np.float32(sign) * table[row]
 
+    def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
+        return builder.sext(builder.load(builder.gep(arrays[2].data, [k])), _INT64)
+
     def term(builder: Any, arrays: list[Any], k: Any, total: Any) -> Any:
-        _, table, rows = arrays
-        row = builder.sext(builder.load(builder.gep(rows.data, [k])), _INT64)
-        values = _load_row(builder, table, row, width)
+        values = _load_row(builder, arrays[1], row_of(builder, arrays, k), width)
         return builder.fadd(total, values) if sign > 0 else builder.fsub(total, values)
 
-    return add_in_python if config.DISABLE_JIT else _compiled(width, types.int32, term)
+    return add_in_python if config.DISABLE_JIT else _compiled(width, types.int32, row_of, term)
 
 
 def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
@@ -72,14 +73,18 @@ def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
         fma = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{width}f32")
         return builder.call(fma, [factor, _load_row(builder, matrix, k, width), total])
 
-    return add_in_python if config.DISABLE_JIT else _compiled(width, types.float32, term)
+    def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
+        return k
+
+    return add_in_python if config.DISABLE_JIT else _compiled(width, types.float32, row_of, term)
 
 
-def _compiled(width: int, selected: Any, term: Callable[[Any, list[Any], Any, Any], Any]) -> Any:
+def _compiled(width: int, selected: Any, row_of: Callable[..., Any], term: Callable[..., Any]) -> Any:
     """The loop ``out += term(k)`` over ``k`` below a count, as an intrinsic of four arguments.
 
-    ``selected`` is the type of what the third argument holds. Terms take turns with several sums, so that one
-    addition need not wait for the one before.
+    ``selected`` is the type of what the third argument holds, and ``row_of(k)`` the row of the table that
+    ``term(k)`` reads. Terms take turns with several sums, so that one addition need not wait for the one
+    before.
     """
     vector = ir.VectorType(ir.FloatType(), width)
     num_sums = max(1, min(_MOST_SUMS, _FLOATS_OF_SUMS // width))
@@ -92,6 +97,8 @@ def _compiled(width: int, selected: Any, term: Callable[[Any, list[Any], Any, An
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             arrays = [make_array(signature.args[k])(context, builder, args[k]) for k in range(3)]
+            if config.BOUNDSCHECK:
+                _check_rows(context, builder, arrays, args[3], row_of)
             target = _pointer(builder, arrays[0].data, width)
             first = builder.load(target, align=4)
             others = [ir.Constant(vector, None)] * (num_sums - 1)
@@ -115,6 +122,16 @@ def _compiled(width: int, selected: Any, term: Callable[[Any, list[Any], Any, An
         return types.void(out, table, selection, types.intp), codegen
 
     return add
+
+
+def _check_rows(
+    context: Any, builder: Any, arrays: list[Any], count: Any, row_of: Callable[..., Any]
+) -> None:
+    """Lets the loop raise IndexError before it reads beyond an array, as Numba's own code does then."""
+    _, rows, selected = (cgutils.unpack_tuple(builder, array.shape)[0] for array in arrays)
+    with cgutils.for_range(builder, count) as loop:
+        cgutils.do_boundscheck(context, builder, loop.index, selected)
+        cgutils.do_boundscheck(context, builder, row_of(builder, arrays, loop.index), rows)
 
 
 def _load_row(builder: Any, table: Any, row: Any, width: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -185,6 +186,26 @@ def test_a_restored_pool_goes_on_alike():
     assert pool.state().values == other.state().values
     for number, snapshot in pool.snapshots.items():
         assert torch.equal(snapshot.weight, other.snapshots[number].weight)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("opponents", [7]),
+        ("retired", [2]),
+        ("retired", [-1]),
+        ("added", 1),
+        ("draws", "many"),
+        ("records", {"0": [2, 1]}),
+        ("records", {"0": [0, math.inf]}),
+    ],
+)
+def test_a_state_that_no_pool_has_is_refused(name, value):
+    pool = make_pool()
+    network = fill(pool, 2)
+    values, tensors = pool.state()
+    with pytest.raises(ValueError, match=r"snapshot|draws|won"):
+        make_pool().restore(TrainerState(values | {name: value}, tensors), network)
 
 
 def test_a_damaged_state_is_refused():
