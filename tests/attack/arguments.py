@@ -1,0 +1,311 @@
+"""Wrong types and values for every argument of the public functions and methods.
+
+Each call gets an odd value for one of its arguments. It either works, or raises a documented error that names
+the value; whatever happened, its subject plays on to the end.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from numpy.random import Generator
+
+from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
+from patchwork_env.core.names import shorten
+from patchwork_env.errors import UnknownOptionError
+from tests.attack.sound import pick, require_message, started
+
+BATCH = 300
+
+
+class Call(NamedTuple):
+    """A public function with arguments that are right, and the errors that it documents beside ValueError."""
+
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+    errors: tuple[type[Exception], ...] = ()
+
+
+class _Hostile:
+    """Raises an error of its own whatever it is asked."""
+
+    def _refuse(self, *_: Any) -> Any:
+        raise RuntimeError("no")
+
+    __index__ = __int__ = __float__ = __len__ = __iter__ = __eq__ = __str__ = __fspath__ = _refuse  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+
+class _Wordless(int):
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class _Liar:
+    """Says that it is an integer and is none."""
+
+    def __index__(self) -> Any:
+        return "one"
+
+
+_NUMBERS = (0, 1, -1, 2, 5, 2**15, 2**31, 2**32 + 1, 2**63, -(2**63) - 1, 2**64, 10**400, 10**5000)
+_FLOATS = (0.0, 0.5, 1.0, -1.0, 1e300, float("nan"), float("inf"), 1j, Fraction(1, 2), Decimal("NaN"))
+_TEXTS = (
+    "",
+    "x",
+    "0",
+    "1",
+    "no",
+    "٣",
+    "\0",
+    "\ud800",
+    "a" * 5000,
+    b"",
+    b"1",
+    bytearray(b"x"),
+    memoryview(b"x"),
+)
+_SCALARS = (
+    np.int64(1),
+    np.int8(-1),
+    np.uint64(2**64 - 1),
+    np.float32(1),
+    np.float64("nan"),
+    np.bool_(True),
+    np.str_("x"),
+)
+_ARRAYS = (
+    *(np.array(1), np.array(1.5), np.array(True), np.array(None), np.array("x"), np.array([]), np.array([1])),
+    *(np.zeros((2, 2)), np.zeros(3, object), np.zeros(2, "V7"), np.array([1, 2.5]), np.zeros(0, np.int64)),
+    *(np.zeros(1, patchwork.Game(seed=1).state.dtype), np.zeros(2, nmbr9.Game(seed=1).state.dtype)),
+)
+_CONTAINERS = (
+    [],
+    [1],
+    [None],
+    [[1]],
+    ["a"],
+    (),
+    (1, 2),
+    {},
+    {"a": 1},
+    {1: 2},
+    set(),
+    {1},
+    frozenset(),
+    range(3),
+)
+_OBJECTS = (
+    None,
+    True,
+    False,
+    object(),
+    int,
+    len,
+    lambda *_: 1,
+    Path("x"),
+    Ellipsis,
+    NotImplemented,
+    slice(1),
+)
+ODD = (
+    *_NUMBERS,
+    *_FLOATS,
+    *_TEXTS,
+    *_SCALARS,
+    *_ARRAYS,
+    *_CONTAINERS,
+    *_OBJECTS,
+    _Hostile(),
+    _Wordless(7),
+    _Liar(),
+    iter([1]),
+)
+"""Values of all kinds."""
+
+
+def _game_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    game = started(rules, random)
+    kind, action = rules.game, int(pick(random, [*game.legal_actions(), 0]))
+    yield Call(kind, {"seed": 1})
+    if rules.name == games.PATCHWORK:
+        yield Call(kind, {"circle": game.root().circle, "first_player": 1, "special_patches": "2014"})
+        move = patchwork.Move("buy", game.circle[0], frozenset([(0, 0), (0, 1)]))
+        per_player = ("quilt", "quilt_bits", "layout")
+    else:
+        yield Call(
+            kind, {"seed": 2, "players": 2, "order": "free", "max_digit": 3, "copies": 2, "deck_size": 3}
+        )
+        yield Call(kind, {"deck": [1, 2, 3], "players": 1})
+        yield Call(game.imagine, {"seed": 1})
+        move = nmbr9.Move(1, 0, frozenset([(0, 0), (0, 1)]))
+        per_player = ("placements", "remaining", "heights")
+    for name in ("play", "decode", "move_text"):
+        yield Call(getattr(game.clone(), name), {"action": action})
+    yield Call(game.decode_all, {"actions": [action]})
+    yield Call(game.encode, {"move": move})
+    yield Call(lambda **fields: game.encode(move._replace(**fields)), move._asdict())
+    yield Call(game.parse_move, {"text": "+"})
+    for name in ("observation", *per_player):
+        yield Call(getattr(game, name), {"player": 0})
+    yield Call(kind.from_bytes, {"data": game.to_bytes()})
+    yield Call(kind.from_state, {"states": game.state, "i": 0})
+    yield Call(kind.check_states, {"states": game.state})
+    yield Call(kind.from_notation, {"text": game.notation()})
+    yield Call(kind.from_position, {"text": game.position_text()})
+    yield Call(lambda move: move in game.legal_moves, {"move": move})
+    yield Call(games.rules_of, {"game": rules.name})
+
+
+def _picture_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    render = {games.PATCHWORK: patchwork, games.NMBR9: nmbr9}[rules.name].render
+    game = started(rules, random)
+    folder = Path(tempfile.gettempdir())
+    names = tuple("player" for _ in range(game.num_players))
+    yield Call(render.text, {"game": game})
+    yield Call(render.svg, {"game": game, "names": names})
+    yield Call(render.rgb_array, {"game": game, "width": 40, "names": names})
+    frame = np.zeros((4, 6, 3), np.uint8)
+    yield Call(render.save_png, {"frame": frame, "path": folder / "attack.png"}, (OSError,))
+    yield Call(render.save_gif, {"frames": [frame], "path": folder / "attack.gif"}, (OSError,))
+    package = {games.PATCHWORK: patchwork, games.NMBR9: nmbr9}[rules.name]
+    yield Call(package.as_dict, {"vector": game.observation()})
+
+
+def _agent_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    game = started(rules, random)
+    for agent in (agents.load("random", 1), agents.load("greedy"), agents.load("uct:simulations=2", 1)):
+        yield Call(agent.act, {"game": game})
+        yield Call(agent.act_batch, {"states": game.state})
+        yield Call(agent.check_states, {"states": game.state})
+        yield Call(agent.check_game, {"game": rules.name})
+        yield Call(agent.reseed, {"seed": 1})
+    missing = (FileNotFoundError,)
+    yield Call(agents.load, {"spec": "random", "seed": 1}, missing)
+    yield Call(agents.as_agent, {"agent": "greedy", "seed": 1, "game": rules.name}, missing)
+    yield Call(agents.names, {"game": rules.name})
+    yield Call(agents.path_of, {"spec": "greedy"})
+    yield Call(agents.RandomAgent, {"seed": 1})
+    yield Call(agents.CallableAgent, {"function": lambda game: 0, "name": "x"})
+    yield Call(agents.CallableAgent(lambda game: pick(random, ODD)).act, {"game": game})
+    yield Call(agents.analyse, {"game": game, "agent": "greedy", "k": 1}, missing)
+
+
+def _aec_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    module = {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name]
+    env = module.raw_env()
+    env.reset(seed=1)
+    agent = env.possible_agents[0]
+    yield Call(module.raw_env, {"render_mode": None, **_options(rules), "observation": "flat"})
+    yield Call(env.reset, {"seed": 1, "options": {}})
+    yield Call(env.reset, {"options": _reset_options(rules)})
+    for name in ("observe", "action_space", "observation_space"):
+        yield Call(getattr(env, name), {"agent": agent})
+    yield Call(env.observation_of, {"game": env.game, "player": 0})
+    yield Call(env.play, {"game": env.game, "action": 0})
+    yield Call(lambda game: setattr(env, "game", game), {"game": env.game}, (TypeError,))
+    yield Call(env.step, {"action": 0})
+
+
+def _options(rules: Any) -> dict[str, Any]:
+    if rules.name == games.PATCHWORK:
+        return {"rewards": "margin", "special_patches": "2014", "first_player": "random"}
+    return {"rewards": "score", "players": 1, "order": "unknown", "max_digit": 3, "copies": 2, "deck_size": 3}
+
+
+def _reset_options(rules: Any) -> dict[str, Any]:
+    if rules.name == games.PATCHWORK:
+        return {"circle": patchwork.Game(seed=1).circle, "first_player": 1}
+    return {"deck": nmbr9.Game(seed=1, max_digit=3).deck}
+
+
+def _single_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    module = _module_of(rules)
+    kind = module.PatchworkEnv if rules.name == games.PATCHWORK else module.Nmbr9Env
+    opponent = {"opponent": "random"} if rules.name == games.PATCHWORK else {}
+    env = kind()
+    env.reset(seed=1)
+    own = {"seat": 0, "illegal_action": "raise", "observation": "dict", "render_mode": "ansi"}
+    yield Call(kind, {**opponent, **own, **_options(rules)}, (FileNotFoundError,))
+    yield Call(env.reset, {"seed": 1, "options": {}})
+    yield Call(lambda **options: env.reset(options=options), _reset_options(rules))
+    yield Call(env.step, {"action": int(random.integers(3))}, (gymnasium.error.ResetNeeded,))
+
+
+def _vector_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    module = _module_of(rules)
+    kind = module.PatchworkVectorEnv if rules.name == games.PATCHWORK else module.Nmbr9VectorEnv
+    env = kind(2)
+    env.reset(seed=1)
+    own = {"num_envs": 2, "illegal_action": "raise", "observation": "dict", "seat": 0, "copy": True}
+    yield Call(kind, {**own, "render_mode": None, **_options(rules)}, (FileNotFoundError, MemoryError))
+    yield Call(env.reset, {"seed": 1, "options": {}})
+    yield Call(env.reset, {"seed": [1, 2]})
+    yield Call(
+        lambda **options: env.reset(options=options),
+        {**_reset_options(rules), "reset_mask": np.ones(2, bool)},
+    )
+    yield Call(env.step, {"actions": [0, 0]})
+
+
+def _self_play_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    kind = _module_of(rules).SelfPlayVectorEnv
+    env = kind(2, seed=1)
+    own = {"num_envs": 2, "seed": 1, "masks": True, "observations": False, "threads": 1}
+    yield Call(kind, {**own, **_options(rules)}, (MemoryError,))
+    yield Call(env.reset, {"seed": 1})
+    yield Call(env.step, {"actions": env.random_actions.tolist()})
+    yield Call(env.restore, {"saved": env.save()})
+    yield Call(lambda **arrays: env.restore(arrays), env.save())
+
+
+def _module_of(rules: Any) -> Any:
+    return {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name]
+
+
+def _attack(calls: Callable[[Any, Generator], Iterator[Call]], name: str, random: Generator) -> int:
+    rules = games.rules_of(name)
+    listed = list(calls(rules, random))
+    for _ in range(BATCH):
+        call = pick(random, listed)
+        changed = dict(call.arguments)
+        for argument in random.choice(list(changed), random.integers(1, min(len(changed), 2) + 1)):
+            changed[str(argument)] = pick(random, ODD)
+        _try(call, changed)
+    for call in listed:  # whatever was refused, what is right still works
+        call.function(**call.arguments)
+    return BATCH
+
+
+def _try(call: Call, arguments: dict[str, Any]) -> None:
+    try:
+        call.function(**arguments)
+    except (ValueError, UnknownOptionError, *call.errors) as error:
+        require_message(error)
+    except Exception as error:
+        shown = ", ".join(f"{name}={shorten(value)}" for name, value in arguments.items())
+        raise AssertionError(f"{call.function}({shown})") from error
+
+
+_GROUPS = {
+    "game": _game_calls,
+    "picture": _picture_calls,
+    "agent": _agent_calls,
+    "aec": _aec_calls,
+    "single": _single_calls,
+    "vector": _vector_calls,
+    "self_play": _self_play_calls,
+}
+ATTACKS = {
+    f"{group}_arguments_{name}": partial(_attack, calls, name)
+    for group, calls in _GROUPS.items()
+    for name in (games.PATCHWORK, games.NMBR9)
+}
