@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from patchwork_env.core import rules
-from patchwork_env.core.names import nearest
+from patchwork_env.core.names import nearest, shorten
 from patchwork_env.core.rules import Rules, States
 
 __all__ = ["GAMES", "NMBR9", "PATCHWORK", "register", "rules_of"]
@@ -65,11 +67,13 @@ def rules_of(game: str | States) -> Rules:
         if game not in _MODULES:
             close = nearest(game, GAMES)
             hint = f" (did you mean {close!r}?)" if close else ""
-            raise ValueError(f"there is no game {game!r}{hint}; there are {', '.join(GAMES)}")
+            raise ValueError(f"there is no game {shorten(game)}{hint}; there are {', '.join(GAMES)}")
         return rules.load(_MODULES[game])
+    if not isinstance(game, np.ndarray) or game.ndim != 1:
+        raise ValueError(f"states are an array (n,) of records of a game, not {shorten(game)}")
     dtype = game.dtype
     for module in _MODULES.values():
         found = rules.load(module)
         if dtype is found.dtype or dtype == found.dtype:
             return found
-    raise ValueError(f"the records of the states, {game.dtype}, are those of no game")
+    raise ValueError(f"the records of the states, {shorten(dtype)}, are those of no game")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-from patchwork_env.agents.base import Agent
+from patchwork_env.agents.base import Agent, record_of
 from patchwork_env.core.checks import check_at_least_one
 from patchwork_env.core.game import BaseGame
 
@@ -152,7 +152,7 @@ def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
             "'champion:fast' or 'path/of/a/value:seconds=1'"
         )
     most = None if k is None else check_at_least_one(k, "k")
-    agent.check_states(game.state)
+    agent.check_states(record_of(game))
     groups = agent.alike(game)
     lines: dict[int, Line] = {}
     for line in (*agent.search(game), *agent.appraise(game)):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from patchwork_env.core.batches import first_finished, loop
 from patchwork_env.core.checks import as_integer, check_seed
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules, States
 from patchwork_env.games import GAMES, rules_of
 
@@ -106,8 +107,12 @@ class Agent(ABC):
         return np.array([self.act(kind._of_record(states, i)) for i in range(len(states))], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
-        """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None."""
-        return
+        """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None.
+
+        Raises:
+            ValueError: The seed is not an integer of ``0 ... 2**64 - 1``.
+        """
+        check_seed(seed)
 
     def workspace(self) -> Any:
         """The memory that the agent searches in, made when it is first needed."""
@@ -121,8 +126,9 @@ class Agent(ABC):
 
     def check_game(self, game: str) -> None:
         """Raises ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
-        if game not in self.games:
-            raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {game}")
+        if not isinstance(game, str) or game not in self.games:
+            played = " and ".join(self.games)
+            raise ValueError(f"agent {self.name!r} plays {played}, not {shorten(game)}")
 
     def check_states(self, states: States) -> str:
         """The name of the game that records are of.
@@ -144,7 +150,7 @@ class BatchAgent(Agent):
 
     def act(self, game: BaseGame) -> int:
         """See :meth:`Agent.act`."""
-        return int(self.act_batch(game.state)[0])
+        return int(self.act_batch(record_of(game))[0])
 
     @abstractmethod
     def act_batch(self, states: States) -> Actions:
@@ -181,13 +187,25 @@ class CallableAgent(Agent):
     """
 
     def __init__(self, function: Callable[[Any], SupportsIndex], name: str | None = None) -> None:
+        if not callable(function):
+            raise ValueError(f"{shorten(function)} is no function from a game to an action")
+        if not isinstance(name, str | None):
+            raise ValueError(f"the name of an agent must be text, not {shorten(name)}")
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self._function = function
 
     def act(self, game: BaseGame) -> int:
         """The function's action; whether it is legal is for the game to check."""
-        check_running(game.state)
+        check_running(record_of(game))
         return as_integer(self._function(game.clone()), f"the action of agent {self.name!r}")
+
+
+def record_of(game: Any) -> States:
+    """The state record of a game, ``(1,)``; ValueError if it is no game."""
+    try:
+        return game.state  # type: ignore[no-any-return]
+    except AttributeError:
+        raise ValueError(f"a game is an object of the class Game, not {shorten(game)}") from None
 
 
 def check_running(states: States) -> None:

@@ -328,7 +328,10 @@ _SPEC = re.compile(
 
 def _parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
     """Takes a spec apart into the name or path and the texts of the options behind the last colon."""
-    text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
+    try:
+        text = os.fspath(spec)
+    except Exception:  # no path, or whatever a foreign one raises
+        text = None
     if not isinstance(text, str):
         raise ValueError(
             f"the spec of an agent must be text or a path, not {shorten(spec)} of type {type(spec).__name__}"

@@ -5,9 +5,14 @@ Unless they say otherwise, they raise ValueError with the offending value and wh
 
 from __future__ import annotations
 
+import math
 import operator
+import os
 import secrets
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +28,46 @@ _NUM_SEEDS = 2**64
 def as_integer(value: Any, what: str) -> int:
     """``value`` as an int if it is a whole number of any integer type, bool excepted."""
     if not isinstance(value, bool | np.bool_):
-        try:
+        with suppress(Exception):  # whatever a foreign ``__index__`` raises
             return operator.index(value)
-        except Exception:  # whatever a foreign ``__index__`` raises
-            pass
     raise ValueError(f"{what} must be an integer, not {shorten(value)} of type {type(value).__name__}")
+
+
+def as_integers(values: Any, what: str, of_one: str) -> list[int]:
+    """The whole numbers of any iterable; ``what`` names it, and ``of_one`` what stands in it."""
+    try:
+        listed = list(values)
+    except Exception:  # whatever a foreign iterator raises
+        raise ValueError(f"{what} must list integers, not {shorten(values)}") from None
+    return [as_integer(value, of_one) for value in listed]
+
+
+def as_number(value: Any, what: str, *, least: float = -math.inf, above: float = -math.inf) -> float:
+    """``value`` as a float if it is a finite number of at least ``least`` and ``above`` another, no bool."""
+    number = math.nan
+    if isinstance(value, Real) and value is not True and value is not False:
+        with suppress(Exception):  # too large for a float, or whatever a foreign number raises
+            number = float(value)
+    if not (math.isfinite(number) and number >= least and number > above):
+        bound = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" * (least > -math.inf)
+        raise ValueError(f"{what} is {shorten(value)}; it must be a finite number{bound}")
+    return number
+
+
+def as_path(path: Any) -> Path:
+    """``path`` as a path if a file may have it."""
+    with suppress(Exception):  # no path, characters that no file has, or whatever a foreign path raises
+        text = os.fspath(path)
+        if isinstance(text, str) and b"\0" not in os.fsencode(text):
+            return Path(text)
+    raise ValueError(f"{shorten(path)} is no path")
+
+
+def check_flag(value: Any, what: str) -> bool:
+    """``value`` if it is True or False, also NumPy's."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{what} is {shorten(value)}; it must be True or False")
+    return bool(value)
 
 
 def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
@@ -78,7 +118,7 @@ def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
     """The cells of a move, which may be any collection of pairs ``(row, column)``, as a set."""
     try:
         pairs = [(row, column) for row, column in cells]
-    except (TypeError, ValueError):
+    except Exception:  # whatever a foreign iterator raises
         raise ValueError(f"cells are pairs (row, column), not {shorten(cells)}") from None
     return frozenset((as_integer(row, "a row"), as_integer(column, "a column")) for row, column in pairs)
 

@@ -325,7 +325,11 @@ class BaseGame(ABC, Generic[M]):
         if actions is None:
             return self._decode(legal)
         allowed = set(legal)
-        indices = [checks.check_action(action, self._num_actions) for action in actions]
+        try:
+            asked = list(actions)
+        except Exception:  # whatever a foreign iterator raises
+            raise IllegalActionError(f"actions must list integers, not {names.shorten(actions)}") from None
+        indices = [checks.check_action(action, self._num_actions) for action in asked]
         for index in indices:
             if index not in allowed:
                 raise IllegalActionError(self._why_illegal(index))

@@ -8,6 +8,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.names import shorten
+
 Observation = npt.NDArray[np.float32]
 Shape = tuple[int, ...]
 
@@ -30,7 +32,13 @@ class Layout:
         self.size: int = ends[-1]
 
     def as_dict(self, vector: Observation) -> dict[str, Observation]:
-        """The named tensors of vectors ``(..., size)``, as views ``(..., *shape)``."""
+        """The named tensors of vectors ``(..., size)``, as views ``(..., *shape)``.
+
+        Raises:
+            ValueError: The last axis has another length.
+        """
+        if getattr(vector, "shape", ())[-1:] != (self.size,):
+            raise ValueError(f"observations have {self.size} entries each, unlike {shorten(vector)}")
         batch = vector.shape[:-1]
         return {
             name: vector[..., self.slices[name]].reshape(*batch, *shape)

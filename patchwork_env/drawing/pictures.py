@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
 from patchwork_env.drawing.pixel_drawing import Frame, to_array
 from patchwork_env.drawing.scene import Scene
 from patchwork_env.drawing.svg_drawing import to_svg
@@ -29,13 +30,23 @@ class Pictures(Generic[G]):
 
     Attributes:
         title: The title of documents.
-        text: The function that draws a game, which is only read, as plain text.
+        kind: The class of the games.
+        draw_text: The function that draws a game, which is only read, as plain text.
         scene: The function that draws a game, which is only read, with the given names of its players.
     """
 
     title: str
-    text: Callable[[G], str]
+    kind: type[G]
+    draw_text: Callable[[G], str]
     scene: Callable[[G, tuple[str, ...]], Scene]
+
+    def text(self, game: G) -> str:
+        """The picture as plain text.
+
+        Raises:
+            ValueError: This is no game of this kind.
+        """
+        return self.draw_text(self._checked(game))
 
     def svg(self, game: G, names: tuple[str, ...] | None = None) -> str:
         """The picture as a self-contained SVG document.
@@ -43,8 +54,11 @@ class Pictures(Generic[G]):
         Args:
             game: The game; it is only read.
             names: The names of the players in the picture; None for :func:`player_names`.
+
+        Raises:
+            ValueError: This is no game of this kind, or there is not a name for each player.
         """
-        return to_svg(self.scene(game, names or player_names(game)), self.title)
+        return to_svg(self._scene(game, names), self.title)
 
     def rgb_array(self, game: G, width: int = DEFAULT_WIDTH, names: tuple[str, ...] | None = None) -> Frame:
         """The same picture as :meth:`svg` as pixels, uint8 ``(height, width, 3)``, drawn without a display.
@@ -53,7 +67,22 @@ class Pictures(Generic[G]):
 
         Raises:
             MissingExtraError: Pillow is not installed.
-            ValueError: The width is not a whole number from 100 to 8000.
+            ValueError: The width is not a whole number from 100 to 8000, this is no game of this kind, or
+                there is not a name for each player.
         """
         checked = check_between(width, MIN_WIDTH, MAX_WIDTH, "width")
-        return to_array(self.scene(game, names or player_names(game)), checked)
+        return to_array(self._scene(game, names), checked)
+
+    def _scene(self, game: G, names: tuple[str, ...] | None) -> Scene:
+        players = player_names(self._checked(game))
+        if names is None:
+            return self.scene(game, players)
+        is_listed = isinstance(names, tuple | list) and all(isinstance(name, str) for name in names)
+        if not is_listed or len(names) < len(players):
+            raise ValueError(f"names are a tuple of {len(players)} texts, not {shorten(names)}")
+        return self.scene(game, tuple(names))
+
+    def _checked(self, game: Any) -> G:
+        if not isinstance(game, self.kind):
+            raise ValueError(f"these are pictures of games of {self.title}, not of {shorten(game)}")
+        return game

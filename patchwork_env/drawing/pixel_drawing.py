@@ -6,12 +6,13 @@ import os
 import secrets
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.checks import as_number, as_path
+from patchwork_env.core.names import shorten
 from patchwork_env.drawing.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
 from patchwork_env.errors import MissingExtraError
 
@@ -120,10 +121,11 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
 
     Raises:
         MissingExtraError: Pillow is not installed.
+        ValueError: This is no frame, or no path.
         OSError: The file cannot be written.
     """
     image_module, _, _ = _pillow()
-    image = image_module.fromarray(frame)
+    image = image_module.fromarray(_check_frame(frame))
     write_atomically(path, lambda file: image.save(file, "PNG", optimize=True))
 
 
@@ -137,11 +139,16 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
 
     Raises:
         MissingExtraError: Pillow is not installed.
-        ValueError: There is no frame, or the sizes differ.
+        ValueError: There is no frame, the sizes differ, or the path or the seconds are not allowed.
         OSError: The file cannot be written.
     """
     image_module, _, _ = _pillow()
-    pictures = list(frames)
+    milliseconds = round(1000 * as_number(seconds, "seconds", above=0))
+    try:
+        listed = list(frames)
+    except Exception:  # whatever a foreign iterator raises
+        raise ValueError(f"frames are a list of frames, not {shorten(frames)}") from None
+    pictures = list(map(_check_frame, listed))
     if not pictures:
         raise ValueError("an animation needs at least one frame")
     sizes = sorted({frame.shape for frame in pictures})
@@ -150,8 +157,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     sample = image_module.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 6)]))
     palette = sample.quantize(_GIF_COLORS, method=image_module.Quantize.FASTOCTREE)
     images = [image_module.fromarray(frame).quantize(palette=palette, dither=0) for frame in pictures]
-    milliseconds = [round(1000 * seconds)] * len(images)
-    milliseconds[-1] *= 6
+    durations = [milliseconds] * (len(images) - 1) + [6 * milliseconds]
 
     def save(file: BinaryIO) -> None:
         images[0].save(
@@ -159,7 +165,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
             "GIF",
             save_all=True,
             append_images=images[1:],
-            duration=milliseconds,
+            duration=durations,
             loop=0,
             optimize=True,
         )
@@ -167,9 +173,17 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     write_atomically(path, save)
 
 
+def _check_frame(frame: Any) -> Frame:
+    """``frame`` if it is an array of pixels."""
+    is_array = isinstance(frame, np.ndarray) and frame.dtype == np.uint8
+    if not (is_array and frame.ndim == 3 and frame.shape[2] == 3 and frame.size):
+        raise ValueError(f"a frame is a uint8 array (height, width, 3), not {shorten(frame)}")
+    return cast(Frame, frame)
+
+
 def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]) -> None:
     """Lets ``write`` fill a temporary file beside ``path`` and moves it there when it is complete."""
-    target = Path(path)
+    target = as_path(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with temporary.open("xb") as file:

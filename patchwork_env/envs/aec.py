@@ -13,7 +13,7 @@ from pettingzoo.utils.env import AECEnv
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
-from patchwork_env.core.checks import check_action, check_seed
+from patchwork_env.core.checks import check_action, check_between, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import RENDER_MODES, Rules
@@ -92,11 +92,11 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """The space of an agent's observations, the same object at every call."""
-        return self.observation_spaces[agent]
+        return self.observation_spaces[self._require_agent(agent)]
 
     def action_space(self, agent: str) -> Space[Any]:
         """The space of an agent's actions, the same object at every call."""
-        return self.action_spaces[agent]
+        return self.action_spaces[self._require_agent(agent)]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begins a game.
@@ -146,15 +146,19 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             ValueError: There is no such agent.
             RuntimeError: There was no :meth:`reset` yet.
         """
-        player = self._players.get(agent)
-        if player is None:
-            raise ValueError(
-                f"there is no agent {shorten(agent)}; there are {', '.join(self.possible_agents)}"
-            )
-        return self.observation_of(self._require_game(), player)
+        return self._observation(self._require_game(), self._players[self._require_agent(agent)])
 
     def observation_of(self, game: BaseGame, player: int) -> MaskedObservation:
-        """What a player sees of a game, which need not be the one that is on; in fresh arrays."""
+        """What a player sees of a game, which need not be the one that is on; in fresh arrays.
+
+        Raises:
+            TypeError: This is not a game of these rules.
+            ValueError: The game has another number of players, or no such player.
+        """
+        self._check_game(game)
+        return self._observation(game, check_between(player, 0, len(self.possible_agents) - 1, "player"))
+
+    def _observation(self, game: BaseGame, player: int) -> MaskedObservation:
         vector, mask = self._view(game, player)
         return {
             "observation": self._rules.layout.as_dict(vector) if self._named else vector,
@@ -231,7 +235,10 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
         Raises:
             IllegalActionError: The action is not legal; nothing has changed.
+            TypeError: This is not a game of these rules.
+            ValueError: The game has another number of players.
         """
+        self._check_game(game)
         index = check_action(action, self._rules.num_actions)
         if self._rules.can_cut_off and self._rules.is_cut_off(game, index):
             return None
@@ -265,12 +272,19 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._dealer.deal(states, _ALL_GAMES, set_up)
         return self._rules.game._of_record(states)
 
+    def _require_agent(self, agent: Any) -> str:
+        """``agent`` if it takes part."""
+        if not isinstance(agent, str) or agent not in self._players:
+            there = ", ".join(self.possible_agents)
+            raise ValueError(f"there is no agent {shorten(agent)}; there are {there}")
+        return agent
+
     def _check_game(self, game: Any) -> None:
         """Raises an error if a game cannot be played here."""
         kind = self._rules.game
         if not isinstance(game, kind):
             raise TypeError(f"game must be a {kind.__module__}.{kind.__name__}, not {type(game).__name__}")
-        players = len(game.scores())
+        players = game.num_players
         if players != len(self.possible_agents):
             raise ValueError(f"game has {players} players, this environment {len(self.possible_agents)}")
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
-from patchwork_env.core.checks import check_one_of
+from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.errors import UnknownOptionError
 
@@ -17,6 +17,7 @@ ILLEGAL_ACTION = ("terminate", "raise")
 """What an illegal action may do: end the episode, or raise an error and change nothing."""
 ILLEGAL_REWARD = -1.0
 """The learner's reward for an illegal action that ends the episode."""
+_MOST_GAMES = 2**31 - 1
 LAYOUTS = ("flat", "dict")
 """How an observation may be laid out: as one vector, or as named tensors of the same content."""
 
@@ -56,6 +57,11 @@ def check_rewards(rewards: Any, players: int) -> int:
     return kind
 
 
+def check_num_envs(num_envs: Any) -> int:
+    """The number of games of a batch, an integer of 1 ... 2**31 - 1."""
+    return check_between(num_envs, 1, _MOST_GAMES, "num_envs")
+
+
 def check_layout(observation: Any) -> bool:
     """Whether observations are laid out as named tensors.
 
@@ -71,7 +77,10 @@ def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
     Raises:
         ValueError: They have another shape or type.
     """
-    array = np.asarray(actions)
+    try:
+        array = np.asarray(actions)
+    except Exception:  # of rows of several lengths, or whatever a foreign sequence raises
+        raise ValueError(f"actions are {shorten(actions)}; they must be {num_envs} integers") from None
     if array.shape != (num_envs,) or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
             f"actions have shape {array.shape} and type {array.dtype}; they must be {num_envs} integers"
@@ -89,8 +98,15 @@ def check_saved(saved: Mapping[str, npt.NDArray[Any]], like: Mapping[str, npt.ND
     Raises:
         ValueError: They do not have them.
     """
+    if not isinstance(saved, Mapping):
+        raise ValueError(f"the saved games are a dictionary of arrays, not {shorten(saved)}")
     given, expected = (
-        {name: (array.shape, array.dtype) for name, array in arrays.items()} for arrays in (saved, like)
+        {
+            name: (getattr(array, "shape", None), getattr(array, "dtype", None))
+            for name, array in arrays.items()
+        }
+        for arrays in (saved, like)
     )
     if given != expected:
-        raise ValueError(f"the saved games have the arrays {given}; this environment needs {expected}")
+        shown = shorten(given, 300)
+        raise ValueError(f"the saved games have the arrays {shown}; this environment needs {expected}")

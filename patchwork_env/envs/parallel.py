@@ -11,6 +11,7 @@ from pettingzoo.utils.env import ParallelEnv
 
 from patchwork_env.core.checks import check_action
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules
 from patchwork_env.envs.aec import GameAECEnv, MaskedObservation
 from patchwork_env.errors import IllegalActionError
@@ -136,8 +137,8 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
 
     def _check(self, game: BaseGame, player: int, agent: str, actions: Mapping[str, Any]) -> int:
         """The agent's action, after checking that it is legal."""
-        if agent not in actions:
-            raise IllegalActionError(f"there is no action of {agent}; there are {', '.join(actions)}")
+        if not isinstance(actions, Mapping) or agent not in actions:
+            raise IllegalActionError(f"there is no action of {agent} in {shorten(actions)}")
         action = check_action(actions[agent], self._rules.num_actions)
         if not self._rules.kernels.is_legal(_turn_of(game, player).state, 0, action):
             raise IllegalActionError(f"action {action} of {agent} is not legal; nothing was changed")

@@ -18,7 +18,7 @@ from patchwork_env.core.batches import (
     loop,
     write_current_observations,
 )
-from patchwork_env.core.checks import check_at_least_one, check_seed, seed_streams
+from patchwork_env.core.checks import check_at_least_one, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.random import Streams, random_below
@@ -35,7 +35,7 @@ from patchwork_env.core.threads import (
     usable_cores,
     wait_for_members,
 )
-from patchwork_env.envs.options import check_batch, check_rewards, check_saved, complete
+from patchwork_env.envs.options import check_batch, check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
 _CHUNK = 32
@@ -95,15 +95,17 @@ class SelfPlayBatch:
         **options: Any,
     ) -> None:
         self._rules = rules
-        n = self.num_envs = check_at_least_one(num_envs, "num_envs")
+        n = self.num_envs = check_num_envs(num_envs)
         defaults = {**rules.options, **rules.batch_options}
         self._options = complete(options, defaults, _OWN_OPTIONS, type(self).__name__)
         self._set_up = rules.set_up(self._options, {})
         self._kind = check_rewards(rewards, self._set_up.players)
         self.threads = _available_threads(threads)
         self.states = rules.empty_states(n)
-        self.masks = np.zeros((n if masks else 0, rules.num_actions), np.int8)
-        self.observations: Observation = np.zeros((n if observations else 0, rules.layout.size), np.float32)
+        self.masks = np.zeros((n if check_flag(masks, "masks") else 0, rules.num_actions), np.int8)
+        self.observations: Observation = np.zeros(
+            (n if check_flag(observations, "observations") else 0, rules.layout.size), np.float32
+        )
         self.counts = np.zeros(n, np.int16)
         self.random_actions = np.zeros(n, np.int64)
         self.rewards = np.zeros((n, self._set_up.players), np.float32)

@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, list_games, loop
-from patchwork_env.core.checks import check_at_least_one, check_one_of, check_seed
+from patchwork_env.core.checks import check_flag, check_one_of, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.rules import Rules, SetUp, States
 from patchwork_env.envs.dealing import Dealer
@@ -23,6 +23,7 @@ from patchwork_env.envs.options import (
     ILLEGAL_REWARD,
     check_batch,
     check_layout,
+    check_num_envs,
     check_rewards,
     complete,
 )
@@ -91,10 +92,10 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     ) -> None:
         own = ("num_envs", "opponent", "seat", "illegal_action", "rewards", "observation", "copy")
         self._rules = rules
-        self.num_envs = check_at_least_one(num_envs, "num_envs")
+        self.num_envs = check_num_envs(num_envs)
         self._named = check_layout(observation)
         self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
-        self._copy = check_one_of(copy, (False, True), "copy")
+        self._copy = check_flag(copy, "copy")
         self.render_mode = check_one_of(render_mode, (None,), "render_mode")
         check_one_of(getattr(autoreset_mode, "value", autoreset_mode), ("SameStep",), "autoreset_mode")
         defaults = complete(options, rules.options, own, type(self).__name__)

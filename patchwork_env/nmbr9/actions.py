@@ -115,7 +115,7 @@ def encode(move: Any, digit: int | None) -> int:
             raise ValueError(f"{shorten(move)} chooses a tile, which is not to be done now")
         return choose_action(tile)
     if digit is None or tile != digit:
-        raise ValueError(f"{shorten(move)} places a tile {tile}; the tile to be placed is {digit}")
+        raise ValueError(f"{shorten(move)} places a tile {shorten(tile)}; the tile to be placed is {digit}")
     top, left = min(r for r, _ in cells), min(c for _, c in cells)
     if not (0 <= top < TABLE_SIZE and 0 <= left < TABLE_SIZE):
         raise ValueError(f"the cells {shorten(sorted(cells))} lie beyond the table")

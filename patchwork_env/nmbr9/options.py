@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from patchwork_env.core.checks import as_integer, check_between, check_one_of
+from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.names import shorten
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
@@ -79,9 +79,7 @@ def check_size(deck_size: Any, num_cards: int) -> int:
 
 def check_deck(deck: Iterable[Any]) -> list[int]:
     """The digits of a deck of 1-40 cards."""
-    if not isinstance(deck, Iterable):
-        raise ValueError(f"deck is {shorten(deck)}; it must list 1 to {MAX_CARDS} digits")
-    digits = [as_integer(digit, "a card of the deck") for digit in deck]
+    digits = as_integers(deck, "deck", "a card of the deck")
     if not 1 <= len(digits) <= MAX_CARDS:
         raise ValueError(f"the deck has {len(digits)} cards; allowed are 1 to {MAX_CARDS}")
     wrong = sorted(set(digits) - set(range(NUM_DIGITS)))

@@ -120,7 +120,7 @@ def encode(move: Any, offered: tuple[int, ...]) -> int:
         return special_action(*next(iter(cells)))
     patch = as_integer(move.patch, "the patch of a buying move")
     if patch not in offered:
-        raise ValueError(f"patch {patch} is not offered; the offered patches are {list(offered)}")
+        raise ValueError(f"patch {shorten(patch)} is not offered; the offered patches are {list(offered)}")
     top, left = min(r for r, _ in cells), min(c for _, c in cells)
     shape = normalize(cells)
     for orientation, oriented in DISTINCT[patch].items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from patchwork_env.core.checks import as_integer, check_between, check_one_of
+from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.names import shorten
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS, START_PATCH, VARIANTS
 from patchwork_env.patchwork.state import NOBODY
@@ -31,9 +31,7 @@ def check_first_player(first_player: Any) -> int:
 
 def check_circle(circle: Iterable[Any]) -> list[int]:
     """The patches of a circle, which must hold each patch once and the 1x2 patch last."""
-    if not isinstance(circle, Iterable):
-        raise ValueError(f"circle is {shorten(circle)}; it must list each of 0 to {NUM_PATCHES - 1} once")
-    patches = [as_integer(patch, "a patch in the circle") for patch in circle]
+    patches = as_integers(circle, "circle", "a patch in the circle")
     if len(patches) != NUM_PATCHES:
         raise ValueError(
             f"the circle has {len(patches)} patches; it must hold each of 0 to {NUM_PATCHES - 1} once"

@@ -6,6 +6,7 @@ the value; whatever happened, its subject plays on to the end.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -27,7 +28,10 @@ BATCH = 300
 
 
 class Call(NamedTuple):
-    """A public function with arguments that are right, and the errors that it documents beside ValueError."""
+    """A public function with arguments that are right, and the errors that it documents beside ValueError.
+
+    Functions without arguments play on with what the calls before them have met.
+    """
 
     function: Callable[..., Any]
     arguments: dict[str, Any]
@@ -168,14 +172,13 @@ def _game_calls(rules: Any, random: Generator) -> Iterator[Call]:
 def _picture_calls(rules: Any, random: Generator) -> Iterator[Call]:
     render = {games.PATCHWORK: patchwork, games.NMBR9: nmbr9}[rules.name].render
     game = started(rules, random)
-    folder = Path(tempfile.gettempdir())
     names = tuple("player" for _ in range(game.num_players))
     yield Call(render.text, {"game": game})
     yield Call(render.svg, {"game": game, "names": names})
     yield Call(render.rgb_array, {"game": game, "width": 40, "names": names})
     frame = np.zeros((4, 6, 3), np.uint8)
-    yield Call(render.save_png, {"frame": frame, "path": folder / "attack.png"}, (OSError,))
-    yield Call(render.save_gif, {"frames": [frame], "path": folder / "attack.gif"}, (OSError,))
+    yield Call(render.save_png, {"frame": frame, "path": "attack.png"}, (OSError,))
+    yield Call(render.save_gif, {"frames": [frame], "path": "attack.gif"}, (OSError,))
     package = {games.PATCHWORK: patchwork, games.NMBR9: nmbr9}[rules.name]
     yield Call(package.as_dict, {"vector": game.observation()})
 
@@ -209,10 +212,18 @@ def _aec_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(env.reset, {"options": _reset_options(rules)})
     for name in ("observe", "action_space", "observation_space"):
         yield Call(getattr(env, name), {"agent": agent})
-    yield Call(env.observation_of, {"game": env.game, "player": 0})
-    yield Call(env.play, {"game": env.game, "action": 0})
+    yield Call(env.observation_of, {"game": env.game, "player": 0}, (TypeError,))
+    yield Call(env.play, {"game": env.game, "action": 0}, (TypeError,))
     yield Call(lambda game: setattr(env, "game", game), {"game": env.game}, (TypeError,))
     yield Call(env.step, {"action": 0})
+    yield Call(partial(_play_turns, env), {})
+
+
+def _play_turns(env: Any) -> None:
+    env.reset(seed=1)
+    for _ in env.agent_iter():
+        observation, _, terminated, truncated, _ = env.last()
+        env.step(None if terminated or truncated else int(observation["action_mask"].argmax()))
 
 
 def _options(rules: Any) -> dict[str, Any]:
@@ -238,6 +249,17 @@ def _single_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(env.reset, {"seed": 1, "options": {}})
     yield Call(lambda **options: env.reset(options=options), _reset_options(rules))
     yield Call(env.step, {"action": int(random.integers(3))}, (gymnasium.error.ResetNeeded,))
+    yield Call(partial(_play_alone, env), {})
+
+
+def _play_alone(env: Any) -> None:
+    _, info = env.reset(seed=1)
+    over = False
+    while not over:
+        observation, _, terminated, truncated, info = env.step(info["action_mask"].argmax())
+        over = terminated or truncated
+        assert "illegal_action" not in info
+        assert over or env.observation_space.contains(observation)
 
 
 def _vector_calls(rules: Any, random: Generator) -> Iterator[Call]:
@@ -254,6 +276,14 @@ def _vector_calls(rules: Any, random: Generator) -> Iterator[Call]:
         {**_reset_options(rules), "reset_mask": np.ones(2, bool)},
     )
     yield Call(env.step, {"actions": [0, 0]})
+    yield Call(partial(_play_many, env), {})
+
+
+def _play_many(env: Any) -> None:
+    _, infos = env.reset(seed=1)
+    for _ in range(50):
+        observations, _, _, _, infos = env.step(infos["action_mask"].argmax(axis=1))
+        assert env.observation_space.contains(observations)
 
 
 def _self_play_calls(rules: Any, random: Generator) -> Iterator[Call]:
@@ -265,6 +295,24 @@ def _self_play_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(env.step, {"actions": env.random_actions.tolist()})
     yield Call(env.restore, {"saved": env.save()})
     yield Call(lambda **arrays: env.restore(arrays), env.save())
+    yield Call(partial(_play_batch, env), {})
+
+
+def _play_batch(env: Any) -> None:
+    for _ in range(50):
+        env.step(env.random_actions)
+        assert (env.masks.sum(axis=1) == env.counts).all()
+
+
+def _parallel_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    env = nmbr9_v0.parallel_env(players=2)
+    env.reset(seed=1)
+    yield Call(nmbr9_v0.parallel_env, {"render_mode": None, **_options(rules), "observation": "flat"})
+    yield Call(env.reset, {"seed": 1, "options": {}})
+    yield Call(env.action_space, {"agent": "player_0"})
+    yield Call(env.step, {"actions": dict.fromkeys(env.agents, 0)}, (RuntimeError,))
+    yield Call(lambda **actions: env.step(actions), dict.fromkeys(env.agents, 0), (RuntimeError,))
+    yield Call(partial(env.reset, 1), {})
 
 
 def _module_of(rules: Any) -> Any:
@@ -273,15 +321,16 @@ def _module_of(rules: Any) -> Any:
 
 def _attack(calls: Callable[[Any, Generator], Iterator[Call]], name: str, random: Generator) -> int:
     rules = games.rules_of(name)
-    listed = list(calls(rules, random))
-    for _ in range(BATCH):
-        call = pick(random, listed)
-        changed = dict(call.arguments)
-        for argument in random.choice(list(changed), random.integers(1, min(len(changed), 2) + 1)):
-            changed[str(argument)] = pick(random, ODD)
-        _try(call, changed)
-    for call in listed:  # whatever was refused, what is right still works
-        call.function(**call.arguments)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # odd paths may be written to
+        listed = list(calls(rules, random))
+        for _ in range(BATCH):
+            call = pick(random, [call for call in listed if call.arguments])
+            changed = dict(call.arguments)
+            for argument in random.choice(list(changed), random.integers(1, min(len(changed), 2) + 1)):
+                changed[str(argument)] = pick(random, ODD)
+            _try(call, changed)
+        for call in listed:
+            _try(call, call.arguments)
     return BATCH
 
 
@@ -308,4 +357,4 @@ ATTACKS = {
     f"{group}_arguments_{name}": partial(_attack, calls, name)
     for group, calls in _GROUPS.items()
     for name in (games.PATCHWORK, games.NMBR9)
-}
+} | {"parallel_arguments": partial(_attack, _parallel_calls, games.NMBR9)}

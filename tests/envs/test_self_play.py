@@ -154,8 +154,10 @@ def test_misspelt_and_wrong_options(case: Case) -> None:
     with pytest.raises(UnknownOptionError, match="has no option 'thread'; did you mean 'threads'"):
         batch(case, 1, thread=2)
     for options, message in (
-        ({"num_envs": 0}, "num_envs is 0; it must be at least 1"),
+        ({"num_envs": 0}, "num_envs is 0; allowed are 1 to 2147483647"),
         ({"num_envs": 2.0}, "num_envs must be an integer"),
+        ({"num_envs": 2**31}, "num_envs is 2147483648"),
+        ({"num_envs": 1, "masks": "no"}, "masks is 'no'; it must be True or False"),
         ({"num_envs": 1, "threads": 0}, "threads is 0"),
         ({"num_envs": 1, "seed": -1}, "seed is -1"),
         (

@@ -367,7 +367,7 @@ def test_gif_rejects_no_frames_and_mixed_sizes(tmp_path):
 def test_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "table.png"
     path.write_bytes(b"old")
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="a frame is a uint8 array"):
         save_png(np.zeros((4, 4, 7), np.uint8), path)
     with pytest.raises(OSError, match="missing"):
         save_png(np.zeros((4, 4, 3), np.uint8), tmp_path / "missing" / "table.png")

@@ -241,11 +241,11 @@ def test_finished_games_and_single_actions_need_no_search() -> None:
     [
         ({"simulations": 0}, "simulations is 0; it must be at least 1"),
         ({"max_considered": 0}, "max_considered is 0; it must be at least 1"),
-        ({"c_visit": -1.0}, r"c_visit is -1\.0; it must be at least 0"),
-        ({"c_scale": 0.0}, r"c_scale is 0\.0; it must be above 0"),
-        ({"gumbel_scale": -1.0}, r"gumbel_scale is -1\.0; it must be at least 0"),
-        ({"gumbel_scale": float("nan")}, "gumbel_scale is nan; it must be at least 0"),
-        ({"value_range": 0.0}, r"value_range is 0\.0; it must be above 0, or None"),
+        ({"c_visit": -1.0}, r"c_visit is -1\.0; it must be a finite number of at least 0"),
+        ({"c_scale": 0.0}, r"c_scale is 0\.0; it must be a finite number above 0"),
+        ({"gumbel_scale": -1.0}, r"gumbel_scale is -1\.0; it must be a finite number of at least 0"),
+        ({"gumbel_scale": float("nan")}, "gumbel_scale is nan; it must be a finite number of at least 0"),
+        ({"value_range": 0.0}, r"value_range is 0\.0; it must be a finite number above 0"),
     ],
 )
 def test_a_wrong_argument_is_an_error_that_says_what_is_allowed(arguments, message) -> None:

@@ -12,8 +12,8 @@ from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png
 from patchwork_env.drawing.window import Window
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.nmbr9.game import Game
+from patchwork_env.nmbr9.render import text_drawing
 from patchwork_env.nmbr9.render.relief import relief
-from patchwork_env.nmbr9.render.text_drawing import text
 
 __all__ = [
     "PICTURES",
@@ -27,5 +27,5 @@ __all__ = [
     "text",
 ]
 
-PICTURES: Pictures[Game] = Pictures("NMBR 9", text, relief)
-svg, rgb_array = PICTURES.svg, PICTURES.rgb_array
+PICTURES: Pictures[Game] = Pictures("NMBR 9", Game, text_drawing.text, relief)
+text, svg, rgb_array = PICTURES.text, PICTURES.svg, PICTURES.rgb_array

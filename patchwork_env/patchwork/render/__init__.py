@@ -12,8 +12,8 @@ from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png
 from patchwork_env.drawing.window import Window
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.patchwork.game import Game
+from patchwork_env.patchwork.render import text_drawing
 from patchwork_env.patchwork.render.table import table
-from patchwork_env.patchwork.render.text_drawing import text
 
 __all__ = [
     "PICTURES",
@@ -27,5 +27,5 @@ __all__ = [
     "text",
 ]
 
-PICTURES: Pictures[Game] = Pictures("Patchwork", text, table)
-svg, rgb_array = PICTURES.svg, PICTURES.rgb_array
+PICTURES: Pictures[Game] = Pictures("Patchwork", Game, text_drawing.text, table)
+text, svg, rgb_array = PICTURES.text, PICTURES.svg, PICTURES.rgb_array

@@ -9,13 +9,13 @@ actions have the mixed value of appendix D as Q-value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.checks import as_number, check_at_least_one
 from patchwork_env.search.gumbel import improvement, selection, tree
 from patchwork_env.search.gumbel.halving import considered_visits_table
 from patchwork_env.search.gumbel.improvement import SearchResult
@@ -92,19 +92,14 @@ class GumbelSearch:
         value_range: float | None = 2.0,
         gumbel_scale: float = 1.0,
     ) -> None:
-        _check("simulations", simulations, simulations >= 1, "at least 1")
-        _check("max_considered", max_considered, max_considered >= 1, "at least 1")
-        _check("c_visit", c_visit, 0 <= c_visit < math.inf, "at least 0")
-        _check("c_scale", c_scale, 0 < c_scale < math.inf, "above 0")
-        _check("gumbel_scale", gumbel_scale, 0 <= gumbel_scale < math.inf, "at least 0")
-        if value_range is not None:
-            _check("value_range", value_range, 0 < value_range < math.inf, "above 0, or None")
         self.dynamics = dynamics
-        self.simulations = simulations
-        self.max_considered = max_considered
-        self.gumbel_scale = gumbel_scale
-        self._scale = Scale(float(c_visit), float(c_scale), float(value_range or 0.0))
-        self._visits_by_actions = considered_visits_table(max_considered, simulations)
+        self.simulations = check_at_least_one(simulations, "simulations")
+        self.max_considered = check_at_least_one(max_considered, "max_considered")
+        self.gumbel_scale = as_number(gumbel_scale, "gumbel_scale", least=0)
+        scale = as_number(c_scale, "c_scale", above=0)
+        payoffs = 0.0 if value_range is None else as_number(value_range, "value_range", above=0)
+        self._scale = Scale(as_number(c_visit, "c_visit", least=0), scale, payoffs)
+        self._visits_by_actions = considered_visits_table(self.max_considered, self.simulations)
         self._workspace: _Workspace | None = None
 
     def run(
@@ -284,8 +279,3 @@ def _what_is_wrong(evaluation: Evaluation, states: int) -> str:
         f"{evaluation.counts.sum()}; it must have a count of at least 1 and a finite value for each state, "
         "and as many actions and log-probabilities, which are numbers, as its counts add up to"
     )
-
-
-def _check(name: str, value: float, is_allowed: bool, allowed: str) -> None:
-    if not is_allowed:
-        raise ValueError(f"{name} is {value!r}; it must be {allowed}")

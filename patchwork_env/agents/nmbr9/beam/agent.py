@@ -6,7 +6,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.agents.base import Agent
+from patchwork_env.agents.base import Agent, record_of
 from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.nmbr9.beam.planner import MOST_WIDTH, Budget, plan
 from patchwork_env.agents.nmbr9.beam.stacks import Stack, action_of, alone, stack_of
@@ -78,7 +78,7 @@ class BeamAgent(Agent):
         Raises:
             ValueError: The order of the deck is not known.
         """
-        states = game.state
+        states = record_of(game)
         self.check_states(states)
         if states[0]["order"] == UNKNOWN:
             raise ValueError(

@@ -1,0 +1,111 @@
+"""Odd arguments that used to end in errors from inside, or worse; the attacks try many more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
+from patchwork_env.core.rules import Rules
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.search import GumbelSearch
+from tests.attack.sound import require_message
+
+BOTH = pytest.mark.parametrize("rules", [games.rules_of(name) for name in games.GAMES[:2]], ids=repr)
+
+
+def refused(function: Any, *arguments: Any, error: type[Exception] = ValueError, **named: Any) -> None:
+    with pytest.raises(error) as caught:
+        function(*arguments, **named)
+    assert type(caught.value) in (error, IllegalActionError)
+    require_message(caught.value)
+
+
+@BOTH
+def test_a_view_of_a_player_who_does_not_exist_is_an_error(rules: Rules) -> None:
+    """It read beyond the record, and crashed for large numbers."""
+    env = {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name].raw_env()
+    env.reset(seed=1)
+    for player in (-1, 2, 5, 2**31, 2**64, None, "0", 0.0, True):
+        refused(env.observation_of, env.game, player)
+    assert env.observation_space("player_0").contains(env.observation_of(env.game, np.int64(0)))
+    for agent in ("player_2", 0, None, [], {}):
+        for method in (env.observe, env.action_space, env.observation_space):
+            refused(method, agent)
+    other = nmbr9.Game(seed=1, players=2) if rules.name == games.PATCHWORK else patchwork.Game(seed=1)
+    for game in (other, None, "game"):
+        refused(env.observation_of, game, 0, error=TypeError)
+        refused(env.play, game, 0, error=TypeError)
+
+
+@BOTH
+def test_agents_refuse_what_is_no_game(rules: Rules) -> None:
+    for agent in (agents.load("random", 1), agents.load("greedy"), agents.as_agent(lambda game: 0)):
+        for game in (None, 1, "game", object()):
+            refused(agent.act, game)
+        state = rules.game(seed=1).state
+        for states in (None, [], state[0], state.reshape(1, 1), np.zeros(3), "patchwork " * 1000):
+            refused(agent.act_batch, states)
+        for name in (None, 10**5000, bytearray(b"x"), np.zeros(2), "x" * 5000):
+            refused(agent.check_game, name)
+        refused(agent.reseed, -1)
+    refused(agents.CallableAgent, 5)
+    refused(agents.CallableAgent, len, name=5)
+
+
+@BOTH
+def test_what_is_no_list_is_an_error(rules: Rules) -> None:
+    game = rules.game(seed=1)
+    for actions in (0, 1.5, object(), np.array(1)):
+        refused(game.decode_all, actions, error=IllegalActionError)
+    argument = "circle" if rules.name == games.PATCHWORK else "deck"
+    for cards in (0, np.array(1), object(), [None], [1.0]):
+        refused(rules.game, **{argument: cards})
+
+
+@BOTH
+def test_pictures_of_something_else_are_an_error(rules: Rules, tmp_path: Any) -> None:
+    render = (patchwork if rules.name == games.PATCHWORK else nmbr9).render
+    game = rules.game(seed=1)
+    for other in (None, 1, nmbr9.Game(seed=1) if rules.name == games.PATCHWORK else patchwork.Game(seed=1)):
+        for draw in (render.text, render.svg, render.rgb_array):
+            refused(draw, other)
+    for names in ("ab", 5, {0: "a", 1: "b"}, [], [1, 2, 3, 4]):
+        refused(render.svg, game, names)
+    frame = np.zeros((4, 6, 3), np.uint8)
+    for wrong in (None, frame[0], frame.astype(float), frame[:0], [frame]):
+        refused(render.save_png, wrong, tmp_path / "game.png")
+    for path in (None, 5, "\0", "\ud800", b"game.png"):
+        refused(render.save_png, frame, path)
+    for seconds in (0, -1, float("nan"), "1", True, 10**400):
+        refused(render.save_gif, [frame], tmp_path / "game.gif", seconds)
+    refused(render.save_gif, 5, tmp_path / "game.gif")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("package", [patchwork, nmbr9])
+def test_an_observation_of_another_length_is_an_error(package: Any) -> None:
+    for vector in (None, 5, np.zeros(5), np.float32(1), memoryview(b"x")):
+        refused(package.as_dict, vector)
+
+
+def test_options_of_a_search_are_checked() -> None:
+    for options in ({"simulations": "5"}, {"c_scale": None}, {"c_visit": 10**400}, {"value_range": "2"}):
+        refused(GumbelSearch, None, **options)
+
+
+@BOTH
+def test_numpy_integers_are_integers(rules: Rules) -> None:
+    module = {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name]
+    single = module.PatchworkEnv if rules.name == games.PATCHWORK else module.Nmbr9Env
+    many = module.PatchworkVectorEnv if rules.name == games.PATCHWORK else module.Nmbr9VectorEnv
+    for kind in (np.int8, np.uint64, np.int64, np.array):
+        seven, one = kind(7), kind(1)
+        assert rules.game(seed=seven) == rules.game(seed=7)
+        assert agents.RandomAgent(seven).act(rules.game(seed=7)) == agents.RandomAgent(7).act(
+            rules.game(seed=7)
+        )
+        for env in (module.raw_env(), single(seat=kind(0)), many(one), module.SelfPlayVectorEnv(one)):
+            env.reset(seed=seven)
