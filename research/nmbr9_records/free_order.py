@@ -19,7 +19,7 @@ import numpy as np
 
 from patchwork_env.agents.nmbr9.beam.planner import Plan, plan_tower
 from patchwork_env.agents.nmbr9.beam.stacks import alone
-from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.agent import read_value
 from patchwork_env.errors import WorkerError
 from patchwork_env.learning.distributed.jobs import do_jobs
 from patchwork_env.learning.system.files import check_file_path, write_text

@@ -18,8 +18,7 @@ import numpy as np
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion.agent import ChampionAgent
 from patchwork_env.agents.nmbr9.champion.search import SETTINGS
-from patchwork_env.agents.nmbr9.value.agent import ValueAgent
-from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.agent import ValueAgent, read_value
 from patchwork_env.learning.evaluation.decks import DecksResult, play_decks, read_decks
 from patchwork_env.learning.system.machine import describe_setup
 

@@ -8,10 +8,11 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import TO_WIN
-from patchwork_env.agents.patchwork.value.files import write_value
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
 
@@ -157,7 +158,7 @@ def test_text() -> None:
 
 def test_a_spec_names_the_agent(tmp_path) -> None:
     folder = tmp_path / "value"
-    write_folder(folder, lambda target: write_value(target, WEIGHTS, {}))
+    write_folder(folder, lambda target: write_weights(target, PATCHWORK, WEIGHTS, {}))
     analysis = agents.analyse(middle(), f"{folder}:nodes=60")
     assert analysis == agents.analyse(middle(), agents.load(f"{folder}:nodes=60"))
     assert analysis.agent == "value:nodes=60"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from patchwork_env.agents.patchwork.value.files import write_value
+from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.patchwork.value.network import new_weights
+from patchwork_env.games import PATCHWORK
 from tests.scripts import ROOT
 from tests.scripts import run_benchmark as run
 
@@ -71,7 +72,7 @@ def test_mcts() -> None:
 
 
 def test_champion(tmp_path: Path) -> None:
-    write_value(tmp_path, new_weights(seed=1))
+    write_weights(tmp_path, PATCHWORK, new_weights(seed=1))
     arguments = ["--agent", str(tmp_path), "--levels", "instant", "--moves", "5", "--games", "2"]
     done = run("champion.py", *arguments, "--self-play", "2", "--json")
     assert done.returncode == 0, done.stderr
@@ -110,7 +111,7 @@ def test_learning_curve_of_no_run(tmp_path: Path) -> None:
 
 
 def test_analysis(tmp_path: Path) -> None:
-    write_value(tmp_path, new_weights(seed=1))
+    write_weights(tmp_path, PATCHWORK, new_weights(seed=1))
     done = run("analysis.py", "--agent", f"{tmp_path}:nodes=9", "--every", "8", "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])

@@ -11,7 +11,7 @@ from patchwork_env.agents.nmbr9.beam import agent as beam
 from patchwork_env.agents.nmbr9.beam.forward import search
 from patchwork_env.agents.nmbr9.beam.planner import Budget, Plan, plan
 from patchwork_env.agents.nmbr9.beam.stacks import alone
-from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.agent import read_value
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import choose_action
 

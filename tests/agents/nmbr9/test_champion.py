@@ -10,12 +10,13 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.nmbr9.champion import search
 from patchwork_env.agents.nmbr9.champion.agent import LEVELS, ChampionAgent
 from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.agents.nmbr9.value.agent import ValueAgent
-from patchwork_env.agents.nmbr9.value.files import write_value
 from patchwork_env.agents.nmbr9.value.network import empty_weights, new_weights
+from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine
 
 EFFORT = 3000
@@ -155,7 +156,7 @@ def test_same_seed_same_moves(weights):
 @pytest.fixture(scope="module")
 def checkpoint(weights, tmp_path_factory):
     path = tmp_path_factory.mktemp("values") / "mine"
-    write_folder(path, lambda folder: write_value(folder, weights))
+    write_folder(path, lambda folder: write_weights(folder, NMBR9, weights))
     return path
 
 

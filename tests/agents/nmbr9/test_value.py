@@ -8,13 +8,13 @@ from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import features, relief
-from patchwork_env.agents.nmbr9.value.agent import ValueAgent
+from patchwork_env.agents.nmbr9.value.agent import ValueAgent, read_value
 from patchwork_env.agents.nmbr9.value.expansion import LIKELY, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.value.files import read_value, write_value
 from patchwork_env.agents.nmbr9.value.fits import MOST_COLUMNS, NUM_WORDS
 from patchwork_env.agents.nmbr9.value.network import (
     SHAPES,
@@ -24,6 +24,7 @@ from patchwork_env.agents.nmbr9.value.network import (
     new_weights,
     read_table,
 )
+from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine
 
 EVERYTHING = 10_000
@@ -213,7 +214,7 @@ def test_rows_lie_in_the_table_and_are_distinct(games):
 
 
 def test_written_values_are_read_to_the_bit(weights, tmp_path):
-    write_folder(tmp_path / "value", lambda folder: write_value(folder, weights, {"steps": 7}))
+    write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights, {"steps": 7}))
     read, info = read_value(tmp_path / "value")
     assert info == {"steps": 7}
     for name, array in arrays_of(weights).items():
@@ -221,15 +222,15 @@ def test_written_values_are_read_to_the_bit(weights, tmp_path):
 
 
 def test_agents_of_both_games_refuse_the_others_checkpoints(weights, tmp_path):
-    from patchwork_env.agents.patchwork.value.files import read_value as read_patchwork_value
+    from patchwork_env.agents.patchwork.value.agent import read_value as read_patchwork_value
 
-    write_folder(tmp_path / "value", lambda folder: write_value(folder, weights))
+    write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights))
     with pytest.raises(ValueError, match="is for the game 'nmbr9', not for 'patchwork'"):
         read_patchwork_value(tmp_path / "value")
 
 
 def test_other_shapes_are_refused(weights, tmp_path):
-    write_folder(tmp_path / "value", lambda folder: write_value(folder, weights))
+    write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights))
     path = tmp_path / "value" / "weights.safetensors"
     arrays = load_file(path)
     save_file(arrays | {"bias": arrays["bias"][1:]}, path)
@@ -239,7 +240,7 @@ def test_other_shapes_are_refused(weights, tmp_path):
 
 
 def test_a_checkpoint_plays(weights, tmp_path):
-    write_folder(tmp_path / "value", lambda folder: write_value(folder, weights))
+    write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights))
     agent, game = agents.load(tmp_path / "value"), Game(seed=2)
     same = ValueAgent(weights)
     while not game.is_over:

@@ -13,6 +13,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import Agent, checkpoints
 from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.patchwork.champion import agent as champion_agent
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent, load
@@ -29,9 +30,9 @@ from patchwork_env.agents.patchwork.champion.simulation import (
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, margin_of, new_solver, solve
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import TO_WIN, Payoffs
-from patchwork_env.agents.patchwork.value.files import write_value
 from patchwork_env.agents.patchwork.value.network import SHAPES, new_weights
 from patchwork_env.agents.patchwork.value.placements import kind_of
+from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
@@ -284,7 +285,7 @@ def test_a_game_that_is_over_is_an_error() -> None:
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "final"
-    write_folder(folder, lambda target: write_value(target, WEIGHTS, {}))
+    write_folder(folder, lambda target: write_weights(target, PATCHWORK, WEIGHTS, {}))
     return folder
 
 

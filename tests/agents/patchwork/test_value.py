@@ -12,10 +12,11 @@ from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import LEAK, arrays_of, record_type
 from patchwork_env.agents.patchwork.joints import count_joints
 from patchwork_env.agents.patchwork.value import features, patterns
-from patchwork_env.agents.patchwork.value.agent import ValueAgent
+from patchwork_env.agents.patchwork.value.agent import ValueAgent, read_value
 from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action, draw_action
 from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
@@ -24,7 +25,6 @@ from patchwork_env.agents.patchwork.value.expansion import (
     expand_likely,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.value.files import read_value, write_value
 from patchwork_env.agents.patchwork.value.network import (
     OWN_EMPTY,
     SCALES,
@@ -38,6 +38,7 @@ from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.agents.patchwork.value.quilts import MOST_CHOICES, forget
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
@@ -323,7 +324,7 @@ def test_agent_plays_the_best_action(games, weights):
 
 @pytest.fixture
 def folder(tmp_path, weights):
-    write_folder(tmp_path / "value", lambda target: write_value(target, weights, {"steps": 5}))
+    write_folder(tmp_path / "value", lambda target: write_weights(target, PATCHWORK, weights, {"steps": 5}))
     return tmp_path / "value"
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.value.choice import TO_WIN
-from patchwork_env.agents.patchwork.value.files import write_value
+from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
 from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.learning.reports.review.judging import POINTS, Review, review
@@ -137,7 +138,7 @@ def test_a_game_without_moves_and_an_agent_without_value_are_errors() -> None:
 @pytest.fixture(scope="module")
 def spec(tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("run") / "final"
-    write_folder(folder, lambda target: write_value(target, WEIGHTS, {}))
+    write_folder(folder, lambda target: write_weights(target, PATCHWORK, WEIGHTS, {}))
     return f"{folder}:nodes={NODES}"
 
 

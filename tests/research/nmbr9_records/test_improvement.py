@@ -7,7 +7,7 @@ import numpy as np
 from patchwork_env import agents
 from patchwork_env.agents.nmbr9.beam.planner import Budget, plan
 from patchwork_env.agents.nmbr9.beam.stacks import alone
-from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.agent import read_value
 from patchwork_env.nmbr9 import Game
 from research.nmbr9_records.improvement import improvements
 

@@ -10,7 +10,7 @@ from patchwork_env.agents.base import Agent, record_of
 from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.nmbr9.beam.planner import MOST_WIDTH, Budget, plan
 from patchwork_env.agents.nmbr9.beam.stacks import Stack, action_of, alone, stack_of
-from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.agent import read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.agents.specs import check_checkpoint, checkpoint_path
 from patchwork_env.core.checks import check_between, check_seed

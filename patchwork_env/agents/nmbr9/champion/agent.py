@@ -22,8 +22,7 @@ from patchwork_env.agents.nmbr9.champion.search import (
     roll_out,
 )
 from patchwork_env.agents.nmbr9.value import agent as value_agent
-from patchwork_env.agents.nmbr9.value.agent import ValueAgent, check_tiles
-from patchwork_env.agents.nmbr9.value.files import read_value
+from patchwork_env.agents.nmbr9.value.agent import ValueAgent, check_tiles, read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.core.checks import check_one_of, seed_streams
 from patchwork_env.games import NMBR9

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.compiled.files import read_weights
 from patchwork_env.agents.nmbr9.value.expansion import LIKELY, Expansion, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.value.files import read_value
-from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.agents.nmbr9.value.network import WEIGHTS, Weights
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
@@ -48,13 +49,18 @@ class ValueAgent(BatchAgent):
         return actions
 
 
-def load(path: str | Path) -> ValueAgent:
-    """The agent that plays by the value of a checkpoint folder.
+def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
+    """Reads a value and what was remembered of its making.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy.
+        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
     """
+    return read_weights(folder, NMBR9, WEIGHTS)
+
+
+def load(path: str | Path) -> ValueAgent:
+    """The agent that plays by the value of a checkpoint folder. For errors see :func:`read_value`."""
     weights, _ = read_value(Path(path))
     return ValueAgent(weights, Path(path).name)
 

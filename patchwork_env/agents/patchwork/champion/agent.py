@@ -36,8 +36,8 @@ from patchwork_env.agents.patchwork.champion.simulation import (
 )
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver
 from patchwork_env.agents.patchwork.value import agent as value_agent
+from patchwork_env.agents.patchwork.value.agent import read_value
 from patchwork_env.agents.patchwork.value.choice import FOR_MARGIN, FOR_SCORE, TO_WIN, TO_WIN_RICHLY, Payoffs
-from patchwork_env.agents.patchwork.value.files import read_value
 from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.compile import kernel

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.compiled.files import read_weights
 from patchwork_env.agents.patchwork.value.choice import TO_WIN, Payoffs, best_action
 from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
-from patchwork_env.agents.patchwork.value.files import read_value
-from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value.network import WEIGHTS, Weights
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.state import States
@@ -42,13 +43,18 @@ class ValueAgent(BatchAgent):
         return actions
 
 
-def load(path: str | Path) -> ValueAgent:
-    """The agent that plays to win by the value of a checkpoint folder.
+def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
+    """Reads a value and what was remembered of its making.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy.
+        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
     """
+    return read_weights(folder, PATCHWORK, WEIGHTS)
+
+
+def load(path: str | Path) -> ValueAgent:
+    """The agent that plays to win by the value of a checkpoint folder. For errors see :func:`read_value`."""
     weights, _ = read_value(Path(path))
     return ValueAgent(weights, TO_WIN, Path(path).name)
 

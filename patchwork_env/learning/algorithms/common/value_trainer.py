@@ -6,8 +6,10 @@ import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.batches import concatenated
 from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer
@@ -91,6 +93,10 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
     def steps_per_iteration(self) -> int:
         """The turns of all games of the last iteration."""
         return self._turns
+
+    def write_policy(self, folder: Path) -> None:
+        """See :meth:`Trainer.write_policy`."""
+        write_weights(folder, self.config.game, self.weights, self.policy_info())
 
     def _iterate(self) -> dict[str, float]:
         """Plays the games of an iteration and learns from the window."""

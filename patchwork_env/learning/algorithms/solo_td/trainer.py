@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.nmbr9.value.agent import ValueAgent
-from patchwork_env.agents.nmbr9.value.files import write_value
 from patchwork_env.agents.nmbr9.value.network import new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
@@ -37,7 +34,3 @@ class SoloTdTrainer(ValueTrainer[Positions]):
     def agent(self) -> Agent:
         """Plays the best placement by the present value, without further search."""
         return ValueAgent(self.weights, f"step {self.steps}")
-
-    def write_policy(self, folder: Path) -> None:
-        """See :meth:`Trainer.write_policy`."""
-        write_value(folder, self.weights, self.policy_info())

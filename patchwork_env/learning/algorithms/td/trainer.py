@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import Payoffs
-from patchwork_env.agents.patchwork.value.files import write_value
 from patchwork_env.agents.patchwork.value.network import OUTPUTS, new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
@@ -41,7 +38,3 @@ class TdTrainer(ValueTrainer[Positions]):
         reward = self.config.reward
         payoffs = Payoffs(reward.outcome, reward.margin / reward.margin_scale)
         return ValueAgent(self.weights, payoffs, f"step {self.steps}")
-
-    def write_policy(self, folder: Path) -> None:
-        """See :meth:`Trainer.write_policy`."""
-        write_value(folder, self.weights, self.policy_info())
