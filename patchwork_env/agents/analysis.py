@@ -122,10 +122,7 @@ class Analysis:
         return asdict(self)
 
     def text(self, rows: int | None = _MOST_ROWS) -> str:
-        """A table for people to read.
-
-        Args:
-            rows: The most moves that it shows; None for all.
+        """A table for people to read, of at most ``rows`` moves; None for all.
 
         Raises:
             ValueError: ``rows`` is below 1.

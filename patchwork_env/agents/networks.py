@@ -80,15 +80,11 @@ class Output(NamedTuple):
 
 
 class PolicyNetwork(nn.Module, ABC):
-    """Policy and value of the player to move in a game.
-
-    Args:
-        config: The sizes of the network; those of :class:`NetworkConfig` by default.
+    """Policy and value of the player to move in a game, of the sizes ``config``.
 
     Attributes:
         game: The name of the game.
         num_kinds: The number of kinds of action; see :meth:`kinds_of`.
-        config: The sizes of the network.
     """
 
     game: ClassVar[str]

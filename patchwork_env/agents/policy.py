@@ -17,14 +17,10 @@ from patchwork_env.core.rules import States
 
 
 class PolicyAgent(SamplingAgent):
-    """Plays a policy network, without search.
+    """Plays the present weights of a policy network, on any device, without search, also while it learns.
 
-    Args:
-        network: The network, on any device. The agent plays its present weights, also while it learns.
-        name: The name of the agent in tables and messages.
-        sample: Whether to draw from the policy, instead of taking the most probable action of the most
-            probable kind.
-        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+    For the arguments see :class:`~patchwork_env.agents.base.SamplingAgent`; unless it samples, it plays the
+    most probable action of the most probable kind.
     """
 
     def __init__(

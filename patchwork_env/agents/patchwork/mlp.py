@@ -100,13 +100,10 @@ def _hidden_layers(config: MlpConfig) -> nn.Sequential:
 
 
 class MlpAgent(SamplingAgent):
-    """Plays a :class:`MlpNetwork`.
+    """Plays the present weights of a :class:`MlpNetwork`, on any device, also while it learns.
 
-    Args:
-        network: The network, on any device. The agent plays its present weights, also while it learns.
-        name: The name of the agent in tables and messages.
-        sample: Whether to draw from the policy, instead of taking the most probable action.
-        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+    For the arguments see :class:`~patchwork_env.agents.base.SamplingAgent`; unless it samples, it plays the
+    most probable action.
     """
 
     games = (PATCHWORK,)

@@ -47,14 +47,10 @@ _SHAPES = {"observation": ("tensor(float)", OBSERVATION_SIZE), "action_mask": ("
 
 
 class OnnxAgent(SamplingAgent):
-    """Plays the policy of an ONNX model through onnxruntime.
+    """Plays the policy of an ONNX model, the contents of a file, through onnxruntime.
 
-    Args:
-        model: The contents of the ONNX file.
-        name: The name of the agent in tables and messages.
-        sample: Whether to draw from the policy, instead of playing the model's ``action``.
-        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
-        threads: The number of threads that onnxruntime computes with, at least 1.
+    Unless it samples, it plays the model's ``action``. For the other arguments see
+    :class:`~patchwork_env.agents.base.SamplingAgent`; ``threads`` is at least 1.
 
     Raises:
         ValueError: The model is damaged, of another game, or of a version that this library does not read.

@@ -31,15 +31,11 @@ _MOST_CONSIDERED = 8
 class GumbelAgent(BatchAgent):
     """Plays a policy network with search. Nothing is drawn: the same batch of states gets the same actions.
 
-    Args:
-        network: The network that gives policy and values, with the weights that it has now.
-        name: The name of the agent in tables and messages.
-        simulations: The number of simulations per move, 2 to a million.
-        dynamics: The rules with the payoffs that the network's values estimate; by default those of
-            :data:`DEFAULT_PAYOFFS`.
+    The network keeps the weights that it has now. The dynamics are the rules with the payoffs that the
+    network's values estimate, by default those of :data:`DEFAULT_PAYOFFS`.
 
     Raises:
-        ValueError: There are fewer or more simulations.
+        ValueError: There are fewer than 2 or more than a million simulations per move.
     """
 
     games = (PATCHWORK,)

@@ -97,13 +97,7 @@ def do_jobs(
 
 
 def add_worker_options(parser: argparse.ArgumentParser, default: int, flag: str = "--workers") -> None:
-    """Adds ``--workers`` and ``--cluster``.
-
-    Args:
-        parser: The parser of the command.
-        default: The number of processes without these options.
-        flag: The name of the first option.
-    """
+    """Adds ``--workers``, ``--cluster`` and what belongs to them to the options of a command."""
     parser.add_argument(
         flag,
         dest="workers",

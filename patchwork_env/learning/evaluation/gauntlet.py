@@ -300,14 +300,10 @@ def _games(protocol: int, most: int | None) -> int:
 
 
 class Meeting(NamedTuple):
-    """A match between two of several entrants, with its own number of games and its own folder.
+    """A match between two of several entrants, which are given by their indices.
 
-    Attributes:
-        agent: The index of the entrant that is measured.
-        opponent: The index of the other entrant.
-        games: The number of games, even.
-        circles_per_block: The number of circles that are played at once.
-        folder: The name of the folder that keeps the games.
+    Its number of games is even; ``circles_per_block`` circles are played at once, and its games are kept in a
+    ``folder`` of this name.
     """
 
     agent: int

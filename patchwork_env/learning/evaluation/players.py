@@ -23,12 +23,9 @@ WEIGHTS_FILE = "weights.safetensors"
 
 
 class Entrant(NamedTuple):
-    """An agent that takes part in an evaluation.
+    """An agent that takes part in an evaluation, by its spec or the name of the function.
 
-    Attributes:
-        name: The spec of the agent, or the name of the function.
-        weights: The SHA-256 of the agent's weights; None if it has none on disk.
-        agent: The agent itself.
+    ``weights`` is the SHA-256 of the agent's weights; None if it has none on disk.
     """
 
     name: str

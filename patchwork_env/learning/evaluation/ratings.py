@@ -114,11 +114,8 @@ def rate(wins: Floats, anchor: Anchor = MEAN_AT_ZERO, *, seed: int = 0) -> Ratin
 def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0) -> tuple[float, Bounds]:
     """The rating of one player who met opponents of known ratings, and its 95% interval.
 
-    Args:
-        ratings: The ratings of the opponents, which are taken as exact, ``(m,)``.
-        wins: The number of games with each circle that the player won against each of them, ``(circles, m)``.
-        losses: The number of those games that it lost, ``(circles, m)``.
-        seed: The seed of the bootstrap.
+    The ratings ``(m,)`` are taken as exact. Wins and losses, ``(circles, m)``, are the numbers of games with
+    each circle that the player won and lost against each of them.
     """
     random = np.random.default_rng(seed)
     weights = random.standard_exponential((DRAWS, len(wins)))

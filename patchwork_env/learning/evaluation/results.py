@@ -180,10 +180,7 @@ class MatchResult:
 def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int) -> npt.NDArray[np.float64]:
     """How many games with each circle or deck the row won against the column, ``(set-ups, n, n)``.
 
-    Args:
-        results: The matches by the indices of the agent and of the opponent. All begin with the same circles
-            or decks; those that a match did not play count 0 wins for both.
-        players: The number of players, ``n``.
+    All matches begin with the same circles or decks; those that a match did not play count 0 wins for both.
     """
     wins = np.zeros((max(result.num_set_ups for result in results.values()), players, players))
     for (i, j), result in results.items():

@@ -24,11 +24,8 @@ Pair = tuple[int, int]
 class Standings:
     """The matches of a round robin, and what follows from them.
 
-    Attributes:
-        names: The names of the agents, each once.
-        results: The result of every pairing, in which the agent with the lower index is the one measured. All
-            pairings have the same circles or decks.
-        anchor: What fixes the scale of the ratings.
+    Each pairing has the same circles or decks, and measures the agent with the lower index. The anchor fixes
+    the scale of the ratings.
     """
 
     names: tuple[str, ...]

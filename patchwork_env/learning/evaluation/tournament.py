@@ -32,12 +32,9 @@ _FORMAT, _VERSION = "patchwork-env tournament results", 1
 
 
 class Rung(NamedTuple):
-    """A checkpoint of a run that takes part.
+    """A checkpoint of a run that takes part, and the training before it.
 
-    Attributes:
-        spec: The path of the checkpoint.
-        steps: The number of steps of training before it.
-        minutes: The time that these steps took; None if the run's metrics do not tell.
+    ``minutes`` is None if the run's metrics do not tell.
     """
 
     spec: str
@@ -171,12 +168,7 @@ class Tournament:
 
     @classmethod
     def resume(cls, folder: Path, anchor: str | None = None, anchor_rating: float = 0.0) -> Self:
-        """The tournament whose games a folder keeps, so that it can go on.
-
-        Args:
-            folder: The folder.
-            anchor: The agent whose rating is fixed; see :meth:`enter`.
-            anchor_rating: The fixed rating, or the fixed mean, in Elo points.
+        """The tournament in a folder, with its settings; for the anchor see :meth:`enter`.
 
         Raises:
             FileNotFoundError: The folder holds no tournament, or a checkpoint no longer exists.

@@ -29,13 +29,7 @@ class Sample(NamedTuple):
 
 
 class Series(NamedTuple):
-    """A curve.
-
-    Attributes:
-        label: The name of the curve.
-        samples: The points in ascending order of ``x``, at least one.
-        color: The index of the color.
-    """
+    """A curve: at least one point, in ascending order of ``x``, and the index of its color."""
 
     label: str
     samples: Sequence[Sample]
@@ -87,14 +81,10 @@ def draw(
     is_share: bool = False,
     y_range: tuple[float, float] | None = None,
 ) -> Chart:
-    """Draws curves into one chart.
+    """Draws curves, at least one, into one chart.
 
-    Args:
-        title: The heading of the chart, which says what the values are.
-        x_title: The unit of the horizontal axis.
-        series: The curves, at least one.
-        is_share: Whether to write the values as percentages.
-        y_range: The lowest and the highest value of the vertical axis; None for those of the curves.
+    ``x_title`` is the unit of the horizontal axis; ``y_range`` has the ends of the vertical one, which by
+    default are those of the curves. Shares are written as percentages.
     """
     curves = [one._replace(samples=thinned(one.samples)) for one in series]
     samples = [sample for one in curves for sample in one.samples]

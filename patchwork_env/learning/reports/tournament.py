@@ -108,11 +108,7 @@ def _ridge(axes: Axes, values: npt.NDArray[np.int64], row: int) -> None:
 def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
     """Draws the ratings of the checkpoints of a run over steps, and over minutes if they are known.
 
-    Args:
-        standings: The standings of a tournament whose first agents are the rungs; the other agents become
-            horizontal lines.
-        rungs: The checkpoints.
-        path: The path of the picture.
+    The rungs are the first agents of the standings; the other agents become horizontal lines.
     """
     scales = {"steps of training, millions": [rung.steps / 1e6 for rung in rungs]}
     minutes = [rung.minutes for rung in rungs if rung.minutes is not None]

@@ -172,7 +172,7 @@ def test_players_have_no_names(network, states):
 @pytest.mark.parametrize("sizes", [{"width": 0}, {"depth": -1}, {"channels": 2.0}, {"width": True}])
 def test_wrong_sizes(sizes):
     (name,) = sizes
-    with pytest.raises(ValueError, match=f"network.{name} is {sizes[name]!r}; it must be an integer"):
+    with pytest.raises(ValueError, match=f"network.{name}"):
         NetworkConfig(**sizes)
 
 

@@ -20,11 +20,8 @@ class ValueAgent(BatchAgent):
     """Plays the placement with the highest value, without looking further ahead.
 
     It uses the tile in hand and how many of each digit are left, but not their order, even if it is known.
-    Other players' tables do not matter: it maximizes its own points.
-
-    Args:
-        weights: The weights of the value, which are not copied: later changes change how the agent plays.
-        name: The name of the agent in tables and messages.
+    Other players' tables do not matter: it maximizes its own points. The weights are not copied: later
+    changes change how the agent plays.
     """
 
     games = (NMBR9,)

@@ -40,11 +40,7 @@ move."""
 class MctsAgent(BatchAgent):
     """Searches every move with a budget of simulations or of time: UCT with playouts and a solver.
 
-    Args:
-        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
-        simulations: The number of simulations per move, at least 1; :data:`DEFAULT_SIMULATIONS` if no budget
-            is given.
-        seconds: The time per move in seconds, above 0, instead of simulations.
+    For the arguments see :class:`~patchwork_env.agents.uct.UctAgent`.
 
     Raises:
         ValueError: An argument is not allowed, or both budgets are given.

@@ -20,10 +20,7 @@ from patchwork_env.patchwork.state import States
 class ValueAgent(BatchAgent):
     """Plays the action with the highest utility, without looking further ahead.
 
-    Args:
-        weights: The weights of the value, which are not copied: later changes change how the agent plays.
-        payoffs: The payoffs of the agent.
-        name: The name of the agent in tables and messages.
+    The weights are not copied: later changes change how the agent plays.
     """
 
     games = (PATCHWORK,)

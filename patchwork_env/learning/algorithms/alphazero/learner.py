@@ -20,13 +20,7 @@ from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, reorder, turn_actio
 
 
 class AlphaZeroLearner:
-    """Improves a network by searched games.
-
-    Args:
-        network: The network, which learning changes in place.
-        config: The parameters of the algorithm.
-        threads: The threads that share the work on each minibatch.
-    """
+    """Improves a network, in place, by searched games; threads share the work on each minibatch."""
 
     def __init__(
         self, network: PatchworkNetwork, config: AlphaZero, threads: ThreadPool | None = None

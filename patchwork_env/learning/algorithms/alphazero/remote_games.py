@@ -23,12 +23,9 @@ _Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Job(NamedTuple):
-    """Some games as they stand.
+    """Some games as they stand, and the seed of their searches.
 
-    Attributes:
-        games: The games, as :meth:`SelfPlayVectorEnv.save` returns them.
-        tally: The counts of these games, as :meth:`Tally.save` returns them.
-        seed: The seed of the searches.
+    Games and the tally, their counts, are what :meth:`SelfPlayVectorEnv.save` and :meth:`Tally.save` return.
     """
 
     games: _Arrays
@@ -76,12 +73,9 @@ class AlphaZeroPlayer:
 
 
 class RemoteSearchedGames:
-    """The searched games as ``RemoteGames``.
+    """The searched games of a policy as ``RemoteGames``.
 
-    Args:
-        network: The policy that plays.
-        env: The games, updated when workers have played them on.
-        tally: The counts of these games, updated too.
+    The games and their counts are updated when workers have played them on.
     """
 
     def __init__(self, network: PatchworkNetwork, env: SelfPlayVectorEnv, tally: Tally) -> None:

@@ -55,13 +55,8 @@ class SearchedSelfPlay:
     """Plays both sides of all games of a batch, with a search before every decision.
 
     A turn with a single legal action is no decision: it is played without a search, and nothing is learned
-    from it. Games go on from one rollout to the next.
-
-    Args:
-        env: The games; neither masks nor observations are used.
-        config: The parameters of the algorithm.
-        reward: The rewards for the end of a game.
-        threads: The threads that share the games of each turn.
+    from it. Games go on from one rollout to the next; neither their masks nor their observations are used.
+    Threads share the games of each turn.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ def compute_gradient(
         max_gradient_norm: The norm to which longer gradients are scaled down.
 
     Returns:
-        The result of ``losses`` for the whole minibatch, and the ``gradient_norm`` before scaling.
+        The losses of the whole minibatch, and the ``gradient_norm`` before scaling.
 
     Raises:
         DivergenceError: The loss or its gradient is not finite; the error holds the losses and the batch.

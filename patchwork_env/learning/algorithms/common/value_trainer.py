@@ -41,7 +41,7 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         self_play: What plays the games.
         learner: What learns from them.
         window: The positions of the last iterations, oldest first.
-        no_positions: A batch of no positions, which says what types the arrays of a batch have.
+        no_positions: A batch of no positions, with the types of the arrays of a batch.
     """
 
     config: ValueRun

@@ -68,12 +68,9 @@ def _true_positions(masks: Tensor) -> Tensor:
 
 
 class LegalMlpPolicy(MaskableActorCriticPolicy):
-    """``MlpPolicy`` of MaskablePPO, with the same results up to rounding.
+    """``MlpPolicy`` of MaskablePPO, with the same results up to rounding; threads share each batch.
 
-    Args:
-        threads: The threads that share the work on each batch.
-        args: The arguments of ``MaskableActorCriticPolicy``.
-        kwargs: The named arguments of ``MaskableActorCriticPolicy``.
+    The other arguments are those of ``MaskableActorCriticPolicy``.
     """
 
     def __init__(self, *args: Any, threads: ThreadPool | None = None, **kwargs: Any) -> None:

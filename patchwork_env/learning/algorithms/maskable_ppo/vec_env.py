@@ -134,15 +134,11 @@ class PatchworkVecEnv(VecEnv):
         *,
         at_once: bool = False,
     ) -> None:
-        """Changes the opponents of games that begin; a game that has begun keeps its opponent.
+        """Changes the opponents of games that begin, or of all games ``at_once``.
 
-        Opponents that still have games get the numbers after those of ``opponents``, unless they are among
-        these.
-
-        Args:
-            opponents: The opponents, at least one.
-            numbers: The opponent of every game, integers ``(num_envs,)``; None for all opponents in turn.
-            at_once: Whether games that have begun change their opponents, too.
+        A game that has begun keeps its opponent, which gets a number after those of the new ones, unless it
+        is among these. ``numbers``, integers ``(num_envs,)``, gives every game its opponent; None gives all
+        in turn.
 
         Raises:
             ValueError: There are no opponents, or a number is not one of theirs.
@@ -187,11 +183,10 @@ class PatchworkVecEnv(VecEnv):
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
-        """Takes the learner's actions, integers ``(num_envs,)``.
+        """Takes the learner's actions, integers ``(num_envs,)``; if one is refused, no game is changed.
 
         Raises:
-            IllegalActionError: An action is not legal; the message names the first such game. No game is
-                changed.
+            IllegalActionError: An action is not legal; the message names the first such game.
             ValueError: The actions have another shape or type.
         """
         self._actions[:] = check_batch(actions, self.num_envs)

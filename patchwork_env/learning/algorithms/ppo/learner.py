@@ -22,13 +22,7 @@ from patchwork_env.patchwork.state import States
 
 
 class PpoLearner:
-    """Improves a network by rollouts.
-
-    Args:
-        network: The network, which learning changes in place.
-        config: The parameters of the algorithm.
-        threads: The threads that share the work on each minibatch.
-    """
+    """Improves a network, in place, by rollouts; threads share the work on each minibatch."""
 
     def __init__(self, network: PatchworkNetwork, config: Ppo, threads: ThreadPool | None = None) -> None:
         self.network = network

@@ -110,13 +110,8 @@ class SelfPlay:
     """Plays all games of a batch with the learner, the last of them against past selves.
 
     A turn with a single legal action is no decision: no policy is asked, and nothing is learned from it. A
-    game keeps its opponent from its first turn to its last, however many rollouts it takes.
-
-    Args:
-        env: The games; neither masks nor observations are used.
-        reward: The rewards for the end of a game.
-        league_fraction: The fraction of the games that is played against past selves, if there are any.
-        threads: The threads that share the work on each turn.
+    game keeps its opponent from its first turn to its last, however many rollouts it takes. Neither masks nor
+    observations of the games are used; threads share the work on each turn.
 
     Attributes:
         tally: The counts of what happens in the games.

@@ -54,14 +54,9 @@ class Seats(NamedTuple):
 def seats_of(
     game: int, games: int, players: int, fraction: float, opponents: Sequence[tuple[int, int]]
 ) -> Seats:
-    """Who sits where in a game of a batch.
+    """Who sits where in one of the ``games`` of a batch, a fraction of which have a past self.
 
-    Args:
-        game: The index of the game in the batch.
-        games: The number of games of the batch.
-        players: The number of players of every game.
-        fraction: The fraction of the games that have a past self.
-        opponents: The slots and numbers of the past selves that games begin against.
+    ``opponents`` are the slots and numbers of the past selves that games begin against.
     """
     league_game = game - (games - round(fraction * games))
     if league_game < 0 or not opponents or players == 1:
@@ -74,13 +69,10 @@ def seats_of(
 def allotted(
     drawn: Sequence[int], slots: Mapping[int, int], busy: Collection[int], number: int
 ) -> dict[int, int]:
-    """The snapshots, by slot, that are drawn or whose games have not ended.
+    """The snapshots, by slot, that are drawn or whose games, in the slots that are busy, have not ended.
 
-    Args:
-        drawn: The snapshots that games are to begin against. One for which no slot is free is left out.
-        slots: The snapshots so far, by slot.
-        busy: The slots whose games have not ended.
-        number: The number of slots.
+    ``slots`` has the snapshots so far, ``number`` is that of all slots. A snapshot that is drawn but for
+    which no slot is free is left out.
     """
     kept = {slot: snapshot for slot, snapshot in slots.items() if slot in busy or snapshot in drawn}
     free = [slot for slot in range(number) if slot not in kept and slot not in busy]

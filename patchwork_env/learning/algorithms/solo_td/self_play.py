@@ -30,12 +30,7 @@ Targets = npt.NDArray[np.float32]
 
 
 class Positions(NamedTuple):
-    """Positions with the points that the tiles still to come are to bring.
-
-    Attributes:
-        states: ``(n,)`` records.
-        targets: float32 ``(n,)``, the points.
-    """
+    """Positions with the points, float32 ``(n,)``, that the tiles still to come are to bring."""
 
     states: States
     targets: Targets
@@ -69,24 +64,14 @@ class Buffers(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The result of some games.
-
-    Attributes:
-        positions: The positions before all tiles, with targets.
-        finals: ``(k,)`` records of the ends of the games.
-    """
+    """The positions before all tiles of some games, and the records of their ends."""
 
     positions: Positions
     finals: States
 
 
 class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
-    """Plays whole games with random decks of unknown order.
-
-    Args:
-        config: The parameters of the algorithm.
-        threads: The threads that share the games.
-    """
+    """Plays whole games with random decks of unknown order."""
 
     def __init__(self, config: SoloTd, threads: ThreadPool) -> None:
         self._config = config

@@ -29,10 +29,7 @@ Targets = npt.NDArray[np.float32]
 class Positions(NamedTuple):
     """Positions with the targets that the value of the player to move is to learn.
 
-    Attributes:
-        states: ``(n,)`` records.
-        targets: float32 ``(n, OUTPUTS)``, the scores, the probability to win and the empty cells, as the
-            network's outputs.
+    The targets, float32 ``(n, OUTPUTS)``, are as the network's outputs.
     """
 
     states: States

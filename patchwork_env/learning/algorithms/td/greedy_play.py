@@ -26,17 +26,10 @@ def play_greedily(
     exploration: float,
     temperature: float,
 ) -> None:
-    """Plays all games to their ends.
+    """Plays all games to their ends, with their random streams and roles.
 
-    Args:
-        games: The games, with their random streams and roles; receives their turns.
-        weights: The weights of the value that plays.
-        expansion: The buffer for the positions after an action.
-        playout: The buffer of the guests.
-        payoffs: What the players want.
-        width: How many placements of each patch are tried.
-        exploration: The probability that an action is drawn from a softmax.
-        temperature: The temperature of that softmax.
+    Of each patch, ``width`` placements are tried. With probability ``exploration`` an action is drawn from a
+    softmax with the temperature. ``playout`` is the buffer of the guests.
     """
     states = games.states
     for i in range(len(states)):

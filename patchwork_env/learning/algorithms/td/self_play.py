@@ -69,12 +69,6 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
     opponents. So guests play the opening of some games, and in some a guest plays one side to the end. The
     guest is the quick policy of ``mcts``. Nothing is learned from openings. The statistics leave out games
     with guests.
-
-    Args:
-        config: The parameters of the algorithm.
-        reward: The rewards that the players want.
-        special_patches: The print of the time track, ``"revised"`` or ``"2014"``.
-        threads: The threads that share the games.
     """
 
     def __init__(self, config: Td, reward: Reward, special_patches: str, threads: ThreadPool) -> None:

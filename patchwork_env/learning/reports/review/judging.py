@@ -25,12 +25,9 @@ POINTS = 80
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a position is worth.
+    """The final margin that player 0 may expect, in points, and the probability that player 0 wins.
 
-    Attributes:
-        margin: The expected final margin of player 0, in points.
-        win: The probability that player 0 wins, 0-1.
-        exact: Whether the figures are exact, since the game is over or its ending is solved.
+    They are exact if the game is over or its ending is solved.
     """
 
     margin: float

@@ -35,10 +35,7 @@ class SampleGames(NamedTuple):
 
 
 def render_page(runs: Sequence[RunData]) -> str:
-    """The whole page.
-
-    Args:
-        runs: The runs, at least one; several share their charts.
+    """The whole page about one run or several, which share their charts.
 
     Raises:
         ValueError: A sample game is damaged, or the runs are of different games.
