@@ -18,14 +18,7 @@ _STEPS = 1 << 30
 def draw_by_softmax(
     values: npt.NDArray[np.floating[Any]], temperature: float, streams: Streams, i: int
 ) -> int:
-    """An index drawn with probabilities in proportion to ``exp(value / temperature)``.
-
-    Args:
-        values: The values to draw from, one or more.
-        temperature: The temperature of the softmax, above 0.
-        streams: The random streams.
-        i: The index of the stream.
-    """
+    """An index drawn with probabilities in proportion to ``exp(value / temperature)``, by stream ``i``."""
     best = 0
     for k in range(len(values)):
         if values[k] > values[best]:

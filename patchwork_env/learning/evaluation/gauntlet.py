@@ -58,13 +58,9 @@ class Member:
 
 @dataclass(frozen=True)
 class GauntletPool:
-    """The reference players, and the frozen settings under which an agent meets them.
+    """The reference players, the weakest first, and the frozen settings under which an agent meets them.
 
-    Attributes:
-        version: The version of the gauntlet.
-        seed: The seed of the circles and of the agents' random numbers.
-        special_patches: The print of the time track.
-        members: The reference players from the weakest to the strongest.
+    The seed is that of the circles and of the agents' random numbers.
     """
 
     version: int

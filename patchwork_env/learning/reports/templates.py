@@ -14,7 +14,7 @@ _FOLDER = Path(__file__).parent
 
 
 def render(template: str, **values: Any) -> str:
-    """A page as HTML, from a template in this folder and the values that it shows, by the names that it uses."""
+    """A page as HTML, from a template in this folder and values by the names that it uses."""
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,

@@ -34,13 +34,9 @@ class Job(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """Some games after the turns of an iteration.
+    """Some games after the turns of an iteration, their searched decisions, and the games that ended.
 
-    Attributes:
-        games: The games, as :meth:`SelfPlayVectorEnv.save` returns them.
-        tally: The counts of the games in progress, as :meth:`Tally.save` returns them.
-        examples: The searched decisions.
-        ended: The games that ended.
+    Games and tally are as in :class:`Job`.
     """
 
     games: _Arrays

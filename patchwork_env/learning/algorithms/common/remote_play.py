@@ -47,13 +47,7 @@ class RemoteGames(Protocol):
 
 
 class Inputs(NamedTuple):
-    """What the jobs of an iteration have in common.
-
-    Attributes:
-        version: The number of the weights.
-        weights: The weights that play.
-        progress: The fraction of the run that is over.
-    """
+    """What the jobs of an iteration have in common: weights, their number, and the run's progress."""
 
     version: int
     weights: Weights

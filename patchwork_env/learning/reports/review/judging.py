@@ -64,14 +64,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Review:
-    """A game that was judged.
-
-    Attributes:
-        agent: The name of the agent that judged it.
-        game: The game, finished or not.
-        evaluations: The evaluation of every position, from the first to the last one.
-        verdicts: The verdict on every move.
-    """
+    """A game, finished or not, that an agent judged: all positions, the last one too, and all moves."""
 
     agent: str
     game: Game
