@@ -68,6 +68,7 @@ def explain(names: Sequence[str] = ()) -> str:
     by_algorithm = {name: list(keys_of(config)) for name, config in algorithms().items()}
     told = [*by_algorithm.values(), by_algorithm[DEFAULT_ALGORITHM]]  # the last one speaks for shared keys
     keys = {key.name: key for listed in told for key in listed}
+    keys["algorithm"] = keys["algorithm"]._replace(type=" | ".join(by_algorithm))
     if not names:
         shared = [key for key in keys if all(key in {k.name for k in ks} for ks in by_algorithm.values())]
         return "\n".join(str(keys[key]) for key in shared)
