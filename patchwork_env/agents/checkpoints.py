@@ -7,6 +7,8 @@ This module reads and writes the descriptions, and writes folders as a whole or 
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import tempfile
@@ -28,6 +30,10 @@ SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that come with the package; each has the name of its folder."""
 PARTIAL = ".partial"
 """The ending of names of files and folders that are not complete yet; such names begin with a dot."""
+_REPLACED = "replaced"
+"""The name within a temporary folder of the folder that is being replaced."""
+_UNSYNCED = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}
+"""The error numbers of folders that cannot be synced."""
 
 
 def is_shipped(path: str | Path) -> bool:
@@ -110,15 +116,18 @@ def write_folder(folder: Path, write: Callable[[Path], None], *, replace: bool =
     """
     if folder.exists() and not replace:
         raise FileExistsError(f"{folder} exists already")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     with tempfile.TemporaryDirectory(PARTIAL, f".{folder.name}-", folder.parent) as temporary:
-        filled = Path(temporary) / folder.name
+        filled, old = Path(temporary, folder.name), Path(temporary, _REPLACED)
         filled.mkdir()
         write(filled)
         for path in (*filled.iterdir(), filled):
-            _write_through(path)
-        _rename(filled, folder, Path(temporary) / "replaced")
-        _write_through(folder.parent)
+            write_through(path)
+        if folder.exists():
+            for path in (filled.parent, folder.parent):
+                write_through(path)  # so that one of both can be found whenever the power fails
+        _rename(filled, folder, old)
+        write_through(folder.parent)
 
 
 def _rename(new: Path, folder: Path, old: Path) -> None:
@@ -133,10 +142,40 @@ def _rename(new: Path, folder: Path, old: Path) -> None:
         raise
 
 
-def _write_through(path: Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk, so that nothing later is there first."""
-    handle = os.open(path, os.O_RDONLY)
+def finish_replacing(temporary: Path) -> None:
+    """Renames the new folder if :func:`write_folder` was stopped after it had taken the old one away.
+
+    Args:
+        temporary: A temporary folder that was left behind.
+    """
+    if (temporary / _REPLACED).exists():
+        for filled in temporary.iterdir():
+            folder = temporary.parent / filled.name
+            if filled.name != _REPLACED and not folder.exists():
+                filled.rename(folder)
+                write_through(folder.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Creates a folder and its parents, where they do not exist, so that their names are on the disk."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        with contextlib.suppress(FileExistsError):  # if it is a file, what is written below it tells
+            folder.mkdir()
+        write_through(folder.parent)
+
+
+def write_through(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk, so that nothing later is there first.
+
+    Folders that cannot be opened or synced, as on some network drives, are left to the system.
+    """
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in _UNSYNCED or not path.is_dir():
+            raise

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from patchwork_env.agents.checkpoints import make_folder
 from patchwork_env.core.documents import read_json, read_object
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import OtherSettingsError
@@ -74,13 +75,13 @@ def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any
         StorageError: The folder cannot be written.
     """
     with storing_in(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     with sole_user(folder):
         path = folder / f"{kind}.json"
         if path.exists():
             _check_same(read_settings(folder, kind, version), settings, folder, kind)
         with storing_in(folder):
-            (folder / _PARTS).mkdir(exist_ok=True)
+            make_folder(folder / _PARTS)
             remove_partial(folder)
             if not path.exists():
                 heading = {"format": _format(kind), "version": version}

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint_tensors import write_tensors
-from patchwork_env.agents.checkpoints import write_folder
+from patchwork_env.agents.checkpoints import make_folder, write_folder, write_through
 from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.documents import read_object
 from patchwork_env.core.names import shorten
@@ -59,14 +59,17 @@ def new_run_folder(base: Path) -> Path:
         StorageError: The folder cannot be created.
     """
     with storing_in(base):
-        return _new_folder(base)
+        make_folder(base.parent)
+        folder = _new_folder(base)
+        write_through(folder.parent)
+        return folder
 
 
 def _new_folder(base: Path) -> Path:
     for number in count(1):
         folder = base if number == 1 else base.with_name(f"{base.name}-{number}")
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir()
         except FileExistsError:
             if folder.is_dir() and not any(folder.iterdir()):
                 break
@@ -93,18 +96,18 @@ def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
 
 
 def save_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Writes and returns the checkpoint ``RUN/checkpoints/step_…``; does nothing if it is there already.
+    """Writes and returns the checkpoint ``RUN/checkpoints/step_…``, which may be there already.
 
     Raises:
         StorageError: The checkpoint cannot be written; its folder does not exist then.
     """
     folder = checkpoint_folder(run, trainer.steps)
-    if not folder.exists():
-        with storing_in(folder.parent):
+    with storing_in(folder.parent):
+        if not folder.exists():
             write_folder(folder, lambda target: _write(target, trainer))
-            for old in checkpoint_folders(run)[:-_KEPT]:
-                (old / _TRAINER_JSON).unlink(missing_ok=True)
-                (old / _TRAINER_TENSORS).unlink(missing_ok=True)
+        for old in checkpoint_folders(run)[:-_KEPT]:
+            (old / _TRAINER_JSON).unlink(missing_ok=True)
+            (old / _TRAINER_TENSORS).unlink(missing_ok=True)
     return folder
 
 

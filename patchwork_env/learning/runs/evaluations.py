@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from patchwork_env.agents.checkpoints import make_folder
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.games import rules_of
@@ -16,6 +17,7 @@ from patchwork_env.learning.evaluation.contests import AGENT, contest_of
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.sample_games import picture, players_of, sample_games
+from patchwork_env.learning.runs.checkpoints import save_best
 from patchwork_env.learning.runs.folder import (
     EVALUATION_FORMAT,
     EVALUATION_VERSION,
@@ -36,7 +38,7 @@ _SHOWN_GAME = "sample_game"
 
 
 class Evaluations:
-    """Writes the evaluations of a run, and says when one is due and which one is the best.
+    """Writes the evaluations of a run and the best policy of them, and says when one is due.
 
     Args:
         folder: The folder of the run.
@@ -67,14 +69,8 @@ class Evaluations:
         files = evaluation_files(self.folder)
         return (steps_of(files[-1]) or 0) if files else 0
 
-    def is_best(self, file: Path) -> bool:
-        """Whether the evaluation in a file shows a stronger policy than all earlier ones of the run."""
-        earlier = [path for path in evaluation_files(self.folder) if path < file]
-        figure = _strength(read_evaluation(file))
-        return all(_strength(read_evaluation(path)) < figure for path in earlier)
-
     def add(self, trainer: Trainer, results: list[MatchResult]) -> Path:
-        """Writes and logs the evaluation of the trainer's present policy; returns its file.
+        """Writes and logs the evaluation of the present policy, which is kept if it is the best; returns the file.
 
         ``results`` are those against every opponent; the games that each has ``kept`` are stored as samples.
         """
@@ -97,7 +93,10 @@ class Evaluations:
         # The file comes last, for an evaluation that has its file is not repeated.
         self._log.sync()
         path = evaluation_file(self.folder, trainer.steps)
-        path.parent.mkdir(exist_ok=True)
+        earlier = [read_evaluation(other) for other in evaluation_files(self.folder) if other < path]
+        if all(_strength(other) < _strength(contents) for other in earlier):
+            save_best(self.folder, trainer)
+        make_folder(path.parent)
         write_text(path, json.dumps(contents, indent=1) + "\n")
         return path
 

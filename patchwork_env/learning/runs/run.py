@@ -17,7 +17,6 @@ from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
     newest_checkpoint,
-    save_best,
     save_checkpoint,
     save_divergence,
     save_final,
@@ -146,8 +145,6 @@ class Run:
         if results:
             with signals_wait(), storing_in(self.folder):
                 file = self._evaluations.add(self.trainer, results)
-                if self._evaluations.is_best(file):
-                    save_best(self.folder, self.trainer)
             self.evaluated(file)
         return results
 

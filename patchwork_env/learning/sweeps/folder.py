@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from patchwork_env.agents.checkpoints import make_folder
 from patchwork_env.core.documents import read_object
 from patchwork_env.core.names import shorten
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
@@ -161,7 +162,7 @@ def begin_sweep(sweep: Sweep, config: RunConfig) -> None:
     contents = {"format": FORMAT, "version": VERSION} | asdict(sweep)
     del contents["folder"]
     with storing_in(sweep.folder):
-        (sweep.folder / _TRIALS).mkdir()
+        make_folder(sweep.folder / _TRIALS)
         write_text(sweep.folder / CONFIG_FILE, dump_config(config))
         write_text(sweep.folder / SWEEP_FILE, json.dumps(contents, indent=1) + "\n")
 

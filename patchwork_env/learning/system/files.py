@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from patchwork_env.agents.checkpoints import PARTIAL
+from patchwork_env.agents.checkpoints import PARTIAL, finish_replacing, write_through
 from patchwork_env.errors import StorageError
 
 
@@ -36,6 +36,7 @@ class GrowingFile:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab", buffering=0)
+        write_through(path.parent)
 
     def write(self, contents: bytes) -> None:
         """Appends some bytes."""
@@ -55,7 +56,11 @@ class GrowingFile:
 def remove_partial(folder: Path) -> None:
     """Deletes the files and folders that killed processes left half written, in a folder and below it."""
     for path in list(folder.rglob(f".*{PARTIAL}")):
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        if path.is_dir():
+            finish_replacing(path)
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def check_file_path(path: Path, option: str) -> None:
@@ -81,7 +86,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, contents: bytes) -> None:
-    """Replaces a file by a complete new one, or leaves it as it was."""
+    """Replaces a file by a complete new one, which is on the disk then, or leaves it as it was."""
     handle, temporary = tempfile.mkstemp(PARTIAL, f".{path.name}-", path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -93,6 +98,7 @@ def write_bytes(path: Path, contents: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    write_through(path.parent)
 
 
 def _umask() -> int:

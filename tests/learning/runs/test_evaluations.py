@@ -39,7 +39,10 @@ class Unlearning(Trainer):
     def agent(self):
         return agents.load("random")
 
-    write_policy = _state_parts = None
+    def write_policy(self, folder):
+        (folder / "nothing").touch()
+
+    _state_parts = None
 
 
 @pytest.fixture
