@@ -111,7 +111,7 @@ def _main(command: str) -> Callable[[list[str]], int]:
     return main
 
 
-def _ends(process: Forked | Fresh, seconds: float = float("inf"), waits: Callable[[], bool] = bool) -> bool:
+def ends(process: Forked | Fresh, seconds: float = float("inf"), waits: Callable[[], bool] = bool) -> bool:
     """Lets a process end, or kills it after some seconds; returns whether it ended.
 
     Args:
@@ -128,9 +128,14 @@ def _ends(process: Forked | Fresh, seconds: float = float("inf"), waits: Callabl
         if code is not None:
             assert code == 0, f"ended with exit code {code}:\n{process.output.read_text()[-3000:]}"
             return True
-        time.sleep(0.0005)
+        pause()
     process.kill()
     return False
+
+
+def pause() -> None:
+    """Waits until it is worth while to look again."""
+    time.sleep(0.0005)
 
 
 def _is_idle(folder: Path, until: float) -> bool:
@@ -156,10 +161,10 @@ def _kill_and_go_on(
     """
     for kills in range(KILLS):
         is_idle = partial(_is_idle, folder, time.monotonic() + 2 * seconds)
-        if _ends(start(), random.uniform(0, 2 * seconds / KILLS), is_idle if random.random() < 0.5 else bool):
+        if ends(start(), random.uniform(0, 2 * seconds / KILLS), is_idle if random.random() < 0.5 else bool):
             return kills
         check()
-    assert _ends(start())
+    assert ends(start())
     return KILLS
 
 
@@ -168,13 +173,13 @@ def _kill_and_go_on(
 
 def kill_training(algorithm: str, is_fresh: bool, random: Generator) -> int:
     """Kills and resumes a run until it has ended like the unharmed one."""
-    expected, seconds = _unharmed(algorithm)
+    expected, seconds = unharmed(algorithm)
     with tempfile.TemporaryDirectory() as name:
         run, witness = Path(name, "run"), Witness(Path(name, "run"))
         config = Path(name, "config.yaml")
         config.write_text(configurations()[algorithm])
         kills = _kill_and_go_on(
-            partial(_start_training, config, run, is_fresh or algorithm == "rllib_ppo"),
+            partial(start_training, config, run, is_fresh or algorithm == "rllib_ppo"),
             run,
             seconds + 20 * is_fresh,
             random,
@@ -185,7 +190,8 @@ def kill_training(algorithm: str, is_fresh: bool, random: Generator) -> int:
     return kills
 
 
-def _start_training(config: Path, run: Path, is_fresh: bool) -> Forked | Fresh:
+def start_training(config: Path, run: Path, is_fresh: bool) -> Forked | Fresh:
+    """Starts a run, or goes on with it; what it says goes to a file beside the configuration."""
     is_run = (run / "config.yaml").exists()
     if not is_run and run.exists():
         shutil.rmtree(run)  # its first process was killed before it was a run
@@ -197,7 +203,7 @@ def _start_training(config: Path, run: Path, is_fresh: bool) -> Forked | Fresh:
 
 
 @functools.cache
-def _unharmed(algorithm: str) -> tuple[dict[str, Any], float]:
+def unharmed(algorithm: str) -> tuple[dict[str, Any], float]:
     """What a run leaves that nobody kills, and the seconds that it takes with everything imported."""
     with tempfile.TemporaryDirectory() as name:
         config = Path(name, "config.yaml")
@@ -206,7 +212,7 @@ def _unharmed(algorithm: str) -> tuple[dict[str, Any], float]:
         for run in (Path(name, "warm"), Path(name, "run")):
             began = time.monotonic()
             if is_fresh:
-                assert _ends(_start_training(config, run, True))
+                assert ends(start_training(config, run, True))
             else:
                 from tests.attack.whole_runs import train
 
@@ -240,16 +246,17 @@ class Witness:
 
 def kill_games(command: str, random: Generator) -> int:
     """Kills an evaluation or a tournament until it has ended with the results of the unharmed one."""
-    expected, seconds = _unharmed_games(command)
+    expected, seconds = unharmed_games(command)
     with tempfile.TemporaryDirectory() as name:
-        start = partial(_start_games, command, Path(name))
-        kills = _kill_and_go_on(start, Path(name), seconds, random, partial(_results_of, Path(name)))
-        assert _results_of(Path(name)) == expected
+        start = partial(start_games, command, Path(name), Path(name, "output.txt"))
+        kills = _kill_and_go_on(start, Path(name), seconds, random, partial(results_of, Path(name)))
+        assert results_of(Path(name)) == expected
     return kills
 
 
-def _start_games(command: str, folder: Path) -> Forked:
-    return Forked(command, _arguments(command, folder), folder / "output.txt")
+def start_games(command: str, folder: Path, output: Path) -> Forked:
+    """Starts an evaluation or a tournament, whose results go to a folder."""
+    return Forked(command, _arguments(command, folder), output)
 
 
 def _arguments(command: str, folder: Path) -> list[str]:
@@ -261,18 +268,18 @@ def _arguments(command: str, folder: Path) -> list[str]:
 
 
 @functools.cache
-def _unharmed_games(command: str) -> tuple[Any, float]:
+def unharmed_games(command: str) -> tuple[Any, float]:
     """The results that nobody's kills disturb, and the seconds that they take with everything imported."""
     for _ in range(2):
         with tempfile.TemporaryDirectory() as name:
             began = time.monotonic()
             with quiet():
                 assert _main(command)(_arguments(command, Path(name))) == 0
-            expected = _results_of(Path(name))
+            expected = results_of(Path(name))
     return expected, time.monotonic() - began
 
 
-def _results_of(folder: Path) -> Any:
+def results_of(folder: Path) -> Any:
     """The results, without times; None if there are none yet."""
     path = folder / "results.json"
     return without_times(json.loads(path.read_text())) if path.exists() else None
@@ -291,10 +298,10 @@ def kill_compiling(random: Generator) -> int:
         start = partial(Fresh, [str(folder / "kernels.py")], NUMBA_CACHE_DIR=str(folder / "cache"))
         for _ in range(3):
             processes = [start(output) for output in outputs]
-            kills += sum(not _ends(process, random.uniform(0, 6)) for process in processes)
+            kills += sum(not ends(process, random.uniform(0, 6)) for process in processes)
         for output in outputs:
             output.unlink()
-            assert _ends(start(output))
+            assert ends(start(output))
             assert output.read_text() == _PRINTED
     return kills
 

@@ -70,7 +70,7 @@ class Evaluations:
         return (steps_of(files[-1]) or 0) if files else 0
 
     def add(self, trainer: Trainer, results: list[MatchResult]) -> Path:
-        """Writes and logs the evaluation of the present policy, which is kept if it is the best; returns the file.
+        """Writes and logs the evaluation of the present policy, and keeps the best one; returns the file.
 
         ``results`` are those against every opponent; the games that each has ``kept`` are stored as samples.
         """

@@ -14,14 +14,14 @@ from patchwork_env.errors import StorageError
 
 
 @contextmanager
-def storing_in(folder: Path) -> Iterator[None]:
-    """Within the block, an OSError becomes a :class:`StorageError` that names ``folder``."""
+def storing_in(path: Path) -> Iterator[None]:
+    """Within the block, an OSError becomes a :class:`StorageError` that names ``path``, a file or folder."""
     try:
         yield
     except StorageError:
         raise
     except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+        raise StorageError(f"cannot write to {path}: {error.strerror or error}") from error
 
 
 class GrowingFile:
@@ -86,19 +86,24 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, contents: bytes) -> None:
-    """Replaces a file by a complete new one, which is on the disk then, or leaves it as it was."""
-    handle, temporary = tempfile.mkstemp(PARTIAL, f".{path.name}-", path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(contents)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    write_through(path.parent)
+    """Replaces a file by a complete new one, which is on the disk then, or leaves it as it was.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    with storing_in(path):
+        handle, temporary = tempfile.mkstemp(PARTIAL, f".{path.name}-", path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(contents)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        write_through(path.parent)
 
 
 def _umask() -> int:
