@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import shorten
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -46,7 +47,7 @@ def read_arrays(path: Path, shapes: Shapes, what: str) -> dict[str, npt.NDArray[
             problems = _differences(found, {name: ("F32", *shape) for name, shape in shapes.items()})
             arrays = {} if problems else {name: file.get_tensor(name) for name in shapes}
     except SafetensorError as error:
-        problems = [str(error)]
+        problems = [one_line(str(error))]
     problems = problems or [f"{name} is not finite" for name in not_finite(arrays)]
     if problems:
         more = "; …" if len(problems) > _MOST_PROBLEMS else ""

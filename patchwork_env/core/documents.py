@@ -16,6 +16,12 @@ MOST_BYTES = 2**26
 """The largest file that is read as a whole."""
 
 
+def one_line(text: str, most: int = 200) -> str:
+    """A text as messages show it: on one line, and cut behind ``most`` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
     """The text of a file in UTF-8.
 
@@ -64,7 +70,7 @@ def parse_json(text: str, source: str, *, finite: bool = True) -> Any:
     except RecursionError:
         raise ValueError(f"{source} is damaged: its lists and objects are nested too deeply") from None
     except ValueError as error:
-        raise ValueError(f"{source} is damaged: {error}") from None
+        raise ValueError(f"{source} is damaged: {one_line(str(error))}") from None
 
 
 def _finite_number(text: str) -> float:

@@ -1,8 +1,11 @@
-"""Random changes of bytes and texts, whatever they mean."""
+"""Random changes of bytes, texts and trees of data, whatever they mean."""
 
 from __future__ import annotations
 
+import copy
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from numpy.random import Generator
 
@@ -118,3 +121,73 @@ def _mutate_token(text: str, random: Generator) -> str:
     elif tokens[at].isdecimal():
         tokens[at] = str(int(tokens[at][:18]) + int(random.integers(-3, 4)))
     return "".join(tokens)
+
+
+ODD_VALUES = (
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2**31,
+        2**63,
+        2**64,
+        -(2**63) - 1,
+        10**30,
+        10**400,
+        0.5,
+        -0.0,
+        1e-300,
+        1e300,
+    ),
+    *(
+        float("nan"),
+        float("inf"),
+        "",
+        "x",
+        "1",
+        "nan",
+        "é" * 3000,
+        "\ud800",
+        [],
+        {},
+        [[]],
+        {"": {}},
+        [0] * 500,
+    ),
+    [[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]],
+)
+"""Values of JSON and YAML that readers of other values may stumble over."""
+
+
+def mutate_tree(tree: Any, random: Generator) -> Any:
+    """A copy of data as JSON holds it, with one to four entries exchanged, odd, missing or doubled."""
+    tree = copy.deepcopy(tree)
+    for _ in range(random.integers(1, 5)):
+        places = list(_places(tree))
+        if not places:
+            return pick(random, ODD_VALUES)
+        holder, key = pick(random, places)
+        kind = random.integers(6)
+        if kind <= 1:
+            holder[key] = copy.deepcopy(pick(random, ODD_VALUES))
+        elif kind == 2:
+            other, name = pick(random, places)
+            holder[key] = copy.deepcopy(other[name])
+        elif kind == 3:
+            del holder[key]
+        elif kind == 4 and isinstance(holder, dict):
+            holder[f"{key}{pick(random, ('_', '2', ' ', 's'))}"] = copy.deepcopy(holder[key])
+        elif isinstance(holder[key], int | float) and not isinstance(holder[key], bool):
+            holder[key] += pick(random, (-2, -1, 1, 2, 0.5))
+    return tree
+
+
+def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """All places of a tree, each as what holds an entry and its key or index."""
+    entries = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in list(entries):
+        yield tree, key
+        yield from _places(value)

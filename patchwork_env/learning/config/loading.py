@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from patchwork_env.core.documents import read_text
+from patchwork_env.core.documents import one_line, read_text
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
@@ -163,7 +163,7 @@ def parse_yaml(text: str) -> Any:
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as error:
-        raise ValueError(messages.one_line(str(error))) from None
+        raise ValueError(one_line(str(error))) from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

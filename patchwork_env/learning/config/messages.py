@@ -9,11 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import nearest, shorten
 from patchwork_env.learning.config.names import section_of
 
-_LONGEST = 200
-"""Number of characters of a text or of a wrong value that a message shows."""
 _MOST_PROBLEMS = 5
 """How many of the things that are wrong a message tells."""
 
@@ -29,12 +28,6 @@ def first_of(problems: Iterable[str], number: int) -> str:
     """The first of so many problems, and how many more there are."""
     told = "; ".join(islice(problems, _MOST_PROBLEMS))
     return told if number <= _MOST_PROBLEMS else f"{told}; and {number - _MOST_PROBLEMS:,} more"
-
-
-def one_line(text: str) -> str:
-    """A text as messages show it: on one line, and cut if it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def source_of(override: str) -> str:

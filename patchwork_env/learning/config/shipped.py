@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.config.messages import one_line
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 

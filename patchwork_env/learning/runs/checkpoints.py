@@ -20,7 +20,7 @@ from patchwork_env import agents
 from patchwork_env.agents.checkpoint_tensors import write_tensors
 from patchwork_env.agents.checkpoints import make_folder, write_folder, write_through
 from patchwork_env.core.checks import as_integer, check_between
-from patchwork_env.core.documents import read_object
+from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.state import TrainerState
@@ -145,7 +145,7 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
         trainer.steps, trainer.iteration = counters["steps"], counters["iteration"]
         trainer.seconds = counters["seconds"]
     except _UNFIT as error:
-        reason = " ".join(str(error).split())
+        reason = one_line(str(error), 500)
         way_on = f"; without it the run goes on from {others[-1]}" if others else ""
         raise ValueError(f"{folder} is damaged or of another configuration: {reason}{way_on}") from None
     return folder

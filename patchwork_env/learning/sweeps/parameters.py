@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from patchwork_env.core.documents import one_line
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import RunConfig, check_memory, load_config, parse_yaml
-from patchwork_env.learning.config.messages import one_line, source_of
+from patchwork_env.learning.config.messages import source_of
 
 Values = dict[str, Any]
 """The values that a trial sets, by full key."""

@@ -1,0 +1,117 @@
+"""Mutated configurations: YAML files, overrides, and the parameters of sweeps."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from numpy.random import Generator
+
+from tests.attack.mutations import ODD_VALUES, mutate_text, mutate_tree
+from tests.attack.sound import pick, require_message
+
+BATCH = 20
+_TAGS = (
+    "!!bool",
+    "!!int",
+    "!!float",
+    "!!timestamp",
+    "!!binary",
+    "!!set",
+    "!!omap",
+    "!!python/name:os.getpid",
+)
+_NOT_FROM_INSIDE = re.compile("a value cannot be read: .*")
+"""What YAML's own readers say of a value, which comes after the words of the package."""
+
+
+def files(random: Generator) -> int:
+    """Configurations whose text, or whose values, changed."""
+    import yaml
+
+    from patchwork_env.learning.config import CONFIGS, dump_config, load_config
+
+    paths = sorted(CONFIGS.glob("*.yaml"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.yaml"
+        for number in range(BATCH):
+            first, second = pick(random, paths), pick(random, paths)
+            if number % 2:
+                text = mutate_text(first.read_text(), random, second.read_text())
+            else:
+                whole = yaml.safe_load(dump_config(load_config(first)))
+                text = _as_yaml(mutate_tree(whole, random))
+            path.write_text(text, encoding="utf-8", errors="replace")
+            _try(path, ())
+    return BATCH
+
+
+def overrides(random: Generator) -> int:
+    """Overrides with known keys and odd values, and mutated ones."""
+    from patchwork_env.learning.config import CONFIGS, algorithms
+    from patchwork_env.learning.config.messages import all_keys
+
+    keys = {name: all_keys(kind) for name, kind in algorithms().items()}
+    for _ in range(BATCH):
+        path = pick(random, sorted(CONFIGS.glob("*.yaml")))
+        algorithm = re.search(r"algorithm: (\w+)", path.read_text())
+        key = pick(random, keys[algorithm[1] if algorithm else "ppo"])
+        value = pick(
+            random, (_as_yaml(pick(random, ODD_VALUES)), f"{pick(random, _TAGS)} foo", "[" * 3000, "*a")
+        )
+        given = f"{key}={value}"
+        if random.integers(3) == 0:
+            given = mutate_text(given, random, "ppo.learning_rate={start: 1e-3, end: 1e-4}")
+        _try(path, [given])
+    return BATCH
+
+
+def parameters(random: Generator) -> int:
+    """Parameters of sweeps, whose drawn values must be allowed or refused."""
+    from patchwork_env.errors import ConfigError
+    from patchwork_env.learning.config import CONFIGS
+    from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, parse_parameter
+
+    good = ("ppo.epochs=grid(1, 2)", "ppo.clip_range=uniform(0.1, 0.3)", "seed=integer(0, 9)")
+    for _ in range(BATCH):
+        text = mutate_text(pick(random, good), random, pick(random, good))
+        try:
+            parsed = [parse_parameter(text)]
+            check_trials(CONFIGS / "quick.yaml", [], parsed, draw_trials(parsed, None, 0))
+        except ConfigError as error:
+            _require_message(error)
+    return BATCH
+
+
+def _try(path: Path, given: list[str] | tuple[str, ...]) -> None:
+    """Loads a configuration, which is refused or survives being stored and loaded again."""
+    from patchwork_env.errors import ConfigError
+    from patchwork_env.learning.config import check_memory, dump_config, load_config, load_stored_config
+
+    try:
+        config = check_memory(load_config(path, given))
+    except ConfigError as error:
+        _require_message(error)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        stored = Path(folder) / "config.yaml"
+        stored.write_text(dump_config(config), encoding="utf-8")
+        assert load_stored_config(stored) == config, "a configuration differs when it is read back"
+
+
+def _require_message(error: BaseException) -> None:
+    message = _NOT_FROM_INSIDE.sub("", str(error))
+    assert len(str(error)) < 4000, f"a message of {len(str(error))} characters: {str(error)[:200]}…"
+    assert "\n" not in message, f"a message of several lines: {message}"
+    if message.strip():
+        require_message(ValueError(message[:900]))
+
+
+def _as_yaml(tree: object) -> str:
+    import yaml
+
+    return yaml.safe_dump(tree, allow_unicode=True)
+
+
+ATTACKS = {"config_files": files, "config_overrides": overrides, "sweep_parameters": parameters}
