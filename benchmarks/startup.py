@@ -34,6 +34,11 @@ from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 env = SelfPlayVectorEnv(64, seed=1, threads={threads})
 env.step(env.random_actions)
 """
+AGENT = """
+from patchwork_env import agents
+from patchwork_env.{game} import Game
+agents.load("{spec}").act(Game(seed=1))
+"""
 
 Timings = dict[str, list[float]]
 
@@ -54,6 +59,8 @@ def measure(repeats: int) -> Timings:
         "first step with Gymnasium": GYMNASIUM,
         "first step of a batch, 1 thread": BATCH.format(threads=1),
         "first step of a batch, all threads": BATCH.format(threads=None),
+        "first move of champion:instant": AGENT.format(game="patchwork", spec="champion:instant"),
+        "first move of nmbr9_champion:fast": AGENT.format(game="nmbr9", spec="nmbr9_champion:fast"),
     }
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as cache:
