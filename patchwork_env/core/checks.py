@@ -28,8 +28,10 @@ _NUM_SEEDS = 2**64
 def as_integer(value: Any, what: str) -> int:
     """``value`` as an int if it is a whole number of any integer type, bool excepted."""
     if not isinstance(value, bool | np.bool_):
-        with suppress(Exception):  # whatever a foreign ``__index__`` raises
+        try:
             return operator.index(value)
+        except Exception:  # whatever a foreign ``__index__`` raises
+            pass
     raise ValueError(f"{what} must be an integer, not {shorten(value)} of type {type(value).__name__}")
 
 

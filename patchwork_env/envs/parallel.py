@@ -131,7 +131,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     def _observations(self) -> dict[str, MaskedObservation]:
         game = self._aec.game
         return {
-            agent: self._aec.observation_of(_turn_of(game, player), player)
+            agent: self._aec._observation(_turn_of(game, player), player)
             for player, agent in enumerate(self.possible_agents)
         }
 

@@ -31,7 +31,7 @@ import onnxruntime
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.core.batches import loop, write_views
+from patchwork_env.core.batches import first_illegal, loop, write_views
 from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
@@ -42,8 +42,13 @@ from patchwork_env.patchwork.state import States
 FORMAT = "patchwork_env policy"
 VERSION = 1
 INPUTS = ("observation", "action_mask")
-OUTPUTS = ("action", "log_probabilities", "value")
 _SHAPES = {"observation": ("tensor(float)", OBSERVATION_SIZE), "action_mask": ("tensor(int8)", NUM_ACTIONS)}
+_RESULTS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "action": ("int64", ()),
+    "log_probabilities": ("float32", (NUM_ACTIONS,)),
+    "value": ("float32", ()),
+}
+OUTPUTS = tuple(_RESULTS)
 
 
 class OnnxAgent(SamplingAgent):
@@ -85,10 +90,15 @@ class OnnxAgent(SamplingAgent):
         self.check_states(states)
         if not self.sample:
             actions: Actions = self._run(states, "action")[0]
+            illegal = int(loop(first_illegal, RULES)(states, actions))
+            if illegal >= 0:
+                raise ValueError(f"{self.name} chooses action {actions[illegal]}, which is not legal")
             return actions
         legal = ragged.legal_lists(states)
         (log_probabilities,) = self._run(states, "log_probabilities")
         of_legal = log_probabilities[legal.rows, legal.actions]
+        if np.isnan(of_legal).any():
+            raise ValueError(f"{self.name} gives probabilities that are no numbers")
         return legal.actions[ragged.sample(legal.counts, of_legal, self._random.random(len(states)))]
 
     def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -110,7 +120,15 @@ class OnnxAgent(SamplingAgent):
         return dict(zip(INPUTS, (observations, masks), strict=True))
 
     def _run(self, states: States, *outputs: str) -> list[Any]:
-        results: list[Any] = self.session.run(outputs, self.feed(states))
+        try:
+            results: list[Any] = self.session.run(outputs, self.feed(states))
+        except Exception as error:  # onnxruntime's errors have no class in common but this
+            raise ValueError(f"{self.name} cannot be evaluated: {shorten(str(error), 300)}") from None
+        for output, result in zip(outputs, results, strict=True):
+            dtype, shape = _RESULTS[output]
+            if result.dtype != dtype or result.shape != (len(states), *shape):
+                given = f"{result.dtype} {result.shape}"
+                raise ValueError(f"{self.name} gives as {output} {given}, not {dtype} {('n', *shape)}")
         return results
 
 
@@ -138,7 +156,9 @@ def _start(model: bytes, name: str, threads: int) -> onnxruntime.InferenceSessio
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no class in common but this
-        raise ValueError(f"{name} is no ONNX model that onnxruntime reads: {error}") from None
+        raise ValueError(
+            f"{name} is no ONNX model that onnxruntime reads: {shorten(str(error), 300)}"
+        ) from None
     _check(session, name)
     return session
 
@@ -149,7 +169,7 @@ def _check(session: onnxruntime.InferenceSession, name: str) -> None:
     for key, value in expected.items():
         if metadata.get(key) != value:
             found = metadata.get(key)
-            raise ValueError(f"{name} is an ONNX model with {key} {found!r}; it must be {value!r}")
+            raise ValueError(f"{name} is an ONNX model with {key} {shorten(found)}; it must be {value!r}")
     inputs = {node.name: (node.type, *node.shape[1:]) for node in session.get_inputs()}
     if inputs != _SHAPES or not set(OUTPUTS) <= {node.name for node in session.get_outputs()}:
-        raise ValueError(f"{name} has the inputs {inputs}; they must be {_SHAPES}")
+        raise ValueError(f"{name} has the inputs {shorten(inputs, 300)}; they must be {_SHAPES}")

@@ -263,3 +263,34 @@ def test_a_model_with_other_inputs_is_an_error_that_names_them(model):
     proto.graph.ClearField("value_info")
     with pytest.raises(ValueError, match=r"308|onnxruntime reads"):
         OnnxAgent(proto.SerializeToString(), "other")
+
+
+class _Foreign:
+    """A model that computes whatever it likes."""
+
+    def __init__(self, *results):
+        self._results = results
+
+    def run(self, outputs, feed):
+        if not self._results:
+            raise RuntimeError("Non-zero status code returned while running Gather node")
+        return self._results
+
+
+@pytest.mark.parametrize(
+    ("sample", "results", "message"),
+    [
+        (False, (), "cannot be evaluated: .*Gather"),
+        (False, (np.array(5),), r"gives as action int64 \(\), not int64 \('n',\)"),
+        (False, (np.array([5.0]),), "gives as action float64"),
+        (False, (np.array([2025]),), "chooses action 2025, which is not legal"),
+        (False, (np.array([2**62]),), "chooses action 4611686018427387904, which is not legal"),
+        (True, (np.zeros((1, 7), np.float32),), r"gives as log_probabilities float32 \(1, 7\)"),
+        (True, (np.full((1, 2026), np.nan, np.float32),), "probabilities that are no numbers"),
+    ],
+)
+def test_what_a_foreign_model_computes_is_checked(model, sample, results, message):
+    agent = OnnxAgent(model, "foreign", sample=sample, seed=1)
+    agent._workspace = _Foreign(*results)
+    with pytest.raises(ValueError, match=message):
+        agent.act(Game(seed=1))
