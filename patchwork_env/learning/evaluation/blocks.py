@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import Agent
-from patchwork_env.core.checks import as_integer
+from patchwork_env.core.checks import as_integer, as_number
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
 from patchwork_env.errors import IllegalActionError, TableEdgeError
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
@@ -55,7 +56,9 @@ class PlayedBlock(NamedTuple):
             ValueError, TypeError, KeyError: The contents have another form, or another number of games.
         """
         games = MatchGames.from_dict(contents["games"], block.game, games_in(block))
-        first, second = map(float, contents["seconds"])
+        if games.figures.keys() != contest_of(block.game).figures.keys():
+            raise ValueError(f"the figures are {shorten(list(games.figures), 300)}")
+        first, second = (as_number(seconds, "seconds", least=0) for seconds in contents["seconds"])
         return cls(games, (first, second))
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, CallableAgent
+from patchwork_env.core.names import shorten
 
 HELP = (
     f"An agent is one of {', '.join(agents.names())}, the path of a checkpoint folder, with options behind a "
@@ -50,6 +51,8 @@ def load_player(text: str) -> Agent:
         FileNotFoundError: There is no such checkpoint.
         ImportError: There is no such module, or it lacks the name.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"an agent is named by text, not by {shorten(text)}")
     match = _import_of(text)
     agent = agents.load(text) if match is None else _imported(match["module"], match["name"])
     agent.name = text
@@ -74,7 +77,7 @@ def _imported(module: str, name: str) -> Agent:
     if callable(value):
         return CallableAgent(value)
     raise ValueError(
-        f"{module}:{name} is {value!r}; it must be an Agent or a function from a game to an action"
+        f"{module}:{name} is {shorten(value)}; it must be an Agent or a function from a game to an action"
     )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from patchwork_env import __version__
-from patchwork_env.core.checks import check_seed
+from patchwork_env.core.checks import as_number, check_seed
+from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE, split
@@ -147,6 +148,8 @@ class Tournament:
             ImportError: There is no such module.
         """
         agents = tuple(agents)
+        if not all(isinstance(agent, str) for agent in agents):
+            raise ValueError(f"agents are named by texts, not by {shorten(agents)}")
         if len(agents) < 2:
             raise ValueError(f"a tournament needs at least two agents; given: {', '.join(agents) or 'none'}")
         repeated = sorted({agent for agent in agents if agents.count(agent) > 1})
@@ -154,7 +157,7 @@ class Tournament:
             raise ValueError(f"agents take part once; given more than once: {', '.join(repeated)}")
         if anchor is not None and anchor not in agents:
             raise ValueError(f"the anchor {anchor!r} does not take part; allowed are {', '.join(agents)}")
-        if not abs(anchor_rating) <= _HIGHEST_RATING:
+        if not abs(as_number(anchor_rating, "the anchor's rating")) <= _HIGHEST_RATING:
             raise ValueError(f"the anchor's rating is {anchor_rating}; allowed are up to {_HIGHEST_RATING:g}")
         if anchor is None and DEFAULT_ANCHOR in agents:
             anchor = DEFAULT_ANCHOR

@@ -21,11 +21,12 @@ from patchwork_env.agents.patchwork.policy import save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.evaluation.blocks import PlayedBlock
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.contests.patchwork import PatchworkContest
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import load_player
-from patchwork_env.learning.evaluation.tournament import Rung, Settings
+from patchwork_env.learning.evaluation.tournament import Rung, Settings, Tournament
 from patchwork_env.learning.runs.ladder import rungs
 from patchwork_env.learning.system.lock import sole_user
 
@@ -338,3 +339,39 @@ def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path, capsys) -> 
     run("--resume", "--ladder", folder, "--workers", 1, "--anchor", "greedy")
     assert results(out) == contents
     assert Rung(str(folder / "final"), 300, None) == Settings.read(out).rungs[-1]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("seconds",), [1.0]),
+        (("seconds", 0), -1),
+        (("games", "agent_wins", 0), 5),
+        (("games", "agent_wins", 0), "1"),
+        (("games", "turns", 0), [2**70, 1]),
+        (("games", "seats"), [0]),
+        (("games", "figures"), {}),
+        (("games", "figures", "score", 0), ["x", 1]),
+    ],
+    ids=str,
+)
+def test_figures_that_no_games_have_are_refused(small, path, value) -> None:
+    stored = next(small.joinpath("blocks").glob("*.json"))
+    contents = json.loads(stored.read_text())
+    (block, *_) = Settings.read(small).blocks()
+    assert PlayedBlock.from_dict(contents, block).as_dict()["games"] == contents["games"]
+    *parents, last = path
+    holder = contents
+    for key in parents:
+        holder = holder[key]
+    holder[last] = value
+    with pytest.raises(ValueError, match=r"seconds|agent_wins|turns|seats|figures|score|unpack"):
+        PlayedBlock.from_dict(contents, block)
+
+
+def test_agents_that_are_no_texts_are_refused(small, tmp_path) -> None:
+    contents = json.loads((small / "tournament.json").read_text())
+    contents["agents"] = [1, {}]
+    (tmp_path / "tournament.json").write_text(json.dumps(contents))
+    with pytest.raises(ValueError, match="agents are named by texts"):
+        Tournament.resume(tmp_path)

@@ -92,15 +92,27 @@ class MatchGames:
         Raises:
             ValueError, TypeError, KeyError: The contents have another form, or another number of games.
         """
-        arrays = {name: np.array(contents[name]) for name in _ARRAYS}
-        figures = {name: np.array(figure) for name, figure in contents["figures"].items()}
-        lengths = {len(array) for array in (*arrays.values(), *figures.values())}
-        if lengths != {number}:
-            raise ValueError(f"it holds {lengths} games instead of {number}")
+        both = (number, SIDES)
+        shapes = {"seats": (number,), "agent_starts": (number,), "agent_wins": (number,), "turns": both}
+        arrays = {name: _checked(contents[name], name, shape) for name, shape in shapes.items()}
+        if not ((arrays["agent_wins"] >= 0) & (arrays["agent_wins"] <= 1)).all():
+            raise ValueError("agent_wins are not 0 to 1")
+        if not (arrays["turns"].sum(axis=0) > 0).all():
+            raise ValueError("turns are not above 0")
+        figures = {name: _checked(values, name, both) for name, values in contents["figures"].items()}
         return cls(game, **arrays, figures=figures)
 
 
 _ARRAYS = [field.name for field in fields(MatchGames) if field.name not in ("game", "figures")]
+_KINDS = {"seats": "i", "agent_starts": "b", "turns": "i"}
+"""The kinds of types that arrays must have that were read; all others may hold any numbers."""
+
+
+def _checked(values: Any, name: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    array = np.array(values)
+    if array.shape != shape or array.dtype.kind not in _KINDS.get(name, "bif"):
+        raise ValueError(f"{name} is an array of {array.dtype} {array.shape}; it must have the shape {shape}")
+    return array
 
 
 class Figure(NamedTuple):
