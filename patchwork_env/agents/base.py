@@ -95,7 +95,8 @@ class Agent(ABC):
 
         Args:
             states: Records ``(n,)`` of one of :attr:`games`, which are left as they were; ``state.py`` of
-                each game describes them. Their type says which game it is.
+                each game describes them. Their type says which game it is. They are trusted to be states of
+                games: ``Game.check_states`` checks records from outside.
 
         Returns:
             int64 ``(n,)``.

@@ -88,8 +88,8 @@ def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def check_saved(saved: Mapping[str, npt.NDArray[Any]], like: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Checks the arrays that a batch is to be restored from.
+def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays that a batch is to be restored from, by name, each of them contiguous.
 
     Args:
         saved: The arrays, by name.
@@ -98,15 +98,13 @@ def check_saved(saved: Mapping[str, npt.NDArray[Any]], like: Mapping[str, npt.ND
     Raises:
         ValueError: They do not have them.
     """
-    if not isinstance(saved, Mapping):
-        raise ValueError(f"the saved games are a dictionary of arrays, not {shorten(saved)}")
+    arrays = dict(saved) if isinstance(saved, Mapping) else {}
     given, expected = (
-        {
-            name: (getattr(array, "shape", None), getattr(array, "dtype", None))
-            for name, array in arrays.items()
-        }
-        for arrays in (saved, like)
+        {name: (np.shape(array), getattr(array, "dtype", type(array))) for name, array in each.items()}
+        for each in (arrays, like)
     )
     if given != expected:
-        shown = shorten(given, 300)
-        raise ValueError(f"the saved games have the arrays {shown}; this environment needs {expected}")
+        raise ValueError(
+            f"the saved games have the arrays {shorten(given)}; this environment needs {expected}"
+        )
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}

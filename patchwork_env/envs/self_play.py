@@ -176,7 +176,7 @@ class SelfPlayBatch:
             ValueError: An array is missing or is for another number of games, or a state is not one that a
                 running game with this number of players can reach. Nothing has changed.
         """
-        check_saved(saved, self.save())
+        saved = check_saved(saved, self.save())
         self.states[:] = self._checked(saved["states"].view(self.states.dtype))
         self._streams[:] = saved["streams"]
         self._sampling_streams[:] = saved["sampling_streams"]

@@ -15,6 +15,7 @@ from patchwork_env.core.rules import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.errors import TableEdgeError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -75,7 +76,7 @@ def run_agent(rules: Rules, spec: str, games: int = 2, odd: int = 40, **options:
     random = np.random.default_rng(2)
     for game in odd_games(rules, random, odd):
         if not game.is_over:
-            with suppress(ValueError):  # it may refuse what it does not play, and go beyond the table
+            with suppress(ValueError, TableEdgeError):  # not all states are played
                 game.play(agent.act(game))
 
 

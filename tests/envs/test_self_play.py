@@ -190,6 +190,28 @@ def test_states_from_outside_are_checked(case: Case) -> None:
     assert snapshot(env, 5) == before
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda saved: None,
+        lambda saved: list(saved),
+        lambda saved: saved | {"states": saved["states"].tolist()},
+        lambda saved: saved | {"streams": saved["streams"][:-1]},
+        lambda saved: saved | {"streams": saved["streams"].astype(np.int64)},
+        lambda saved: {"states": saved["states"]},
+    ],
+)
+def test_what_was_not_saved_cannot_be_restored(change: Any) -> None:
+    env = nmbr9_v0.SelfPlayVectorEnv(5, seed=3, players=2)
+    before = snapshot(env, 5)
+    with pytest.raises(ValueError, match="the saved games have the arrays"):
+        env.restore(change(env.save()))
+    assert snapshot(env, 5) == before
+    saved = env.save()
+    env.restore(saved | {"states": np.repeat(saved["states"], 2)[::2]})
+    assert snapshot(env, 5) == before
+
+
 @cases
 def test_pickles_with_states_that_no_game_reaches_are_refused(case: Case) -> None:
     env = batch(case, 5, seed=3)

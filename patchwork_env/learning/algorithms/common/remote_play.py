@@ -151,10 +151,20 @@ class RemotePlay:
         return TrainerState({"progress": inputs.progress, "seed": int(seed)}, tensors)
 
     def restore(self, state: TrainerState) -> None:
-        """Makes the games that were in flight the next ones to be played."""
+        """Makes the games that were in flight the next ones to be played.
+
+        Raises:
+            KeyError, TypeError, ValueError, OverflowError: The state does not fit.
+        """
         values, tensors = state
         if values:
             weights = {name: tensor.numpy() for name, tensor in tensors.items()}
+            given, expected = (
+                {name: (array.shape, array.dtype) for name, array in arrays.items()}
+                for arrays in (weights, self._games.weights())
+            )
+            if given != expected:
+                raise ValueError("the weights of the games in flight are not of this run's network")
             self._ahead = _Iteration(Inputs(0, weights, values["progress"]), np.uint64(values["seed"]))
 
     def close(self) -> None:

@@ -281,7 +281,7 @@ class PatchworkVecEnv(VecEnv):
             ValueError: An array is missing or has another size, or a state is impossible or no decision of
                 the learner. Nothing has changed.
         """
-        check_saved(saved, self.save())
+        saved = check_saved(saved, self.save())
         states = Game.check_states(saved["states"].view(self.states.dtype))
         over = list_games(batches.list_over, RULES, states)
         wrong = [*over, *list_games(batches.list_waiting, RULES, states, self.seats)]
