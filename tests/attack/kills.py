@@ -27,7 +27,7 @@ from numpy.random import Generator
 
 from tests.attack.whole_runs import configurations, quiet, require_same, result_of, without_times
 
-KILLS = 12
+KILLS = 8
 """Processes of one attempt that may be killed; the next one goes on to the end."""
 _POLICY = ("checkpoint.json", "weights.safetensors")
 _KERNELS = """

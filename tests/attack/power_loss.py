@@ -129,3 +129,4 @@ def _promises(root: Path, recording: Recording) -> Iterator[None]:
 
 
 ATTACKS = {"power_loss_training": lose_training, "power_loss_tournament": lose_tournament}
+SLOW = {"power_loss_training"}

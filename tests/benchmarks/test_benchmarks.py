@@ -29,22 +29,6 @@ def test_training_speed(tmp_path: Path) -> None:
     assert all(share > 0 for share in figures["shares"].values())
 
 
-def test_kill_and_resume(tmp_path: Path) -> None:
-    config = tmp_path / "tiny.yaml"
-    league = "league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 2}"
-    evaluation = "evaluation: {every: 4, games: 2, final_games: 2, opponents: [random]}"
-    config.write_text(f"total_steps: 1536\ncheckpoint_every: 1\n{TINY}{league}\n{evaluation}\n")
-    done = run(
-        "kill_and_resume.py", "--config", str(config), "--cycles", "5", "--kills-per-run", "4", "--json"
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
-    assert figures["cycles"] == 5
-    assert figures["runs"] >= 1
-    assert figures["checkpoints"] == 13 * figures["runs"]
-    assert figures["wrong"] == figures["different_runs"] == 0
-
-
 def test_inference() -> None:
     done = run("inference.py", "--batches", "1", "3", "--rounds", "1", "--seconds", "0.01", "--json")
     assert done.returncode == 0, done.stderr
