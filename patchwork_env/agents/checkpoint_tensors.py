@@ -39,13 +39,7 @@ def write_kind_of_policy(
 ) -> None:
     """Writes the two files of any kind of policy into an existing folder.
 
-    Args:
-        folder: The folder of the checkpoint.
-        kind: The kind of policy, which says what can play it; see :func:`patchwork_env.agents.load`.
-        network: The sizes from which the network is built; JSON.
-        weights: The tensors by name.
-        info: Facts to keep on how the policy was made; JSON.
-        game: The name of the game that the policy plays.
+    ``weights`` are its tensors by name; for the rest see :func:`write_description`.
     """
     write_description(folder, kind, network, info, game=game)
     write_tensors(folder / WEIGHTS_FILE, weights)

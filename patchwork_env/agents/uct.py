@@ -10,10 +10,11 @@ the visits of the actions are added up (determinization; Ginsberg 2001, Whitehou
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from time import perf_counter
 from types import ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +39,6 @@ _POSSIBILITIES = 8
 """The number of possibilities that are drawn where a game hides something."""
 _SAMPLES, _DEVIATIONS = 16, 3.0
 """The number of random games that give points a scale, and of standard deviations that count as 1."""
-_BLOCK = 20
-"""Simulations between two looks at the clock."""
-
 game = cast(Kernels, None)  # each game's kernels take its place
 
 
@@ -83,13 +81,17 @@ class UctAgent(BatchAgent):
         ValueError: An argument is not allowed, or both budgets are given.
     """
 
+    spec: ClassVar[str] = "uct"
+    block: ClassVar[int] = 20
+    """The number of simulations between two looks at the clock."""
+
     def __init__(
         self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None
     ) -> None:
         check_budget(simulations=simulations, seconds=seconds)
         self.seconds = seconds
         self.simulations = check_at_least_one(simulations or DEFAULT_SIMULATIONS, "simulations")
-        self.name = spec_of("uct", simulations=simulations, seconds=seconds)
+        self.name = spec_of(self.spec, simulations=simulations, seconds=seconds)
         self.reseed(seed)
 
     def reseed(self, seed: int | None = None) -> None:
@@ -101,7 +103,7 @@ class UctAgent(BatchAgent):
         rules = rules_of(self.check_states(states))
         return np.array([self._choose(rules, states[i : i + 1]) for i in range(len(states))], np.int64)
 
-    def _new_workspace(self) -> dict[str, Workspace]:
+    def _new_workspace(self) -> Any:
         """The workspace for each game that the agent has met, by the name of the game."""
         return {}
 
@@ -122,7 +124,7 @@ class UctAgent(BatchAgent):
             kernels.redraw(work.root, 0, self._stream)
             start_tree(work.tree, work.root, 0)
             add_edges(work.tree, ROOT, int(state[0]["current_player"]), actions, count)
-            self._search(work, kernels, began, part, parts)
+            self._spend(partial(kernels.simulate, work.tree, work, RULE, self._stream), began, part, parts)
             visits += work.tree.edges["visits"][:count]
             values += work.tree.edges["value_sum"][:count]
         return int(actions[np.lexsort((values, visits))[-1]])
@@ -137,15 +139,14 @@ class UctAgent(BatchAgent):
                 _compile(rules, work)
         return workspaces[rules.name]
 
-    def _search(self, work: Workspace, kernels: Any, began: float, part: int, parts: int) -> None:
-        """Spends one of several equal parts of a budget."""
+    def _spend(self, simulate: Callable[[int], object], began: float, part: int = 0, parts: int = 1) -> None:
+        """Spends one of several equal parts of the budget of a move, which began then, on simulations."""
         if self.seconds is None:
-            budget = self.simulations // parts + (part < self.simulations % parts)
-            kernels.simulate(work.tree, work, RULE, self._stream, budget)
+            simulate(self.simulations // parts + (part < self.simulations % parts))
             return
-        kernels.simulate(work.tree, work, RULE, self._stream, _BLOCK)
+        simulate(self.block)
         while perf_counter() < began + self.seconds * (part + 1) / parts:
-            kernels.simulate(work.tree, work, RULE, self._stream, _BLOCK)
+            simulate(self.block)
 
 
 def _new_work(rules: Rules, nodes: int) -> Workspace:

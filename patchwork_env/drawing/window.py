@@ -49,10 +49,7 @@ class Window:
         return self._screen is not None
 
     def show(self, frame: Frame) -> bool:
-        """Shows a frame, and closes the window if its user has asked for that.
-
-        Returns:
-            Whether the window is open afterwards.
+        """Shows a frame, and closes the window if its user has asked for that; returns whether it is open.
 
         Raises:
             ValueError: The frame is not a uint8 array ``(height, width, 3)``.

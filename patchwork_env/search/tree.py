@@ -106,13 +106,7 @@ def set_edge(tree: Tree, edge: int, action: int) -> None:
 
 @kernel
 def most_visited(tree: Tree, node: int, values: npt.NDArray[np.floating]) -> int:
-    """The edge of a node with the most visits; ties go to the higher value.
-
-    Args:
-        tree: The tree.
-        node: A node with edges.
-        values: The values of all edges, ``(edge_capacity,)``.
-    """
+    """The edge of a node with the most visits; ties go to the higher of ``values``, those of all edges."""
     begin = tree.nodes[node]["begin"]
     best = begin
     for edge in range(begin + 1, begin + tree.nodes[node]["count"]):

@@ -29,9 +29,9 @@ from patchwork_env.learning.commands.match_options import (
 )
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, kept_connected, workers_of
 from patchwork_env.learning.evaluation.contests import common_game
-from patchwork_env.learning.evaluation.matches import MatchResult, play_matches
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import HELP, Entrant
-from patchwork_env.learning.evaluation.results import matches_table, results_as_dict
+from patchwork_env.learning.evaluation.results import MatchResult, matches_table, results_as_dict
 from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, over_seeds, seeds_table
 from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
 

@@ -177,15 +177,3 @@ def _check_keep(keep: Any, games: int) -> int:
 def name_of(player: Player) -> str:
     """What results call a player: its spec, or the name of the agent."""
     return player if isinstance(player, str) else agents.as_agent(player).name
-
-
-__all__ = [
-    "MatchResult",
-    "Pairing",
-    "Player",
-    "Progress",
-    "check_games",
-    "name_of",
-    "play_matches",
-    "play_pairings",
-]

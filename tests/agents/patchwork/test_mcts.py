@@ -73,7 +73,7 @@ def test_the_budget_of_time_is_kept(seconds: float) -> None:
     [
         (
             "mcts:simulations=1",
-            "option 'simulations' of agent 'mcts' is '1'; it must be an integer of at leas",
+            "option 'simulations' of agent 'mcts' is '1'; it must be an integer of 2 to 1000000",
         ),
         ("mcts:seconds=0", "option 'seconds' of agent 'mcts' is '0'; it must be a number above 0"),
         ("mcts:seconds=-1", "option 'seconds' of agent 'mcts' is '-1'"),
@@ -89,7 +89,7 @@ def test_wrong_options_are_errors(spec: str, message: str) -> None:
 
 @pytest.mark.parametrize("budget", [{"simulations": 0}, {"seconds": 0.0}, {"seconds": float("inf")}])
 def test_wrong_budgets_are_errors(budget) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(budget))} is .*; it must be"):
+    with pytest.raises(ValueError, match=f"{next(iter(budget))} is "):
         MctsAgent(**budget)
 
 

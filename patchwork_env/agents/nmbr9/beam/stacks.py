@@ -85,12 +85,9 @@ def stack_of(states: States) -> Stack:
 
 
 def action_of(tile: Tile, states: States, first: Tile) -> int:
-    """The action that places a tile in a game of one player.
+    """The action that places a tile in a game of one player, ``(1,)``.
 
-    Args:
-        tile: The tile to place.
-        states: The game of one player, shape ``(1,)``.
-        first: The first tile on the table, or the first to be placed, with the same origin as ``tile``.
+    ``first``, with the same origin, is the first tile on the table, or the first to be placed.
     """
     if states[0]["round"] == 0:
         row, column = middle(tile.piece)

@@ -112,9 +112,7 @@ class ChampionAgent(BatchAgent):
 def load_value(path: str | Path, seed: int | None = None, **options: Any) -> Agent:
     """The agent of a value's checkpoint; it searches if there are options, and if it comes with the package.
 
-    Raises:
-        FileNotFoundError: See :func:`load`.
-        ValueError: See :func:`load`.
+    For errors see :func:`load`.
     """
     return load(path, seed, **options) if options or is_shipped(path) else value_agent.load(path)
 
@@ -127,15 +125,10 @@ def load(
     nodes: int | None = None,
     seconds: float | None = None,
 ) -> Agent:
-    """The agent of a value's checkpoint folder.
+    """The agent of a value's checkpoint folder; for the options see :class:`ChampionAgent`.
 
-    Args:
-        path: The checkpoint folder.
-        seed: The seed of the agent's random numbers.
-        level: The name of a budget, one of :data:`LEVELS`; ``"instant"`` does not search. Without any budget
-            it is ``DEFAULT_LEVEL``.
-        nodes: Instead, the number of placements evaluated for a move.
-        seconds: Instead, the seconds of a move.
+    ``level`` names a budget, one of :data:`LEVELS`: ``"instant"`` does not search, and ``DEFAULT_LEVEL`` it
+    is without any budget. ``nodes`` is the effort.
 
     Raises:
         FileNotFoundError: There is no checkpoint.

@@ -198,9 +198,7 @@ def _compile(buffers: _Buffers, settings: Settings) -> None:
 def load_value(path: str | Path, seed: int | None = None, **options: Any) -> BatchAgent:
     """The agent of a value's checkpoint; it searches if there are options, and if it comes with the package.
 
-    Raises:
-        FileNotFoundError: See :func:`load`.
-        ValueError: See :func:`load`.
+    For errors see :func:`load`.
     """
     return load(path, **options) if options or is_shipped(path) else value_agent.load(path)
 

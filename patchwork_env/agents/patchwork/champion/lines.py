@@ -19,12 +19,9 @@ from patchwork_env.search.tree import NOTHING, ROOT, Tree
 
 
 def lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
-    """The actions that a search from a game considered; the one to play comes first.
+    """The actions that a search from a game considered, in its tree; the one to play comes first.
 
-    Args:
-        tree: The tree of the search.
-        game: The game, which is not over; it is left as it was.
-        solved: The action to play if the solver knows it, or ``NO_ACTION``.
+    That is ``solved`` unless it is ``NO_ACTION``. The game, which is not over, is left as it was.
     """
     if len(game.legal_actions()) == 1:
         return [_line_of_forced(tree, game)]

@@ -8,6 +8,6 @@ outcome on the way back. The search is that of :mod:`patchwork_env.search.uct`, 
 - :mod:`~patchwork_env.agents.patchwork.mcts.placing`: where a patch goes in a playout.
 """
 
-from patchwork_env.agents.patchwork.mcts.agent import DEFAULT_SIMULATIONS, MctsAgent
+from patchwork_env.agents.patchwork.mcts.agent import MctsAgent
 
-__all__ = ["DEFAULT_SIMULATIONS", "MctsAgent"]
+__all__ = ["MctsAgent"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.budgets import check_budget, spec_of
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver, solve
 from patchwork_env.agents.patchwork.mcts.simulation import Workspace, new_workspace, simulate
+from patchwork_env.agents.uct import UctAgent
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.rules import Rules
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.engine import NUM_MAPS, legal, nth_legal
@@ -22,14 +23,11 @@ from patchwork_env.search.reuse import TreeMemory
 from patchwork_env.search.tree import NOTHING, ROOT, Tree
 from patchwork_env.search.uct import Rule, copy_subtree, most_visited, new_tree, start_tree
 
-DEFAULT_SIMULATIONS = 400
 MOST_NODES = 1 << 18
 """The most nodes of a tree, and of all trees together that are kept for later moves. A node with its edges
 takes up to 400 bytes. Once a tree is full, simulations go on from its leaves."""
 EDGES_PER_NODE = 12
 RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
-_BLOCK = 100
-"""The number of simulations between two looks at the clock, which take about a millisecond."""
 _ENDING = 24
 """The most spaces that both players have left together in a position that the solver tries."""
 _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
@@ -37,75 +35,50 @@ _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
 move."""
 
 
-class MctsAgent(BatchAgent):
-    """Searches every move with a budget of simulations or of time: UCT with playouts and a solver.
-
-    For the arguments see :class:`~patchwork_env.agents.uct.UctAgent`.
-
-    Raises:
-        ValueError: An argument is not allowed, or both budgets are given.
-    """
+class MctsAgent(UctAgent):
+    """Searches every move with a budget of simulations or of time: UCT with playouts and a solver."""
 
     games = (PATCHWORK,)
+    spec = "mcts"
+    block = 100  # about a millisecond
 
     def __init__(
         self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None
     ) -> None:
-        check_budget(simulations=simulations, seconds=seconds)
-        self.simulations, self.seconds = simulations, seconds
-        self.name = spec_of("mcts", simulations=simulations, seconds=seconds)
         self._memory = TreeMemory(MOST_NODES)
-        self.reseed(seed)
-
-    def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`; the budget is that of each game."""
-        self.check_states(states)
-        return np.array([self._act(states[i : i + 1]) for i in range(len(states))], np.int64)
+        super().__init__(seed, simulations=simulations, seconds=seconds)
 
     def reseed(self, seed: int | None = None) -> None:
         """Starts the random numbers anew and forgets all games."""
-        self._stream = seed_streams(seed)
+        super().reseed(seed)
         self._memory.forget()
 
     def _new_workspace(self) -> _Buffers:
         return _new_buffers()
 
-    def _act(self, state: States) -> int:
+    def _choose(self, rules: Rules, state: States) -> int:
         action = int(_forced_action(state))
         if action != NOTHING:
             return action
-        buffers: _Buffers = self.workspace()
+        tree, part, work, solver = self.workspace()
         began = perf_counter()
-        action = _solved_action(state, self._budget_to_solve(), buffers.solver)
+        action = _solved_action(state, self._budget_to_solve(), solver)
         if action != NO_ACTION:
             return action
-        tree = buffers.tree
         if not self._memory.recall(state, tree):
             start_tree(tree, state, 0)
-        self._search(tree, buffers.work, began)
+        self._spend(partial(simulate, tree, work, RULE, self._stream), began)
         edge = tree.edges[most_visited(tree, ROOT)]
         if edge["child"] != NOTHING:
-            copy_subtree(tree, edge["child"], buffers.part)
-            self._memory.keep(buffers.part)
+            copy_subtree(tree, edge["child"], part)
+            self._memory.keep(part)
         return int(edge["action"])
 
     def _budget_to_solve(self) -> int:
         """The budget of each question for the solver, in quilts to look at, from the budget of a move."""
         if self.seconds is None:
-            return _SOLVED_PER_SIMULATION * (self.simulations or DEFAULT_SIMULATIONS)
+            return _SOLVED_PER_SIMULATION * self.simulations
         return int(_SOLVED_PER_SECOND * self.seconds)
-
-    def _search(self, tree: Tree, work: Workspace, began: float) -> None:
-        """Spends the budget of a move that began at the time given."""
-        if self.seconds is None:
-            self._simulate(tree, work, self.simulations or DEFAULT_SIMULATIONS)
-            return
-        self._simulate(tree, work, _BLOCK)
-        while perf_counter() < began + self.seconds:
-            self._simulate(tree, work, _BLOCK)
-
-    def _simulate(self, tree: Tree, work: Workspace, simulations: int) -> None:
-        simulate(tree, work, RULE, self._stream, simulations)
 
 
 class _Buffers(NamedTuple):

@@ -69,10 +69,7 @@ def _play_out(work: Workspace, streams: Streams) -> None:
 def value_of(states: States, i: int, margin_share: float) -> float:
     """The value of the end of a game for player 0, from -1 to 1.
 
-    Args:
-        states: Records.
-        i: The index of a record of a game that is over.
-        margin_share: The share of the difference of the scores in the value; the outcome has the rest.
+    ``margin_share`` is the share of the difference of the scores in it; the outcome has the rest.
     """
     outcome = 1.0 if winner(states, i) == 0 else -1.0
     margin = (score(states, i, 0) - score(states, i, 1)) / 50.0
