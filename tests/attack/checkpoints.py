@@ -48,13 +48,12 @@ _RUNS = {
 @cache
 def _checkpoints() -> dict[str, tuple[str, str, bytes]]:
     """A small checkpoint of every kind, by name: its game and the contents of its two files."""
+    from patchwork_env.agents.compiled.files import write_weights
     from patchwork_env.agents.networks import NetworkConfig
     from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-    from patchwork_env.agents.nmbr9.value import files as nmbr9_value
     from patchwork_env.agents.nmbr9.value.network import new_weights as new_nmbr9_weights
     from patchwork_env.agents.patchwork import mlp
     from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-    from patchwork_env.agents.patchwork.value import files
     from patchwork_env.agents.patchwork.value.network import new_weights
     from patchwork_env.agents.policy import write_policy
 
@@ -62,9 +61,9 @@ def _checkpoints() -> dict[str, tuple[str, str, bytes]]:
     writers: dict[str, tuple[str, Callable[[Path], None]]] = {
         "network": ("patchwork", lambda folder: write_policy(folder, PatchworkNetwork(sizes))),
         "mlp": ("patchwork", lambda folder: mlp.write_policy(folder, mlp.MlpNetwork(mlp.MlpConfig((6, 4))))),
-        "value": ("patchwork", lambda folder: files.write_value(folder, new_weights(1))),
+        "value": ("patchwork", lambda folder: write_weights(folder, "patchwork", new_weights(1))),
         "nmbr9_network": ("nmbr9", lambda folder: write_policy(folder, Nmbr9Network(sizes))),
-        "nmbr9_value": ("nmbr9", lambda folder: nmbr9_value.write_value(folder, new_nmbr9_weights(1))),
+        "nmbr9_value": ("nmbr9", lambda folder: write_weights(folder, "nmbr9", new_nmbr9_weights(1))),
     }
     made = {}
     for name, (game, write) in writers.items():
@@ -170,12 +169,16 @@ def runs(name: str, random: Generator) -> int:
     for _ in range(BATCH):
         with tempfile.TemporaryDirectory() as parent:
             folder = Path(parent)
-            for path, contents in _run(name).items():
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(contents)
+            _write(folder, _run(name))
             _change(folder / pick(random, _run(name)), random)
             _try_run(name, folder)
     return BATCH
+
+
+def _write(folder: Path, files: dict[str, bytes]) -> None:
+    for path, contents in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(contents)
 
 
 def _change(path: Path, random: Generator) -> None:

@@ -27,10 +27,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from patchwork_env.core.documents import parse_json, read_object
 from patchwork_env.core.names import shorten
+from patchwork_env.learning.system.contents import as_type
 
 CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
@@ -51,8 +52,6 @@ _Interval = Annotated[list[float], Field(min_length=2, max_length=2)]
 
 class _Part(BaseModel):
     """A part of an evaluation, which may hold more than what is checked."""
-
-    model_config = ConfigDict(strict=True)
 
 
 class _Match(_Part):
@@ -124,12 +123,7 @@ def read_evaluation(path: Path) -> dict[str, Any]:
             f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
             f"this needs {EVALUATION_FORMAT!r}, version {EVALUATION_VERSION}"
         )
-    try:
-        _Evaluation.model_validate(contents)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise ValueError(f"{path} is damaged: {place}: {problem['msg']}") from None
+    as_type(_Evaluation, contents, path)
     return contents
 
 

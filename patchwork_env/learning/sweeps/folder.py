@@ -16,14 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import TypeAdapter, ValidationError
-
 from patchwork_env.agents.checkpoints import make_folder
 from patchwork_env.core.documents import read_object
 from patchwork_env.core.names import shorten
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
 from patchwork_env.learning.runs.folder import CONFIG_FILE, evaluation_files, read_evaluation
 from patchwork_env.learning.sweeps.parameters import Values, overrides
+from patchwork_env.learning.system.contents import as_type
 from patchwork_env.learning.system.files import storing_in, write_text
 
 FORMAT = "patchwork-env sweep"
@@ -184,9 +183,7 @@ def read_sweep(folder: Path) -> Sweep:
             f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
             f"this needs {FORMAT!r}, version {VERSION}"
         )
-    try:
-        return TypeAdapter(Sweep).validate_json(json.dumps(contents | {"folder": str(folder)}), strict=True)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise ValueError(f"{path} is damaged: {place}: {problem['msg']}") from None
+    sweep = as_type(Sweep, contents | {"folder": str(folder)}, path)
+    if sweep.metric.name not in METRICS:
+        raise ValueError(f"{path} is damaged: its metric is {shorten(sweep.metric.name)}")
+    return sweep
