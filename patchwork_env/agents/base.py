@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import first_finished, loop
-from patchwork_env.core.checks import as_integer, check_seed
+from patchwork_env.core.checks import as_integer, check_action, check_answer, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules, States
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import GAMES, rules_of
 
 Actions = npt.NDArray[np.int64]
@@ -45,6 +46,9 @@ class Agent(ABC):
     :meth:`reseed` take turns, in every subclass, so each of them does what it would do alone. For agents that
     draw random numbers or remember earlier moves, the order of the calls counts as ever. To play in parallel,
     give each thread an agent of its own: ``copy.deepcopy(agent)``, or load it again.
+
+    **Interrupts.** After Ctrl-C an agent is as it was before the call, or as it is after it: random numbers
+    and memories of earlier moves change together, when the call has an answer.
 
     **Copies and pickles** leave out the memory that an agent searches in, which is large and holds nothing
     between two moves.
@@ -104,8 +108,9 @@ class Agent(ABC):
         Raises:
             ValueError: A game is over, or is not one that the agent plays.
         """
-        kind = rules_of(self.check_states(states)).game
-        return np.array([self.act(kind._of_record(states, i)) for i in range(len(states))], np.int64)
+        rules = rules_of(self.check_states(states))
+        games = (rules.game._of_record(states, i) for i in range(len(states)))
+        return np.array([check_action(self.act(game), rules.num_actions) for game in games], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
         """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None.
@@ -151,7 +156,7 @@ class BatchAgent(Agent):
 
     def act(self, game: BaseGame) -> int:
         """See :meth:`Agent.act`."""
-        return int(self.act_batch(record_of(game))[0])
+        return int(check_answer(self.act_batch(record_of(game)), 1)[0])
 
     @abstractmethod
     def act_batch(self, states: States) -> Actions:
@@ -198,7 +203,11 @@ class CallableAgent(Agent):
     def act(self, game: BaseGame) -> int:
         """The function's action; whether it is legal is for the game to check."""
         check_running(record_of(game))
-        return as_integer(self._function(game.clone()), f"the action of agent {self.name!r}")
+        answer = self._function(game.clone())
+        try:
+            return as_integer(answer, f"the action of agent {self.name!r}")
+        except ValueError as error:
+            raise IllegalActionError(str(error)) from None
 
 
 def record_of(game: Any) -> States:

@@ -101,30 +101,33 @@ class UctAgent(BatchAgent):
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
         rules = rules_of(self.check_states(states))
-        return np.array([self._choose(rules, states[i : i + 1]) for i in range(len(states))], np.int64)
+        stream = self._stream.copy()
+        actions = [self._choose(rules, states[i : i + 1], stream) for i in range(len(states))]
+        self._stream = stream  # not before there are answers to all, whatever interrupts the call
+        return np.array(actions, np.int64)
 
     def _new_workspace(self) -> Any:
         """The workspace for each game that the agent has met, by the name of the game."""
         return {}
 
-    def _choose(self, rules: Rules, state: States) -> int:
+    def _choose(self, rules: Rules, state: States, stream: Streams) -> int:
         work, kernels = self._work(rules), _kernels(rules)
         work.root[0] = state[0]
-        kernels.redraw(work.root, 0, self._stream)
-        count = int(kernels.list_actions(work.root, 0, work, self._stream))
+        kernels.redraw(work.root, 0, stream)
+        count = int(kernels.list_actions(work.root, 0, work, stream))
         if count < 2:
             return int(work.actions[0] if count else work.listed[0])
         actions = work.actions[:count].copy()
-        kernels.measure_scale(work, self._stream, _SAMPLES)
+        kernels.measure_scale(work, stream, _SAMPLES)
         visits, values = np.zeros(count, np.int64), np.zeros(count)
         parts = _POSSIBILITIES if rules.hides else 1
         began = perf_counter()
         for part in range(parts):
             work.root[0] = state[0]
-            kernels.redraw(work.root, 0, self._stream)
+            kernels.redraw(work.root, 0, stream)
             start_tree(work.tree, work.root, 0)
             add_edges(work.tree, ROOT, int(state[0]["current_player"]), actions, count)
-            self._spend(partial(kernels.simulate, work.tree, work, RULE, self._stream), began, part, parts)
+            self._spend(partial(kernels.simulate, work.tree, work, RULE, stream), began, part, parts)
             visits += work.tree.edges["visits"][:count]
             values += work.tree.edges["value_sum"][:count]
         return int(actions[np.lexsort((values, visits))[-1]])

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from patchwork_env.core import random
 from patchwork_env.core.names import hint, shorten
@@ -114,6 +115,24 @@ def check_action(action: Any, num_actions: int) -> int:
             f"action {shorten(index)} does not exist; actions are 0 to {num_actions - 1}"
         )
     return index
+
+
+def check_answer(answer: Any, number: int) -> npt.NDArray[np.integer[Any]]:
+    """What an agent answered to a batch, as an array ``(number,)`` of integers of any type.
+
+    Raises:
+        IllegalActionError: It is not that many integers.
+    """
+    try:
+        given = np.asarray(answer)
+    except (TypeError, ValueError) as error:  # such as lists of unequal lengths
+        raise IllegalActionError(f"the answer {shorten(answer)} is no array: {error}") from None
+    if given.shape != (number,) or given.dtype.kind not in "iu":
+        raise IllegalActionError(
+            f"the answer has the shape {given.shape} and the type {given.dtype}; {number} "
+            f"{'games need integers' if number > 1 else 'game needs an integer'} of shape ({number},)"
+        )
+    return given
 
 
 def as_cells(cells: Any) -> frozenset[tuple[int, int]]:

@@ -1,7 +1,8 @@
 """What the ``Game`` classes of all games have in common: a shell around one state record.
 
 A property says what lies on the table; a method takes arguments or works something out. Only
-:meth:`BaseGame.play` and :meth:`BaseGame.undo` change a game.
+:meth:`BaseGame.play` and :meth:`BaseGame.undo` change a game; an interrupt leaves it as it was before such
+a call or as it is after it.
 """
 
 from __future__ import annotations
@@ -178,6 +179,11 @@ class BaseGame(ABC, Generic[M]):
         return tuple(action for action, _ in self._played())
 
     @property
+    def num_moves(self) -> int:
+        """The length of :attr:`history`."""
+        return len(self._played())
+
+    @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
         return bool(self._engine.is_over(self._state, 0))
@@ -261,6 +267,12 @@ class BaseGame(ABC, Generic[M]):
         action, self._buffer[:] = plies[-1]
         plies.pop()
         return action
+
+    def _rewind(self, number: int) -> Self:
+        """Takes back all but the first ``number`` actions, one after the other; returns the same game."""
+        while len(self._plies) > number and len(self._played()) > number:
+            self.undo()
+        return self
 
     def _played(self) -> list[tuple[int, bytes]]:
         """The plies, without the last one if an interrupt kept it from being played or from being removed.
@@ -502,7 +514,7 @@ class BaseGame(ABC, Generic[M]):
 
     def _progress(self) -> str:
         """A few words about how far the game has come."""
-        return f"{len(self.history)} moves"
+        return f"{self.num_moves} moves"
 
     def _repr_svg_(self) -> str:
         """The picture that notebooks show."""

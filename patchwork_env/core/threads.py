@@ -154,11 +154,9 @@ def wait_for_members(counters: Counters, patience: int) -> bool:
 
 
 @kernel
-def _take_sleepers(counters: Counters) -> int:
-    """How many members are asleep; they count as awake from now on."""
-    sleepers: int = _read(counters, _ASLEEP)
-    _add(counters, _ASLEEP, -sleepers)
-    return sleepers
+def _count_as_awake(counters: Counters, members: int) -> None:
+    """Counts members as awake from now on."""
+    _add(counters, _ASLEEP, -members)
 
 
 # --- the threads ------------------------------------------------------------------------------------------
@@ -170,9 +168,10 @@ class Team:
     Args:
         size: The number of threads, the leader included.
         chunks: The number of chunks of the work.
-        lead: The kernel of the leader, called as ``lead(counters, *arguments)`` when phase 0 has begun. It
-            does all the work: it calls :func:`claim_chunk` and :func:`finish_chunk` until there is no chunk
-            left to claim. If there is a further phase, it calls :func:`wait_for_members` and :func:`begin`.
+        lead: The kernel of the leader, called as ``lead(counters, *arguments)``. It does all the work: it
+            calls :func:`begin` with phase 0, and then :func:`claim_chunk` and :func:`finish_chunk` until
+            there is no chunk left to claim. If there is a further phase, it calls :func:`wait_for_members`
+            and :func:`begin`. As this is one call, no interrupt leaves some of the chunks undone.
         assist: The kernel of the members, called as ``assist(counters, *arguments)``. As long as
             :func:`look_out_for_work` returns True, it works on chunks of whatever phase.
         arguments: The arguments of both kernels.
@@ -190,31 +189,39 @@ class Team:
         self._counters[[_CLAIMED, _DONE, _CHUNKS]] = chunks
         self._lead, self._arguments = lead, arguments
         self._alarm = threading.Semaphore(0)
+        self._members = size - 1
         self._helped = False  # whether members have, since they were woken last
         self._pause = self._pauses_left = 0
         assist(self._counters, *arguments)  # compiles
         self._counters[_ASLEEP] = size - 1
         stopped = threading.Event()
         known = (self._counters, self._alarm, stopped, assist, arguments)
+        weakref.finalize(self, _stop, stopped, self._alarm, size - 1)
         for number in range(1, size):
             threading.Thread(target=_run_member, args=known, name=f"team-{number}", daemon=True).start()
-        weakref.finalize(self, _stop, stopped, self._alarm, size - 1)
 
     def work(self) -> Any:
         """Does the work, with the help of the members that are awake; returns what ``lead`` returns."""
-        self._wait()  # if the last call was interrupted
-        begin(self._counters, 0)  # before members wake, which look for work at once
         if self._counters[_ASLEEP]:
             self._wake_members()
-        result = self._lead(self._counters, *self._arguments)
-        self._wait()
+        try:
+            result = self._lead(self._counters, *self._arguments)
+        finally:
+            self._wait()
         self._helped = self._helped or self._have_shared()
         return result
 
     def _wait(self) -> None:
-        """Waits for the chunks that members work on; leaves them this core if that takes long."""
-        while not wait_for_members(self._counters, _PATIENCE):
-            time.sleep(_NAP)
+        """Waits for the chunks that members work on; leaves them this core if that takes long.
+
+        An interrupt waits too, so that the arrays are never those of half a step.
+        """
+        try:
+            while not wait_for_members(self._counters, _PATIENCE):
+                time.sleep(_NAP)
+        except BaseException:
+            self._wait()
+            raise
 
     def _have_shared(self) -> bool:
         """Whether members and leader both did chunks; members that did all of them had the leader's core."""
@@ -228,7 +235,9 @@ class Team:
             return
         self._pause = 0 if self._helped else min(2 * self._pause + 1, _LONGEST_PAUSE)
         self._helped, self._pauses_left = False, self._pause
-        self._alarm.release(_take_sleepers(self._counters))
+        sleepers = min(int(self._counters[_ASLEEP]), self._members)
+        self._alarm.release(sleepers)  # first: members that were counted as awake would never be woken
+        _count_as_awake(self._counters, sleepers)
 
 
 def _run_member(

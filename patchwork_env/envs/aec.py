@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gymnasium import logger
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import AECEnv
+from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
@@ -74,6 +75,10 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._dealer = Dealer(rules, 1, complete(options, defaults, own, type(self).__name__))
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
+        self._moves = 0
+        self._has_rewards = (
+            True  # whether rewards of the last step or accumulated ones may have to be cleared
+        )
         self.metadata = {**self.metadata, "name": f"{rules.name}_v0"}
         self.render_mode = render_mode
         self.possible_agents = [f"player_{player}" for player in range(self._dealer.players)]
@@ -109,7 +114,8 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         Raises:
             ValueError: The seed or an option is not allowed; the game that is on stays as it is.
         """
-        self._begin(self._deal(seed, options))
+        game, dealer = self._deal(seed, options)
+        self.begin(game, dealer)
 
     def step(self, action: int | None) -> None:
         """Plays an action of ``agent_selection``; None removes an agent whose game is over.
@@ -126,18 +132,49 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             self._was_dead_step(action)
             return
         game = self._require_game()
-        rewards = self.play(game, action)
-        self._clear_rewards()
-        self._cumulative_rewards[agent] = 0.0
-        self._reward(rewards or {})
-        if rewards is None:
-            self.truncations = dict.fromkeys(self.agents, True)
-        elif game.is_over:
-            self.terminations = dict.fromkeys(self.agents, True)
+        gained = self.play(game, action)
+        after: dict[str, Any] = {}
+        if gained or self._has_rewards:
+            rewards: dict[str, float] = dict.fromkeys(self.agents, 0)
+            cumulative = {**self._cumulative_rewards, agent: 0.0}
+            for player, reward in (gained or {}).items():
+                rewards[self.possible_agents[player]] = reward
+                cumulative[self.possible_agents[player]] += reward
+            after = {"rewards": rewards, "_cumulative_rewards": cumulative}
+            after["_has_rewards"] = bool(gained) or any(cumulative.values())
+        if gained is None:
+            after["truncations"] = dict.fromkeys(self.agents, True)
         else:
-            self.agent_selection = self.possible_agents[game.current_player]
+            after["_moves"] = self._moves + 1
+            if game.is_over:
+                after["terminations"] = dict.fromkeys(self.agents, True)
+            else:
+                after["agent_selection"] = self.possible_agents[game.current_player]
+        self._change(after)
         if self.render_mode == "human":
             self.render()
+
+    def is_illegal(self, action: int | None) -> bool:
+        """Whether ``agent_selection`` is to move and the action, any integer, is not legal."""
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            return False
+        index = check_action(action, self._rules.num_actions)
+        return not self._rules.kernels.is_legal(self._require_game().state, 0, index)
+
+    def forfeit(self) -> None:
+        """Ends the game for all because ``agent_selection`` chose an illegal action, and gets -1 for it."""
+        agent = self.agent_selection
+        penalty = {agent: ILLEGAL_REWARD}
+        after = {
+            "rewards": dict.fromkeys(self.agents, 0) | penalty,
+            "_cumulative_rewards": self._cumulative_rewards | penalty,
+            "terminations": dict.fromkeys(self.agents, True),
+            "truncations": dict.fromkeys(self.agents, True),
+            "agent_selection": self.agents[0],
+            "_skip_agent_selection": agent,
+        }
+        self._change(after)
 
     def observe(self, agent: str) -> MaskedObservation:
         """What an agent sees, in fresh arrays, whether it is to move or not.
@@ -186,7 +223,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     @game.setter
     def game(self, game: BaseGame) -> None:
         self._check_game(game)
-        self._begin(game.clone())
+        self.begin(game.clone())
 
     def render(self) -> Any:
         """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window.
@@ -206,25 +243,72 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Closes the window if there is one."""
         self._display.close()
 
-    def _begin(self, game: BaseGame) -> None:
-        self._game = game
-        self.agents = list(self.possible_agents)
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self.terminations = dict.fromkeys(self.agents, game.is_over)
-        self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self.agent_selection = self.possible_agents[game.current_player]
-        self._skip_agent_selection = None  # type: ignore[assignment]
-        if game.is_over:
-            self._reward(self._final_rewards(game))
+    def _deal(self, seed: int | None, options: Mapping[str, Any] | None) -> tuple[BaseGame, Dealer]:
+        """The game that a :meth:`reset` begins, and the dealer as it is after that; changes nothing."""
+        set_up, dealer = self._dealer.set_up(options, IGNORED_RESET_OPTIONS), self._dealer.copy()
+        if seed is not None:
+            dealer.reseed(0, check_seed(seed))
+        states = self._rules.empty_states(1)
+        dealer.deal(states, _ALL_GAMES, set_up)
+        return self._rules.game._of_record(states), dealer
+
+    def begin(self, game: BaseGame, dealer: Dealer | None = None, *, is_cut_off: bool = False) -> None:
+        """Makes a game the one that is on, with all agents and without rewards of earlier games.
+
+        Args:
+            game: The game, which is not copied.
+            dealer: The dealer of the games to come; None for the present one.
+            is_cut_off: Whether the game is over although it could go on.
+        """
+        agents = list(self.possible_agents)
+        gained = self._final_rewards(game) if game.is_over else {}
+        rewards = {agent: gained.get(player, 0.0) for agent, player in self._players.items()}
+        after = {
+            "_game": game,
+            "_moves": game.num_moves,
+            "_dealer": dealer or self._dealer,
+            "_has_rewards": True,
+            "agents": agents,
+            "rewards": rewards,
+            "_cumulative_rewards": rewards.copy(),
+            "terminations": dict.fromkeys(agents, game.is_over),
+            "truncations": dict.fromkeys(agents, is_cut_off),
+            "infos": {agent: {} for agent in agents},
+            "agent_selection": agents[game.current_player],
+            "_skip_agent_selection": None,
+        }
+        # A dictionary of its own: Python looks attributes up faster in it than in one that objects share.
+        self.__dict__ = {**self.__dict__, **after}
         if self.render_mode == "human":
             self.render()
 
-    def _reward(self, rewards: Mapping[int, float]) -> None:
-        for player, reward in rewards.items():
-            self.rewards[self.possible_agents[player]] = reward
-        self._accumulate_rewards()
+    def _was_dead_step(self, action: int | None) -> None:
+        """Removes ``agent_selection``, whose game is over, as PettingZoo's own does, but all at once."""
+        if action is not None:
+            raise ValueError(
+                f"the game of {self.agent_selection} is over, so its action is None, not {action!r}"
+            )
+        gone = self.agent_selection
+        left = [agent for agent in self.agents if agent != gone]
+        selected = self._skip_agent_selection or gone
+        after: dict[str, Any] = {
+            "agents": left,
+            "rewards": dict.fromkeys(left, 0),
+            "agent_selection": left[0] if left else selected,
+            "_skip_agent_selection": selected if left else None,
+        }
+        for name in ("_cumulative_rewards", "terminations", "truncations", "infos"):
+            after[name] = {agent: value for agent, value in getattr(self, name).items() if agent != gone}
+        self._change(after)
+
+    def _change(self, after: dict[str, Any]) -> None:
+        """Gives attributes their new values.
+
+        An interrupt can come between any two lines, but not within this one; so the attributes are always
+        those before a call or those after it. A move that the attributes do not know of yet is taken back
+        when the game is needed next: see :meth:`_require_game`.
+        """
+        self.__dict__.update(after)
 
     def play(self, game: BaseGame, action: Any) -> Mapping[int, float] | None:
         """Plays an action in a game, which need not be the one that is on.
@@ -264,14 +348,6 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         loop(write_view, self._rules)(game.state, 0, player, mask, vector)
         return vector, mask
 
-    def _deal(self, seed: int | None, options: Mapping[str, Any] | None) -> BaseGame:
-        set_up = self._dealer.set_up(options, IGNORED_RESET_OPTIONS)
-        if seed is not None:
-            self._dealer.reseed(0, check_seed(seed))
-        states = self._rules.empty_states(1)
-        self._dealer.deal(states, _ALL_GAMES, set_up)
-        return self._rules.game._of_record(states)
-
     def _require_agent(self, agent: Any) -> str:
         """``agent`` if it takes part."""
         if not isinstance(agent, str) or agent not in self._players:
@@ -289,14 +365,30 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             raise ValueError(f"game has {players} players, this environment {len(self.possible_agents)}")
 
     def _require_game(self) -> BaseGame:
-        if self._game is None:
+        """The game that is on, without a move whose :meth:`step` was interrupted."""
+        game = self._game
+        if game is None:
             raise RuntimeError("no game is on: call reset()")
-        return self._game
+        return game if len(game._plies) == self._moves else game._rewind(self._moves)
 
 
 class _TerminateIllegal(TerminateIllegalWrapper[str, MaskedObservation, Any]):
-    """Judges an action by the game as it is now, which may have been set since the last observation."""
+    """Ends the game at an illegal action, like PettingZoo's own, but remembers nothing, so is never torn.
+
+    It judges an action by the game as it is now, which may have been set since the last observation.
+    """
+
+    env: GameAECEnv
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        self.env.reset(seed, options)
+
+    def observe(self, agent: str) -> MaskedObservation:
+        return self.env.observe(agent)
 
     def step(self, action: int | None) -> None:
-        self._prev_obs = None
-        super().step(action)
+        if self.env.is_illegal(action):
+            EnvLogger.warn_on_illegal_move()
+            self.env.forfeit()
+        else:
+            self.env.step(action)

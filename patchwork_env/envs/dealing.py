@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -86,14 +85,9 @@ class Dealer:
         else:
             seats[games] = self._fixed
 
-    @contextmanager
-    def undone_by_errors(self) -> Iterator[None]:
-        """Brings the random streams back to where they were if the block raises an error."""
-        arrays = (self._streams, self._seat_streams, self._next)
-        before = [array.copy() for array in arrays]
-        try:
-            yield
-        except BaseException:
-            for array, values in zip(arrays, before, strict=True):
-                array[:] = values
-            raise
+    def copy(self) -> Dealer:
+        """An independent copy, which goes on alike: to draw from, and to keep if all goes well."""
+        twin = object.__new__(Dealer)
+        drawn = {name: getattr(self, name).copy() for name in ("_streams", "_seat_streams", "_next")}
+        twin.__dict__.update(self.__dict__, **drawn)
+        return twin

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import first_illegal, loop
-from patchwork_env.core.checks import check_action
+from patchwork_env.core.checks import check_action, check_answer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules, States
@@ -58,15 +58,19 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame) -> bool:
     """Plays the opponent's action in a game, unless it cuts the game off; returns whether it does.
 
     Raises:
-        OpponentError: The action is not legal; the game has not changed.
+        OpponentError: The action is not legal, or the opponent changed the game that it was shown; so the
+            game is to be thrown away.
     """
+    shown = game.state.tobytes()
     try:
         action = check_action(opponent.act(game), rules.num_actions)
+        if game.state.tobytes() != shown:
+            raise OpponentError(f"opponent {opponent.name!r} changed the game that it was shown")
         if rules.can_cut_off and rules.is_cut_off(game, action):
             return True
         game.play(action)
     except IllegalActionError as error:
-        raise OpponentError(f"opponent {opponent.name!r}: {error}") from None
+        raise OpponentError(f"opponent {opponent.name!r}: {error}") from error
     return False
 
 
@@ -84,13 +88,10 @@ def answers(
     Raises:
         OpponentError: The opponent did not answer with one legal action for each game.
     """
-    given = np.asarray(opponent.act_batch(states.copy()))
-    if given.shape != (len(states),) or not np.issubdtype(given.dtype, np.integer):
-        raise OpponentError(
-            f"opponent {opponent.name!r} answered with an array of shape {given.shape} and type "
-            f"{given.dtype} to {len(states)} games; each needs an integer"
-        )
-    actions: npt.NDArray[np.int64] = given.astype(np.int64, copy=False)
+    try:
+        actions = np.array(check_answer(opponent.act_batch(states.copy()), len(states)), np.int64)
+    except IllegalActionError as error:
+        raise OpponentError(f"opponent {opponent.name!r}: {error}") from error
     illegal = loop(first_illegal, rules)(states, actions)
     if illegal >= 0:
         raise OpponentError(

@@ -45,9 +45,14 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         self.metadata = self._aec.metadata
         self.render_mode = render_mode
         self.possible_agents = list(self._aec.possible_agents)
-        self.agents: list[str] = []
         self.observation_spaces = self._aec.observation_spaces
         self.action_spaces = self._aec.action_spaces
+
+    @property
+    def agents(self) -> list[str]:  # type: ignore[override]  # which follow from the game
+        """All agents while a game is on, else none."""
+        aec = self._aec
+        return [agent for agent in aec.agents if not (aec.terminations[agent] or aec.truncations[agent])]
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """The space of an agent's observations, the same object at every call."""
@@ -66,7 +71,6 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
             Observations and infos of all agents.
         """
         self._aec.reset(seed, options)
-        self.agents = list(self.possible_agents)
         return self._observations(), {agent: {} for agent in self.agents}
 
     def step(
@@ -84,9 +88,10 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
             IllegalActionError: An action is not legal or missing; nothing has changed.
             RuntimeError: No game is on.
         """
-        if not self.agents:
+        agents = self.agents
+        if not agents:
             raise RuntimeError("no game is on: call reset()")
-        agents, before = self.agents, self._aec.game
+        before = self._aec.game
         chosen = [self._check(before, player, agent, actions) for player, agent in enumerate(agents)]
         rewards, game, is_cut_off = dict.fromkeys(agents, 0.0), before.clone(), False
         for action in chosen:
@@ -96,9 +101,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
                 break
             for player, reward in gained.items():
                 rewards[agents[player]] += reward
-        self._aec.game = game
-        if game.is_over or is_cut_off:
-            self.agents = []
+        self._aec.begin(game, is_cut_off=is_cut_off)
         return (
             self._observations(),
             rewards,

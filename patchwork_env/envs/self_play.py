@@ -135,12 +135,14 @@ class SelfPlayBatch:
 
     def reset(self, seed: int | None = None) -> None:
         """Starts new games everywhere, with new random streams."""
-        self._streams[:] = seed_streams(check_seed(seed), self.num_envs)
-        self._sampling_streams[:] = ~self._streams
+        streams, states = (
+            seed_streams(check_seed(seed), self.num_envs),
+            self._rules.empty_states(self.num_envs),
+        )
+        sampling_streams = ~streams
         beginning, chance, _ = self._set_up
-        loop(deal_all, self._rules)(self.states, self._streams, beginning, chance)
-        self._forget_results()
-        self._describe()
+        loop(deal_all, self._rules)(states, streams, beginning, chance)
+        self._take_over(states, streams, sampling_streams)
 
     def step(self, actions: npt.ArrayLike) -> None:
         """Plays one action in every game.
@@ -177,11 +179,9 @@ class SelfPlayBatch:
                 running game with this number of players can reach. Nothing has changed.
         """
         saved = check_saved(saved, self.save())
-        self.states[:] = self._checked(saved["states"].view(self.states.dtype))
-        self._streams[:] = saved["streams"]
-        self._sampling_streams[:] = saved["sampling_streams"]
-        self._forget_results()
-        self._describe()
+        names = ("states", "streams", "sampling_streams")
+        states, streams, sampling_streams = (saved[name].copy() for name in names)
+        self._take_over(self._checked(states.view(self.states.dtype)), streams, sampling_streams)
 
     def _checked(self, states: States) -> States:
         """States from outside, after all checks that kernels rely on: they do not check bounds themselves."""
@@ -207,47 +207,36 @@ class SelfPlayBatch:
         self._set_up = self._rules.set_up(self._options, {})
         self._checked(self.states)
         self._sampling_streams[:] = self._sampled_from
-        self._describe()
+        loop(show_games, self._rules)(self.states, *self._show_arguments())
 
-    def _forget_results(self) -> None:
-        """Makes the outputs say that nothing has happened yet."""
-        self.rewards[:] = 0
-        self.terminations[:] = False
-        self.truncations[:] = False
+    def _take_over(self, states: States, streams: Streams, sampling_streams: Streams) -> None:
+        """Goes on with other games, in which nothing has happened yet."""
+        results = (self.rewards, self.terminations, self.truncations)
+        own = (self._streams, *results, self.states, *self._show_arguments())
+        loop(take_over, self._rules)(states, streams, sampling_streams, *own)
 
     def _step_alone(self) -> int:
         """Steps all games and returns -1; with an illegal action returns its game and changes nothing."""
-        illegal = int(loop(first_illegal, self._rules)(self.states, self._actions))
-        if illegal < 0:
-            loop(play_games, self._rules)(*self._play_arguments())
-            self._describe()
-        return illegal
+        return int(loop(step_games, self._rules)(*self._play_arguments(), *self._show_arguments()))
 
     def _step_together(self) -> int:
         """Does what :meth:`_step_alone` does, with several threads."""
         if self._team is None:
             chunks = -(-self.num_envs // _CHUNK)
             illegal = np.zeros(chunks, np.int64)
-            batch = (*self._play_arguments(), *self._describe_arguments(), self.observations)
-            arguments = (illegal, self._sampled_from, *batch)
+            arguments = (illegal, *self._play_arguments(), *self._show_arguments())
             lead, assist = loop(lead_step, self._rules), loop(assist_step, self._rules)
             self._team = Team(self.threads, chunks, lead, assist, arguments)
         return int(self._team.work())
-
-    def _describe(self) -> None:
-        """Writes counts, masks, random actions and observations; notes the streams before the draws."""
-        self._sampled_from[:] = self._sampling_streams
-        loop(describe_games, self._rules)(self.states, *self._describe_arguments())
-        if len(self.observations):
-            loop(write_current_observations, self._rules)(self.states, self.observations)
 
     def _play_arguments(self) -> tuple[Any, ...]:
         beginning, chance, _ = self._set_up
         results = (self.rewards, self.terminations, self.truncations, self.final_scores)
         return (self.states, self._streams, self._actions, beginning, chance, self._kind, *results)
 
-    def _describe_arguments(self) -> tuple[Any, ...]:
-        return self._sampling_streams, self.counts, self.masks, self.random_actions
+    def _show_arguments(self) -> tuple[Any, ...]:
+        described = (self.counts, self.masks, self.random_actions)
+        return (self._sampled_from, self._sampling_streams, *described, self.observations)
 
 
 def _available_threads(threads: int | None) -> int:
@@ -336,15 +325,38 @@ def describe_games(
             samples[i] = game.nth_legal(legal_set, random_below(streams, i, counts[i]))
 
 
-# --- the same by several threads ----------------------------------------------------------------------------
+@template(allocates=True)
+def show_games(
+    states: States,
+    sampled_from: Streams,
+    sampling_streams: Streams,
+    counts: npt.NDArray[np.int16],
+    masks: npt.NDArray[np.int8],
+    samples: npt.NDArray[np.int64],
+    observations: Observation,
+) -> None:
+    """Writes what players see of all games and may do in them; see :func:`describe_games`.
+
+    Args:
+        states: ``(n,)`` games.
+        sampled_from: ``(n,)``, receives the random streams as they are before the draws.
+        sampling_streams: ``(n,)`` random streams for ``samples``.
+        counts: See :func:`describe_games`.
+        masks: See :func:`describe_games`.
+        samples: See :func:`describe_games`.
+        observations: ``(n, layout.size)``, receives the observations; of length 0 to leave them out.
+    """
+    sampled_from[:] = sampling_streams
+    describe_games(states, sampling_streams, counts, masks, samples)
+    if len(observations) > 0:
+        write_current_observations(states, observations)
+
+
+# --- all of a call in one kernel, which no interrupt divides ------------------------------------------------
 
 
 @template(allocates=True)
-def work_on_chunks(
-    counters: Counters,
-    leads: bool,
-    illegal: npt.NDArray[np.int64],
-    sampled_from: Streams,
+def step_games(
     states: States,
     streams: Streams,
     actions: npt.NDArray[np.int64],
@@ -355,6 +367,64 @@ def work_on_chunks(
     terminations: npt.NDArray[np.bool_],
     truncations: npt.NDArray[np.bool_],
     final_scores: npt.NDArray[np.int16],
+    *shown: Any,
+) -> int:
+    """Steps all games and returns -1; with an illegal action returns its game and changes nothing.
+
+    The arguments are those of :func:`play_games`, but for actions of any kind, and those of
+    :func:`show_games`.
+    """
+    illegal = int(first_illegal(states, actions))
+    if illegal < 0:
+        results = (rewards, terminations, truncations, final_scores)
+        play_games(states, streams, actions, beginning, chance, kind, *results)
+        show_games(states, *shown)
+    return illegal
+
+
+@template(allocates=True)
+def take_over(
+    new_states: States,
+    new_streams: Streams,
+    new_sampling_streams: Streams,
+    streams: Streams,
+    rewards: npt.NDArray[np.float32],
+    terminations: npt.NDArray[np.bool_],
+    truncations: npt.NDArray[np.bool_],
+    states: States,
+    sampled_from: Streams,
+    sampling_streams: Streams,
+    *shown: Any,
+) -> None:
+    """Replaces games and random streams by new ones, in which nothing has happened yet, and shows them."""
+    states[:] = new_states
+    streams[:] = new_streams
+    sampling_streams[:] = new_sampling_streams
+    rewards[:] = 0
+    terminations[:] = False
+    truncations[:] = False
+    show_games(states, sampled_from, sampling_streams, *shown)
+
+
+# --- the same by several threads ----------------------------------------------------------------------------
+
+
+@template(allocates=True)
+def work_on_chunks(
+    counters: Counters,
+    leads: bool,
+    illegal: npt.NDArray[np.int64],
+    states: States,
+    streams: Streams,
+    actions: npt.NDArray[np.int64],
+    beginning: States,
+    chance: int,
+    kind: int,
+    rewards: npt.NDArray[np.float32],
+    terminations: npt.NDArray[np.bool_],
+    truncations: npt.NDArray[np.bool_],
+    final_scores: npt.NDArray[np.int16],
+    sampled_from: Streams,
     sampling_streams: Streams,
     counts: npt.NDArray[np.int16],
     masks: npt.NDArray[np.int8],
@@ -380,10 +450,15 @@ def work_on_chunks(
                 truncations[own],
                 final_scores[own],
             )
-            sampled_from[own] = sampling_streams[own]
-            describe_games(states[own], sampling_streams[own], counts[own], masks[own], samples[own])
-            if len(observations) > 0:
-                write_current_observations(states[own], observations[own])
+            show_games(
+                states[own],
+                sampled_from[own],
+                sampling_streams[own],
+                counts[own],
+                masks[own],
+                samples[own],
+                observations[own],
+            )
         finish_chunk(counters)
         chunk = claim_chunk(counters, leads)
 
@@ -391,6 +466,7 @@ def work_on_chunks(
 @template
 def lead_step(counters: Counters, illegal: npt.NDArray[np.int64], *batch: Any) -> int:
     """Steps all games and returns -1; with an illegal action returns its game and changes nothing."""
+    begin(counters, _CHECK)
     work_on_chunks(counters, True, illegal, *batch)
     wait_for_members(counters, _AS_LONG_AS_IT_TAKES)
     for chunk in range(len(illegal)):

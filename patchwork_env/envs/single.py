@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
+from gymnasium.utils import seeding
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed
@@ -27,6 +28,22 @@ from patchwork_env.envs.options import (
 from patchwork_env.envs.spaces import GameSpaces
 
 _ALL_GAMES = np.zeros(1, np.int64)
+
+
+class _Episode(NamedTuple):
+    """The episode that is on. It is replaced as a whole, so that no interrupt leaves half of the next one.
+
+    Attributes:
+        game: The game; a learner who plays alone changes it, and others replace it.
+        moves: The number of moves of a learner who plays alone; that of an interrupted step comes after them.
+        seat: The learner's player number.
+        has_ended: Whether the learner must not act any more.
+    """
+
+    game: BaseGame
+    moves: int
+    seat: int
+    has_ended: bool = False
 
 
 class GameEnv(gymnasium.Env[Any, np.int64]):
@@ -89,9 +106,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
         self._opponent = require_opponent(opponent, self._players)
-        self._game: BaseGame | None = None
-        self._seat = 0
-        self._ended = True
+        self._episode: _Episode | None = None
         self.render_mode = render_mode
         spaces = GameSpaces(rules)
         self.observation_space = spaces.observation_space(self._named)
@@ -116,21 +131,24 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """
         set_up = self._dealer.set_up(options)
         number = None if seed is None else check_seed(seed)
-        with self._dealer.undone_by_errors():
-            if number is not None:
-                self._dealer.reseed(0, number)
-                if self._opponent is not None:
-                    self._opponent.reseed(opponent_seed(number))
-            states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
-            self._dealer.deal(states, _ALL_GAMES, set_up)
-            self._dealer.assign_seats(seats, _ALL_GAMES)
-            game, seat = self._rules.game._of_record(states), int(seats[0])
-            self._let_opponent_play(game, seat)
+        dealer = self._dealer.copy()
+        if number is not None:
+            dealer.reseed(0, number)
+            if self._opponent is not None:
+                self._opponent.reseed(opponent_seed(number))
+        states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
+        dealer.deal(states, _ALL_GAMES, set_up)
+        dealer.assign_seats(seats, _ALL_GAMES)
+        game, seat = self._rules.game._of_record(states), int(seats[0])
+        self._let_opponent_play(game, seat)
+        after = {"_dealer": dealer, "_episode": _Episode(game, 0, seat)}
         if number is not None:
             # For wrappers and tools that look at np_random; the games use streams of their own.
-            super().reset(seed=number)
-        self._game, self._seat, self._ended = game, seat, False
-        return self._observe(game)
+            after["_np_random"], after["_np_random_seed"] = seeding.np_random(number)
+        # All at once, so that an interrupt leaves all or nothing; and in a dictionary of its own, in which
+        # Python looks attributes up faster than in one that objects share.
+        self.__dict__ = {**self.__dict__, **after}
+        return self._observe(game, seat)
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Plays the learner's action, then the opponent's until it is the learner's turn again.
@@ -143,28 +161,30 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
             ResetNeeded: The episode has ended or has not begun.
         """
-        if self._ended:
-            raise ResetNeeded("the episode has ended or not begun: call reset()")
+        episode = self._require_episode()
+        if episode.has_ended:
+            raise ResetNeeded("the episode has ended: call reset()")
         index = check_action(action, self._rules.num_actions)
         # An opponent may fail, so moves against one are made on a copy.
-        game = self._require_game() if self._players == 1 else self.game
-        kernels, state = self._rules.kernels, game.state
+        game = episode.game if self._players == 1 else episode.game.clone()
+        kernels, state, seat = self._rules.kernels, game.state, episode.seat
         is_legal = kernels.is_legal(state, 0, index)
         if not (is_legal or self._raises):
-            self._ended = True
-            observation, info = self._observe(game)
+            self._episode = episode._replace(has_ended=True)
+            observation, info = self._observe(game, seat)
             return observation, ILLEGAL_REWARD, True, False, {**info, "illegal_action": index}
-        before = kernels.score(state, 0, self._seat) if self._kind == SCORE else 0
+        before = kernels.score(state, 0, seat) if self._kind == SCORE else 0
         is_cut_off = self._rules.can_cut_off and is_legal and kernels.cuts_off(state, 0, index)
         if not is_cut_off:
             game.play(index)
-            is_cut_off = self._let_opponent_play(game, self._seat)
-        self._game, self._ended = game, game.is_over or is_cut_off
-        observation, info = self._observe(game)
-        if self._ended:
+            is_cut_off = self._let_opponent_play(game, seat)
+        is_over = game.is_over
+        self._episode = _Episode(game, episode.moves + (not is_cut_off), seat, is_over or is_cut_off)
+        observation, info = self._observe(game, seat)
+        if is_over or is_cut_off:
             scores = game.scores()
-            info["scores"] = np.array(scores[self._seat :] + scores[: self._seat], np.int16)
-        return observation, self._reward(game, before), game.is_over, is_cut_off, info
+            info["scores"] = np.array(scores[seat:] + scores[:seat], np.int16)
+        return observation, self._reward(game, before), is_over, is_cut_off, info
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """1 for the learner's legal actions, int8 ``(num_actions,)``, all zeros after the end of the game."""
@@ -182,7 +202,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     @property
     def seat(self) -> int:
         """The learner's player number in this game."""
-        return self._seat
+        return 0 if self._episode is None else self._episode.seat
 
     @property
     def opponent(self) -> Opponent | None:
@@ -200,7 +220,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             gymnasium.logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make")
             return None
         others = "" if self._opponent is None else self._opponent.name
-        names = ["learner" if player == self._seat else others for player in range(self._players)]
+        names = ["learner" if player == self.seat else others for player in range(self._players)]
         return self._display.show(self._require_game(), tuple(names) if self._players > 1 else ("player",))
 
     def close(self) -> None:
@@ -218,22 +238,29 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     def _reward(self, game: BaseGame, before: int) -> float:
         """The learner's reward for a step before which it had the score ``before``."""
         if self._kind == SCORE:
-            return float(self._rules.kernels.score(game.state, 0, self._seat) - before)
+            return float(self._rules.kernels.score(game.state, 0, self.seat) - before)
         if not game.is_over:
             return 0.0
-        return float(loop(final_reward, self._rules)(game.state, 0, self._seat, self._kind))
+        return float(loop(final_reward, self._rules)(game.state, 0, self.seat, self._kind))
 
-    def _observe(self, game: BaseGame) -> tuple[Any, dict[str, Any]]:
+    def _observe(self, game: BaseGame, seat: int) -> tuple[Any, dict[str, Any]]:
         """The observation and the info; in the mode ``"human"`` also shows the game."""
         vector = np.empty(self._rules.layout.size, np.float32)
         mask = np.empty(self._rules.num_actions, np.int8)
-        loop(write_view, self._rules)(game.state, 0, self._seat, mask, vector)
+        loop(write_view, self._rules)(game.state, 0, seat, mask, vector)
         if self.render_mode == "human":
             self.render()
         observation = self._rules.layout.as_dict(vector) if self._named else vector
-        return observation, {"action_mask": mask, "seat": self._seat}
+        return observation, {"action_mask": mask, "seat": seat}
 
     def _require_game(self) -> BaseGame:
-        if self._game is None:
+        return self._require_episode().game
+
+    def _require_episode(self) -> _Episode:
+        """The episode that is on, without moves of a :meth:`step` that was interrupted."""
+        episode = self._episode
+        if episode is None:
             raise ResetNeeded("no game is on: call reset()")
-        return self._game
+        if self._players == 1:  # else the game is not changed but replaced
+            episode.game._rewind(episode.moves)
+        return episode

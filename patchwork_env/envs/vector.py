@@ -114,6 +114,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._learners = np.zeros(self.num_envs, np.int64)
         self._observations = np.zeros((self.num_envs, rules.layout.size), np.float32)
         self._masks = np.zeros((self.num_envs, rules.num_actions), np.int8)
+        self._is_shown = True  # whether observations and masks are those of the present states
 
     def reset(
         self,
@@ -139,10 +140,10 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         set_up = self._dealer.set_up(options)
         seeds = check_seeds(seed, self.num_envs)
         states, learners = self._rules.empty_states(self.num_envs), self._learners.copy()
-        with self._dealer.undone_by_errors():
-            self._reseed(seeds)
-            self._deal(states, learners, self._all_games, set_up)
-        return self._show(states, learners, {})
+        dealer = self._dealer.copy()
+        self._reseed(dealer, seeds)
+        self._deal(dealer, states, learners, self._all_games, set_up)
+        return self._commit(states, learners, dealer, {})
 
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
         """Plays the learner's action in every game, then the opponent's; where a game ends, begins the next.
@@ -169,31 +170,29 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.play_for_points, self._rules)(states, played, checked[played], rewards)
         else:
             loop(batches.play_listed, self._rules)(states, played, checked[played])
-        with self._dealer.undone_by_errors():
-            self._let_opponent_play(states, learners, truncations)
-            over = list_games(batches.list_over, self._rules, states)
-            if self._kind != SCORE:
-                loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
-            rewards[~legal] = ILLEGAL_REWARD
-            terminations = ~legal
-            terminations[over] = True
-            infos: Infos = {}
-            ended = terminations | truncations
-            if ended.any():
-                infos = self._final_infos(states, learners, ended)
-                scores = np.zeros((self.num_envs, self._players), np.int16)
-                loop(batches.write_scores, self._rules)(
-                    states, np.flatnonzero(ended & legal), learners, scores
-                )
-                add_info(infos["final_info"], "scores", scores, ended & legal)
-                add_info(infos["final_info"], "illegal_action", np.where(legal, 0, checked), ~legal)
-                self._deal(states, learners, np.flatnonzero(ended))
-        observations, infos = self._show(states, learners, infos)
+        self._let_opponent_play(states, learners, truncations)
+        over = list_games(batches.list_over, self._rules, states)
+        if self._kind != SCORE:
+            loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
+        rewards[~legal] = ILLEGAL_REWARD
+        terminations = ~legal
+        terminations[over] = True
+        infos: Infos = {}
+        ended, dealer = terminations | truncations, self._dealer
+        if ended.any():
+            infos, dealer = self._final_infos(states, learners, ended), dealer.copy()
+            scores = np.zeros((self.num_envs, self._players), np.int16)
+            loop(batches.write_scores, self._rules)(states, np.flatnonzero(ended & legal), learners, scores)
+            add_info(infos["final_info"], "scores", scores, ended & legal)
+            add_info(infos["final_info"], "illegal_action", np.where(legal, 0, checked), ~legal)
+            self._deal(dealer, states, learners, np.flatnonzero(ended))
+        observations, infos = self._commit(states, learners, dealer, infos)
         return observations, rewards, terminations, truncations, infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """1 for the learner's legal actions, int8, shape ``(num_envs, num_actions)``."""
         self._require_states()
+        self._write_views()
         return self._masks.copy() if self._copy else self._masks
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -216,10 +215,12 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     # --- playing ------------------------------------------------------------------------------------------
 
-    def _deal(self, states: States, learners: Games, games: Games, set_up: SetUp | None = None) -> None:
+    def _deal(
+        self, dealer: Dealer, states: States, learners: Games, games: Games, set_up: SetUp | None = None
+    ) -> None:
         """Begins the listed games anew and brings them to the learner's turn."""
-        self._dealer.deal(states, games, set_up)
-        self._dealer.assign_seats(learners, games)
+        dealer.deal(states, games, set_up)
+        dealer.assign_seats(learners, games)
         self._let_opponent_play(states, learners, np.zeros(self.num_envs, np.bool_))
 
     def _let_opponent_play(self, states: States, learners: Games, cut_off: Flags) -> None:
@@ -248,17 +249,29 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.check_cut_offs, self._rules)(states, actions, legal, found)
         return found
 
-    def _show(self, states: States, learners: Games, infos: Infos) -> tuple[Any, Infos]:
-        """Makes ``states`` the present ones; returns what the learner sees, and the complete infos."""
-        self._states, self._spare, self._learners = states, self._states, learners
-        loop(batches.write_views, self._rules)(
-            states, self._all_games, learners, self._masks, self._observations
+    def _commit(self, states: States, learners: Games, dealer: Dealer, infos: Infos) -> tuple[Any, Infos]:
+        """Makes ``states`` the present ones; returns what the learner sees, and the complete infos.
+
+        An interrupt can come before the line that changes the attributes or after it, but not within it.
+        """
+        self.__dict__.update(
+            _states=states, _spare=self._states, _learners=learners, _dealer=dealer, _is_shown=False
         )
+        self._write_views()
         everywhere = np.ones(self.num_envs, np.bool_)
         add_info(infos, "action_mask", self.action_masks(), everywhere)
         add_info(infos, "seat", learners.copy(), everywhere)
         observations = self._observations.copy() if self._copy else self._observations
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
+
+    def _write_views(self) -> None:
+        """Writes observations and masks of the present states, unless that is done."""
+        if not self._is_shown:
+            shown = (self._masks, self._observations)
+            loop(batches.write_views, self._rules)(
+                self._require_states(), self._all_games, self._learners, *shown
+            )
+            self._is_shown = True
 
     def _final_infos(self, states: States, learners: Games, ended: Flags) -> Infos:
         """The entries ``final_obs`` and ``final_info`` for the games that have ``ended``."""
@@ -292,20 +305,21 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             )
         return checked, legal
 
-    def _reseed(self, seeds: list[int | None]) -> None:
+    def _reseed(self, dealer: Dealer, seeds: list[int | None]) -> None:
         given = {game: seed for game, seed in enumerate(seeds) if seed is not None}
         for game, seed in given.items():
-            self._dealer.reseed(game, seed)
+            dealer.reseed(game, seed)
         if given and self._opponent is not None:
             self._opponent.reseed(opponent_seed(next(iter(given.values()))))
 
     def _copy_of_states(self) -> States:
         """A copy of the states to play on; they stay as they are until all has gone well."""
         states = self._require_states()
-        if self._spare is None:
+        spare, self._spare = self._spare, None  # which is then free, should the opponent call step()
+        if spare is None:
             return states.copy()
-        np.copyto(self._spare.view(np.uint8), states.view(np.uint8))
-        return self._spare
+        np.copyto(spare.view(np.uint8), states.view(np.uint8))
+        return spare
 
     def _require_states(self) -> States:
         if self._states is None:

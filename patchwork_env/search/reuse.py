@@ -29,6 +29,12 @@ class TreeMemory:
         """The number of nodes of all trees that are kept."""
         return sum(len(tree.nodes) for tree in self._trees)
 
+    def copy(self) -> TreeMemory:
+        """Another memory of the same trees, which are not copied, since they do not change."""
+        twin = TreeMemory(self.most_nodes)
+        twin._trees = self._trees.copy()
+        return twin
+
     def keep(self, tree: Tree) -> None:
         """Keeps a copy of a tree."""
         nodes, edges = tree.sizes.tolist()
@@ -55,10 +61,6 @@ class TreeMemory:
                 self._trees = deque(other for other in self._trees if other is not tree)
                 return True
         return False
-
-    def forget(self) -> None:
-        """Forgets all trees."""
-        self._trees.clear()
 
 
 def _words(states: npt.NDArray[np.void]) -> npt.NDArray[Any]:

@@ -60,6 +60,7 @@ def _count_chunks(counters, leads, visits, effort, helped):
 
 @kernel
 def _lead(counters, visits, effort, helped):
+    begin(counters, 0)
     _count_chunks(counters, True, visits, effort, helped)
     wait_for_members(counters, 1 << 62)
     between = visits[:, 0].sum()

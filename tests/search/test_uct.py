@@ -182,8 +182,9 @@ def test_memory_finds_later_positions_and_forgets_the_oldest() -> None:
     elsewhere = later.copy()
     elsewhere["board"] = 1
     assert not memory.recall(elsewhere, target)
-    memory.forget()
-    assert not memory.recall(later, target)
+    twin = memory.copy()
+    assert twin.recall(later, target)
+    assert (twin.num_nodes, memory.num_nodes) == (0, tree.sizes[0])
 
 
 def test_memory_compares_records_of_any_length() -> None:

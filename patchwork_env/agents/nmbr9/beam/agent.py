@@ -45,6 +45,9 @@ class BeamAgent(Agent):
 
     games = (NMBR9,)
 
+    _seed: int
+    _plans: OrderedDict[tuple[object, ...], Stack]
+
     def __init__(
         self,
         weights: Weights,
@@ -63,14 +66,12 @@ class BeamAgent(Agent):
         self.name = name
         self._weights = weights
         self._budget = Budget(width, seconds)
-        self._plans: OrderedDict[tuple[object, ...], Stack] = OrderedDict()
         self.reseed(seed)
 
     def reseed(self, seed: int | None = None) -> None:
         """See :meth:`Agent.reseed`; plans are forgotten."""
         check_seed(seed)
-        self._seed = seed or 0
-        self._plans.clear()
+        self.__dict__.update(_seed=seed or 0, _plans=OrderedDict())  # together, whatever interrupts the call
 
     def act(self, game: BaseGame) -> int:
         """See :meth:`Agent.act`.
@@ -100,12 +101,13 @@ class BeamAgent(Agent):
         is_free, is_chosen = bool(states[0]["order"] == FREE), self._is_chosen(states)
         deck = states[0]["deck"][: states[0]["num_cards"]].tobytes()
         key = (is_free, int(states[0]["num_rounds"]), deck)
-        stack, placed = self._plans.pop(key, ()), int(root[0]["round"])
+        stack, placed = self._plans.get(key, ()), int(root[0]["round"])
         followed = bool(stack) and stack[:placed] == stack_of(root)
         if not followed or (is_chosen and stack[placed].digit != root[0]["deck"][placed]):
             stack = plan(root, is_free, is_chosen, self._budget, self._weights, self._seed).stack
         self._plans[key] = stack
-        if len(self._plans) > MOST_PLANS:
+        self._plans.move_to_end(key)
+        while len(self._plans) > MOST_PLANS:
             self._plans.popitem(last=False)
         return stack
 

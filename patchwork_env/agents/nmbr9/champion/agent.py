@@ -25,6 +25,7 @@ from patchwork_env.agents.nmbr9.value import agent as value_agent
 from patchwork_env.agents.nmbr9.value.agent import ValueAgent, check_tiles, read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.core.checks import check_one_of, seed_streams
+from patchwork_env.core.random import Streams
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.state import States
 
@@ -82,9 +83,12 @@ class ChampionAgent(BatchAgent):
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
         self.check_states(states)
         check_tiles(states, self.name)
-        return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
+        streams = self._streams.copy()
+        actions = [self._choose(states, i, streams) for i in range(len(states))]
+        self._streams = streams  # not before there are answers to all, whatever interrupts the call
+        return np.array(actions, np.int64)
 
-    def _choose(self, states: States, i: int) -> int:
+    def _choose(self, states: States, i: int, streams: Streams) -> int:
         """The action of a search; every round of halving gets an equal share of the budget."""
         work = self.workspace()
         began = perf_counter()
@@ -95,7 +99,7 @@ class ChampionAgent(BatchAgent):
         for done in range(1, rounds + 1):
             before = int(work.rollouts[0])
             while work.rollouts[0] == before or self._spent(began) < done / rounds:
-                roll_out(considered, self._settings, self._weights, work, self._streams)
+                roll_out(considered, self._settings, self._weights, work, streams)
             kept = (considered + 1) // 2
             keep_best(considered, kept, work)
             considered = kept

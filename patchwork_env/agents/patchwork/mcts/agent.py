@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from patchwork_env.agents.base import Actions
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, new_solver, solve
 from patchwork_env.agents.patchwork.mcts.simulation import Workspace, new_workspace, simulate
 from patchwork_env.agents.uct import UctAgent
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.random import Streams
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.engine import NUM_MAPS, legal, nth_legal
@@ -42,21 +43,25 @@ class MctsAgent(UctAgent):
     spec = "mcts"
     block = 100  # about a millisecond
 
-    def __init__(
-        self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None
-    ) -> None:
-        self._memory = TreeMemory(MOST_NODES)
-        super().__init__(seed, simulations=simulations, seconds=seconds)
+    _stream: Streams
+    _memory: TreeMemory
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`; the budget is that of each game."""
+        self.check_states(states)
+        stream, memory = self._stream.copy(), self._memory.copy()
+        actions = [self._act(states[i : i + 1], stream, memory) for i in range(len(states))]
+        self.__dict__.update(_stream=stream, _memory=memory)  # together, whatever interrupts the call
+        return np.array(actions, np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
         """Starts the random numbers anew and forgets all games."""
-        super().reseed(seed)
-        self._memory.forget()
+        self.__dict__.update(_stream=seed_streams(seed), _memory=TreeMemory(MOST_NODES))
 
     def _new_workspace(self) -> _Buffers:
         return _new_buffers()
 
-    def _choose(self, rules: Rules, state: States) -> int:
+    def _act(self, state: States, stream: Streams, memory: TreeMemory) -> int:
         action = int(_forced_action(state))
         if action != NOTHING:
             return action
@@ -65,13 +70,13 @@ class MctsAgent(UctAgent):
         action = _solved_action(state, self._budget_to_solve(), solver)
         if action != NO_ACTION:
             return action
-        if not self._memory.recall(state, tree):
+        if not memory.recall(state, tree):
             start_tree(tree, state, 0)
-        self._spend(partial(simulate, tree, work, RULE, self._stream), began)
+        self._spend(partial(simulate, tree, work, RULE, stream), began)
         edge = tree.edges[most_visited(tree, ROOT)]
         if edge["child"] != NOTHING:
             copy_subtree(tree, edge["child"], part)
-            self._memory.keep(part)
+            memory.keep(part)
         return int(edge["action"])
 
     def _budget_to_solve(self) -> int:

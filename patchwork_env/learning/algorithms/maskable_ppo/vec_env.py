@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,14 +172,15 @@ class PatchworkVecEnv(VecEnv):
         """
         if any(self._options):
             raise ValueError(f"the options of the games are {self._options}; they take none")
-        if self._seeds[0] is not None:
-            for game, seed in enumerate(self._seeds):
-                self._streams[game : game + 1] = seed_streams(seed)
-            self._reseed_opponents(self._seeds[0])
+        with self._undone_by_errors():
+            if self._seeds[0] is not None:
+                for game, seed in enumerate(self._seeds):
+                    self._streams[game : game + 1] = seed_streams(seed)
+                self._reseed_opponents(self._seeds[0])
+            self._begin(self._all_games)
+            self._play_on()
         self._reset_seeds()
         self._has_begun = True
-        self._begin(self._all_games)
-        self._play_on()
         self._finished.clear()
         return self._observe()
 
@@ -202,13 +204,14 @@ class PatchworkVecEnv(VecEnv):
         """Plays the actions and what follows, up to the learner's next decision in every game.
 
         Raises:
-            OpponentError: The opponent's action is not legal.
+            OpponentError: The opponent's action is not legal; no game is changed.
         """
         self._rewards, self._ends = np.zeros(self.num_envs, np.float32), np.zeros(self.num_envs, np.bool_)
         self._infos = [{} for _ in range(self.num_envs)]
-        self._lengths += 1
-        loop(batches.play_listed, RULES)(self.states, self._all_games, self._actions)
-        self._play_on()
+        with self._undone_by_errors():
+            self._lengths += 1
+            loop(batches.play_listed, RULES)(self.states, self._all_games, self._actions)
+            self._play_on()
         return self._observe(), self._rewards, self._ends, self._infos
 
     def close(self) -> None:
@@ -294,6 +297,21 @@ class PatchworkVecEnv(VecEnv):
         return self._observe()
 
     # --- playing ------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _undone_by_errors(self) -> Iterator[None]:
+        """Brings games and random streams back to where they were if the block raises an error."""
+        arrays = (self.states, self._streams, self._lengths, self.opponent_numbers)
+        before, finished = [array.copy() for array in arrays], len(self._finished)
+        try:
+            yield
+        except BaseException:
+            for array, values in zip(arrays, before, strict=True):
+                array[:] = values
+            del self._finished[finished:]
+            if self._has_begun:
+                self._observe()
+            raise
 
     def _play_on(self) -> None:
         """Plays up to the learner's next decision in every game, and begins a new game where one ends."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import gymnasium
 import numpy as np
 import pytest
@@ -342,6 +344,32 @@ def test_illegal_actions_of_opponents():
     env = PatchworkVecEnv(4, [lambda game: -3], seed=1)
     with pytest.raises(OpponentError, match=r"opponent '<lambda>': action -3 is not legal in game \d"):
         env.reset()
+
+
+def test_an_opponent_that_fails_leaves_all_games_as_they_were():
+    fails = [False]
+
+    def last(game):
+        return -3 if fails[0] else int(game.legal_actions()[-1])
+
+    env, twin = (PatchworkVecEnv(4, [last], seed=1) for _ in range(2))
+    for one in (env, twin):
+        one.reset()
+    failures = 0
+    for _ in range(40):
+        actions, results = env.action_masks().argmax(axis=1), None
+        fails[0] = True
+        with contextlib.suppress(OpponentError):
+            results = env.step(actions)
+        fails[0] = False
+        if results is None:
+            failures += 1
+            assert (env.action_masks() == twin.action_masks()).all()
+            assert env.games() == twin.games()
+            results = env.step(actions)
+        for one, other in zip(results[:3], twin.step(actions)[:3], strict=True):
+            assert (one == other).all()
+    assert failures
 
 
 def test_wrong_options():

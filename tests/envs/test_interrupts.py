@@ -1,0 +1,338 @@
+"""Before whichever bytecode a call is interrupted, the object is as before the call or as after it."""
+
+from __future__ import annotations
+
+import copy
+import signal
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import config
+
+from patchwork_env import agents, nmbr9, nmbr9_v0, patchwork, patchwork_v0
+from patchwork_env.agents import Agent, BatchAgent
+from patchwork_env.core.game import BaseGame
+from patchwork_env.errors import IllegalActionError, OpponentError
+from tests.attack import interrupts
+from tests.attack.interrupts import KINDS, Call, Last, chosen, counting, require_whole
+
+SMALL = {"players": 2, "deck_size": 3, "rewards": "score"}
+
+
+def at_every_moment(kind: str, target: Any, call: Call, most: int = 60) -> None:
+    """Interrupts a call before every bytecode, or so many of them, the last ones included."""
+    look, after = KINDS[kind].look, copy.deepcopy(target)
+    call(copy.deepcopy(target))  # compiles
+    with counting(None, KeyboardInterrupt) as count:
+        call(after)
+    seen = [look(copy.deepcopy(target)), look(after)]
+    total = count[0]
+    numbers = {
+        *np.linspace(1, total, most // 2).astype(int).tolist(),
+        *range(max(1, total - most // 2), total),
+    }
+    for number in sorted(numbers):
+        torn = copy.deepcopy(target)
+        with pytest.raises(KeyboardInterrupt), counting(number, KeyboardInterrupt):
+            call(torn)
+        if number % 20 == 1:
+            require_whole(KINDS[kind], torn, copy.deepcopy(target), copy.deepcopy(after))
+        else:
+            assert look(torn) in seen, f"torn before bytecode {number} of {total}"
+
+
+def _turns(env: Any, moves: int) -> Any:
+    env.reset(seed=3)
+    for turn in range(moves):
+        if not env.agents:
+            break
+        interrupts._step_turns(env, turn)
+    return env
+
+
+@pytest.mark.parametrize("make", [patchwork_v0.raw_env, patchwork_v0.env])
+def test_turns(make: Any) -> None:
+    env = _turns(make(rewards="score"), 5)
+    action = chosen(env.observe(env.agent_selection)["action_mask"], 4)
+    at_every_moment("raw_env", env, lambda env: env.step(action))
+    at_every_moment("raw_env", env, lambda env: env.reset(seed=4))
+
+
+@pytest.mark.parametrize("moves", [5, 6, 7])
+def test_the_end_of_a_game_of_turns(moves: int) -> None:
+    """The last move, and the removal of the agents."""
+    env = _turns(nmbr9_v0.env(**SMALL), moves)
+    action = chosen(env.last()[0]["action_mask"], 4) if moves == 5 else None
+    at_every_moment("env", env, lambda env: env.step(action))
+
+
+def test_an_illegal_move_of_turns() -> None:
+    env = _turns(nmbr9_v0.env(**SMALL), 2)
+    at_every_moment("env", env, lambda env: env.step(0))
+
+
+def test_parallel() -> None:
+    env = nmbr9_v0.parallel_env(**SMALL)
+    env.reset(seed=1)
+    at_every_moment("parallel_env", env, lambda env: interrupts._step_parallel(env, 3))
+    for _ in range(2):
+        interrupts._step_parallel(env, 3)
+    at_every_moment("parallel_env", env, lambda env: interrupts._step_parallel(env, 3))
+    at_every_moment("parallel_env", env, lambda env: env.reset())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: patchwork_v0.PatchworkEnv(Last()),
+        lambda: nmbr9_v0.Nmbr9Env(deck_size=2),
+        lambda: nmbr9_v0.Nmbr9Env(Last(), illegal_action="raise", **SMALL),
+    ],
+)
+def test_single(make: Callable[[], Any]) -> None:
+    env = make()
+    env.reset(seed=3)
+    interrupts._step_single(env, 3)
+    at_every_moment("make", env, lambda env: interrupts._step_single(env, 3))
+    at_every_moment("make", env, lambda env: env.reset(seed=4))
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_vector(copies: bool) -> None:
+    envs = nmbr9_v0.Nmbr9VectorEnv(3, Last(), copy=copies, **SMALL)
+    envs.reset(seed=3)
+    for _ in range(2):
+        interrupts._step_vector(envs, 3)
+    at_every_moment("make_vec", envs, lambda envs: interrupts._step_vector(envs, 3))
+    at_every_moment("make_vec", envs, lambda envs: envs.reset(seed=4))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.skipif(config.DISABLE_JIT, reason="only machine code is not interrupted")
+def test_self_play(threads: int) -> None:
+    env = patchwork_v0.SelfPlayVectorEnv(33 if threads > 1 else 2, seed=3, threads=threads)
+    for _ in range(30):
+        env.step(env.random_actions)
+    saved = env.save()
+    env.step(env.random_actions)
+    for call in (
+        lambda env: env.step(env.random_actions),
+        lambda env: env.reset(5),
+        lambda env: env.restore(saved),
+    ):
+        at_every_moment("self_play", env, call, 30)
+
+
+@pytest.mark.parametrize("kind", [patchwork, nmbr9])
+def test_games(kind: Any) -> None:
+    game = kind.Game(seed=2)
+    for turn in range(4):
+        game.play(chosen(game.action_mask(), turn))
+    action = chosen(game.action_mask(), 4)
+    at_every_moment("game", game, lambda game: game.play(action))
+    at_every_moment("game", game, lambda game: game.undo())
+
+
+# --- agents -------------------------------------------------------------------------------------------------
+
+AGENTS = {
+    "random": ("random", {}),
+    "uct": ("uct:simulations=8", {"deck_size": 3}),
+    "mcts": ("mcts:simulations=10", {}),
+    "nmbr9_champion": ("nmbr9_champion:nodes=60", {"deck_size": 4}),
+    "beam": ("beam:width=2", {"deck_size": 3, "order": "known"}),
+}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents(name: str) -> None:
+    spec, options = AGENTS[name]
+    game = (nmbr9 if options else patchwork).Game(seed=1, **options)
+    agent, games = agents.load(spec, 5), []
+    for _ in range(2):
+        game.play(agent.act(game))
+    player = interrupts.Player(agent, [game, game.clone()])
+    before, after = copy.deepcopy(player), copy.deepcopy(player)
+    for call in (lambda one: one.agent.act_batch(one.states), lambda one: one.agent.reseed(8)):
+        after = copy.deepcopy(player)
+        with counting(None, KeyboardInterrupt) as count:
+            call(after)
+        for number in np.linspace(1, count[0], 6).astype(int):
+            torn = copy.deepcopy(player)
+            with pytest.raises(KeyboardInterrupt), counting(int(number), KeyboardInterrupt):
+                call(torn)
+            require_whole(KINDS["agent"], torn, copy.deepcopy(before), copy.deepcopy(after))
+    assert not games
+
+
+def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others() -> None:
+    class Slow(BatchAgent):
+        name = "slow"
+
+        def act_batch(self, states: Any) -> Any:
+            asked.set()
+            done.wait(20)
+            return np.zeros(len(states), np.int64)
+
+    asked, done, agent, game = threading.Event(), threading.Event(), Slow(), patchwork.Game(seed=1)
+    other = threading.Thread(target=agent.act, args=(game,))
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        other.start()
+        assert asked.wait(20)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            agent.act(game)
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        done.set()
+        other.join()
+    with pytest.raises(KeyboardInterrupt), counting(5, KeyboardInterrupt):
+        agent.act(game)
+    third = threading.Thread(target=agent.act, args=(game,))
+    third.start()
+    third.join(20)
+    assert not third.is_alive()
+
+
+# --- opponents ----------------------------------------------------------------------------------------------
+
+
+class Odd(Agent):
+    """Answers as it is told, once it is told, or does what it is told."""
+
+    name = "odd"
+    answer: Any = None
+
+    def act(self, game: BaseGame) -> Any:
+        """See :meth:`Agent.act`."""
+        if self.answer is None:
+            return int(game.legal_actions()[-1])
+        return self.answer(game) if callable(self.answer) else self.answer
+
+
+def _raise(_: Any) -> Any:
+    raise LookupError("of the opponent")
+
+
+def _play_on(game: Any) -> Any:
+    game.play(int(game.legal_actions()[0]))
+    return int(game.legal_actions()[0])
+
+
+NONSENSE = [
+    "7",
+    3.0,
+    float("nan"),
+    True,
+    -1,
+    2**70,
+    [1, 2],
+    np.zeros(1, np.int64),
+    np.zeros((2, 2)),
+    b"",
+    _raise,
+]
+
+
+def _state_of(env: Any, is_batch: bool) -> Any:
+    kind = KINDS["make_vec" if is_batch else "make"]
+    return kind.look(env)
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+@pytest.mark.parametrize("answer", [*NONSENSE, _play_on], ids=repr)
+def test_an_opponent_that_fails_leaves_no_trace(answer: Any, is_batch: bool) -> None:
+    odd, options = Odd(), {"players": 2, "deck_size": 3, "seat": 1}
+    make = (lambda one: nmbr9_v0.Nmbr9VectorEnv(2, one, **options)) if is_batch else None
+    env, twin = ((make or (lambda one: nmbr9_v0.Nmbr9Env(one, **options)))(one) for one in (odd, Last()))
+    for one in (env, twin):
+        one.reset(seed=1)
+    step = interrupts._step_vector if is_batch else interrupts._step_single
+    for turn in range(4):  # the third step of a batch begins new games
+        if not is_batch and turn == 3:
+            break
+        before, odd.answer = _state_of(env, is_batch), answer
+        if not (is_batch and answer is _play_on):  # whose games are copies
+            error = LookupError if answer is _raise else OpponentError
+            for call in (partial(step, env, turn), lambda: env.reset(), lambda: env.reset(seed=9)):
+                if not is_batch and turn == 2 and call() is not None:
+                    return  # the last step asks nobody
+                with pytest.raises(error):
+                    call()
+        odd.answer = None
+        assert _state_of(env, is_batch) == before == _state_of(twin, is_batch)
+        assert step(env, turn) == step(twin, turn)
+
+
+@pytest.mark.parametrize(
+    "answer", [[1] * 9, [[1, 2], [3]], [None, None], np.array([True, False]), "xy", {}, 7]
+)
+def test_a_batch_needs_one_integer_for_each_game(answer: Any) -> None:
+    class Wrong(Last):
+        def act_batch(self, states: Any) -> Any:
+            return answer
+
+    envs = patchwork_v0.PatchworkVectorEnv(8, Wrong())
+    with pytest.raises(OpponentError, match="opponent 'last': the answer"):
+        envs.reset(seed=1)
+    with pytest.raises(IllegalActionError):
+        BatchAgent.act(Wrong(), patchwork.Game(seed=1))
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_an_opponent_may_call_the_environment(is_batch: bool) -> None:
+    """What it does there is undone when its answer is played."""
+
+    class Caller(Last):
+        env: Any = None
+        """What it calls when it is asked next."""
+
+        def act_batch(self, states: Any) -> Any:
+            self.call()
+            return super().act_batch(states)
+
+        def act(self, game: BaseGame) -> int:
+            self.call()
+            return super().act(game)
+
+        def call(self) -> None:
+            env, self.env = self.env, None
+            if env is not None:
+                step(env, 1)
+                env.reset()
+
+    step = interrupts._step_vector if is_batch else interrupts._step_single
+    make: Any = (
+        (lambda one: patchwork_v0.PatchworkVectorEnv(3, one)) if is_batch else patchwork_v0.PatchworkEnv
+    )
+    caller = Caller()
+    env, twin = make(caller), make(Last())
+    for one in (env, twin):
+        one.reset(seed=1)
+    for turn in range(12):
+        caller.env = env
+        assert step(env, turn) == step(twin, turn)
+    assert caller.env is None
+
+
+def test_a_real_signal_leaves_a_batch_whole() -> None:
+    """With signals at random moments of 100 steps, all outputs belong to the same step."""
+    env, twin = (patchwork_v0.SelfPlayVectorEnv(300, seed=1) for _ in range(2))
+    twin.step(twin.random_actions)
+    env.step(env.random_actions)
+    for number in range(100):
+        interrupts.with_a_signal(
+            lambda env: env.step(env.random_actions), env, 1e-5 * number, KeyboardInterrupt
+        )
+        if (env.states != twin.states).any():
+            twin.step(twin.random_actions)
+        assert interrupts.look_at_batch(env) == interrupts.look_at_batch(twin)
