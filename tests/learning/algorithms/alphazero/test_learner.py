@@ -10,7 +10,7 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
+from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples, check_examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Schedule
@@ -49,6 +49,17 @@ def test_learns_policy_and_values():
     advance = np.flatnonzero(legal.actions == 0)
     assert output.log_probabilities.numpy()[advance].min() > np.log(0.9)
     assert output.values.numpy() == pytest.approx(0.5, abs=0.15)
+
+
+@pytest.mark.parametrize("name", Examples._fields)
+def test_examples_from_outside_fit_their_states(name):
+    """Kernels would read beyond arrays that are too short, and policies of other actions."""
+    examples = examples_of([0, 1])
+    check_examples(examples)
+    with pytest.raises(ValueError, match="the examples have"):
+        check_examples(examples._replace(**{name: getattr(examples, name)[:-1]}))
+    with pytest.raises(ValueError, match="the examples have"):
+        check_examples(examples._replace(counts=examples.counts + np.array([1, -1])))
 
 
 def test_what_is_learned_of_one_placement_is_learned_of_all_turned_ones():

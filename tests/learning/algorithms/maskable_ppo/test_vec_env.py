@@ -311,6 +311,20 @@ def test_saved_games_go_on_alike():
         PatchworkVecEnv(4).restore(saved)
 
 
+def test_only_decisions_of_the_learner_are_restored():
+    env = PatchworkVecEnv(4, "greedy", seed=1)
+    env.reset()
+    before, saved = env.games(), env.save()
+    states = saved["states"].view(env.states.dtype)
+    states[[0, 1]] = states[[1, 0]]
+    with pytest.raises(ValueError, match=r"in the saved game . it is not the learner's turn"):
+        env.restore(saved)
+    saved["states"][:] = 255
+    with pytest.raises(ValueError, match="reaches state 0 of 4"):
+        env.restore(saved)
+    assert env.games() == before
+
+
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
