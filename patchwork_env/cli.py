@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from patchwork_env import __version__
-from patchwork_env.core.names import hint
+from patchwork_env.core.names import hint, shorten
 
 PROGRAM = "patchwork-env"
 _COMMANDS = "patchwork_env.learning.commands"
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     name, *rest = words
     if name not in COMMANDS:
-        return _fail(PROGRAM, f"there is no command {name!r}; {hint(name, COMMANDS)}")
+        return _fail(PROGRAM, f"there is no command {shorten(name)}; {hint(name, COMMANDS)}")
     program = f"{PROGRAM} {name}"
     try:
         command: Callable[[list[str], str], int] = import_module(f"{_COMMANDS}.{name}").main

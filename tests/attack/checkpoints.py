@@ -15,7 +15,7 @@ from numpy.random import Generator
 from tests.attack.mutations import mutate_bytes, mutate_text, mutate_tree
 from tests.attack.sound import pick
 
-BATCH = 10
+BATCH = 5
 _MOVES = 12
 _LONGEST = 3000
 """The most characters of a message, which may name several files."""

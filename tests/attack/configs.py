@@ -11,7 +11,7 @@ from numpy.random import Generator
 from tests.attack.mutations import ODD_VALUES, mutate_text, mutate_tree
 from tests.attack.sound import pick, require_message
 
-BATCH = 20
+BATCH = 10
 _TAGS = (
     "!!bool",
     "!!int",

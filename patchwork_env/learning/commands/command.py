@@ -11,7 +11,7 @@ from patchwork_env.errors import DivergenceError, TableEdgeError, WorkerError
 
 ERRORS = (ValueError, OSError, ImportError, MemoryError, TableEdgeError, WorkerError, DivergenceError)
 """The errors that commands answer with a message instead of a traceback."""
-_LONGEST = 2000
+_LONGEST = 1000
 """The most characters of a message; arguments of any length may be part of it."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.sections import (
@@ -41,7 +41,7 @@ class RunConfig(Section):
     EXTRA: ClassVar[str] = "train"
     """The extra of ``patchwork-env`` that installs the packages that the trainer needs."""
 
-    description: str = ""
+    description: Annotated[str, Field(max_length=1000)] = ""
     """A sentence that says what the run is for; ``--list`` shows it."""
     game: str = PATCHWORK
     """The game that is learned, ``patchwork`` or ``nmbr9``."""

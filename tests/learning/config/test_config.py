@@ -194,6 +194,7 @@ def test_all_mistakes_with_their_sources(message):
         ("ppo: 3", "ppo is 3: it must be a section with the keys num_envs,"),
         ("ppo:", "ppo is None: it must be a section"),
         ("ppo: []", "ppo is (): it must be a section"),
+        (f"description: {'x' * 9999}", "String should have at most 1000 characters"),
         ("description: 3", "description is 3: Input should be a valid string"),
         ("game: chess", "game is 'chess'; ppo learns patchwork"),
         ("algorithm: dqn", "algorithm is 'dqn'; known are alphazero, maskable_ppo, ppo,"),
