@@ -9,7 +9,7 @@ import pytest
 
 from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
 from patchwork_env.core.rules import Rules
-from patchwork_env.errors import IllegalActionError
+from patchwork_env.errors import ConfigError, IllegalActionError
 from patchwork_env.search import GumbelSearch
 from tests.attack.sound import require_message
 
@@ -109,3 +109,26 @@ def test_numpy_integers_are_integers(rules: Rules) -> None:
         )
         for env in (module.raw_env(), single(seat=kind(0)), many(one), module.SelfPlayVectorEnv(one)):
             env.reset(seed=seven)
+
+
+def test_learning_refuses_what_is_nothing_of_the_kind() -> None:
+    from patchwork_env.learning import config, evaluation
+
+    agent = agents.RandomAgent(1)
+    for decks in (None, 1, {}, {0: 5}, {"a": [1]}, {0: [10]}, np.zeros((2, 2))):
+        refused(evaluation.play_decks, agent, decks)
+    refused(evaluation.play_decks, "random", {0: [1, 2]})
+    refused(evaluation.play_decks, agent, {0: [1, 2]}, seed=0.0)
+    refused(evaluation.shuffled_decks, 2**31, 1)
+    for version in (None, "1", 7, 10**5000, np.zeros(2)):
+        refused(evaluation.play_gauntlet, "random", version=version)
+    for names in ("random", 5, [1, 2], [["random"], "greedy"], None):
+        refused(evaluation.Tournament.enter, names, 2)
+    for anchor in (5, "greedy " * 1000, np.zeros(2)):
+        refused(evaluation.Tournament.enter, ["a", "b"], 2, anchor=anchor)
+    for source in (None, 5, b"quick"):
+        refused(config.load_config, source, error=ConfigError)
+    for overrides in (None, 5, "seed=1", [1]):
+        refused(config.load_config, "quick", overrides, error=ConfigError)
+        refused(config.explain, overrides, error=ConfigError)
+    refused(config.parse_yaml, 5)

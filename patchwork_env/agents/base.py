@@ -133,8 +133,8 @@ class Agent(ABC):
     def check_game(self, game: str) -> None:
         """Raises ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
         if not isinstance(game, str) or game not in self.games:
-            played = " and ".join(self.games)
-            raise ValueError(f"agent {self.name!r} plays {played}, not {shorten(game)}")
+            given = game[:60] if isinstance(game, str) else shorten(game)
+            raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {given}")
 
     def check_states(self, states: States) -> str:
         """The name of the game that records are of.

@@ -45,6 +45,13 @@ def as_integers(values: Any, what: str, of_one: str) -> list[int]:
     return [as_integer(value, of_one) for value in listed]
 
 
+def as_texts(values: Any, what: str, error: type[ValueError] = ValueError) -> tuple[str, ...]:
+    """A list or tuple of texts as a tuple; ``what`` names it, and ``error`` is raised for anything else."""
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        raise error(f"{what} must be a list of texts, not {shorten(values)}")
+    return tuple(values)
+
+
 def as_number(value: Any, what: str, *, least: float = -math.inf, above: float = -math.inf) -> float:
     """``value`` as a float if it is a finite number of at least ``least`` and ``above`` another, no bool."""
     number = math.nan

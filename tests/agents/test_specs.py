@@ -134,5 +134,5 @@ def test_a_third_game_has_agents_that_need_only_its_rules(spec: str) -> None:
         agent.act(game)
     assert {"random", "uct"} <= set(agents.names("row"))
     assert not {"greedy", "mcts"} & set(agents.names("row"))
-    with pytest.raises(ValueError, match="agent 'greedy' plays patchwork and nmbr9, not 'row'"):
+    with pytest.raises(ValueError, match="agent 'greedy' plays patchwork and nmbr9, not row"):
         agents.as_agent("greedy", game="row")

@@ -315,6 +315,27 @@ def _parallel_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(partial(env.reset, 1), {})
 
 
+def _learning_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    from patchwork_env.learning import config, evaluation
+
+    missing = (FileNotFoundError, ImportError)
+    match = {"agent": "random", "opponent": "greedy", "games": 2, "seed": 1, "game": rules.name}
+    yield Call(evaluation.play_matches, {**match, "workers": 1, "keep": 1}, (*missing, TypeError))
+    yield Call(evaluation.load_player, {"text": "greedy"}, missing)
+    yield Call(evaluation.Tournament.enter, {"agents": ["random", "greedy"], "games": 2, "seed": 1}, missing)
+    yield Call(evaluation.Tournament.enter, {"agents": ["a", "b"], "games": 2, "anchor": "a"}, missing)
+    yield Call(evaluation.shuffled_decks, {"number": 2, "seed": 1})
+    agent = agents.load("random", 1)
+    decks = {"agent": agent, "decks": {0: (1, 2, 3)}, "order": "unknown", "seed": 1, "workers": 1}
+    yield Call(evaluation.play_decks, decks)
+    gauntlet = {"agent": "random", "version": 9, "games": 2, "skip": ("x",)}
+    yield Call(evaluation.play_gauntlet, gauntlet, missing)
+    yield Call(config.load_config, {"source": "quick", "overrides": ["seed=1"]}, missing)
+    yield Call(config.find_config, {"source": "quick"}, missing)
+    yield Call(config.parse_yaml, {"text": "a: 1"})
+    yield Call(config.explain, {"names": ("ppo",)})
+
+
 def _module_of(rules: Any) -> Any:
     return {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name]
 
@@ -352,9 +373,12 @@ _GROUPS = {
     "single": _single_calls,
     "vector": _vector_calls,
     "self_play": _self_play_calls,
+    "learning": _learning_calls,
 }
 ATTACKS = {
     f"{group}_arguments_{name}": partial(_attack, calls, name)
     for group, calls in _GROUPS.items()
     for name in (games.PATCHWORK, games.NMBR9)
-} | {"parallel_arguments": partial(_attack, _parallel_calls, games.NMBR9)}
+}
+SLOW = {f"learning_arguments_{name}" for name in (games.PATCHWORK, games.NMBR9)}
+ATTACKS |= {"parallel_arguments": partial(_attack, _parallel_calls, games.NMBR9)}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from patchwork_env.core.checks import as_texts
 from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.names import section_of
@@ -65,6 +66,7 @@ def explain(names: Sequence[str] = ()) -> str:
     Raises:
         ConfigError: There is no such key; the message names the nearest one.
     """
+    names = as_texts(names, "names", ConfigError)
     by_algorithm = {name: list(keys_of(config)) for name, config in algorithms().items()}
     told = [*by_algorithm.values(), by_algorithm[DEFAULT_ALGORITHM]]  # the last one speaks for shared keys
     keys = {key.name: key for listed in told for key in listed}
@@ -87,7 +89,7 @@ def explain(names: Sequence[str] = ()) -> str:
             known = [*by_algorithm, *keys, *(key.rpartition(".")[2] for key in keys)]
             close = nearest(name, known)
             hint = f"did you mean {close!r}?" if close else f"algorithms are {', '.join(by_algorithm)}"
-            raise ConfigError(f"--explain {name}: there is no such key; {hint}")
+            raise ConfigError(f"--explain {name[:80]}: there is no such key; {hint}")
         found |= {key: keys[key] for key in fitting}
     return "\n".join(map(str, found.values()))
 

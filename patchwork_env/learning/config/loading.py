@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from patchwork_env.core.checks import as_texts
 from patchwork_env.core.documents import one_line, read_text
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import ConfigError
@@ -54,7 +55,7 @@ def load_stored_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def _load(path: Path, tree: dict[str, Any], overrides: Sequence[str]) -> RunConfig:
-    for override in overrides:
+    for override in as_texts(overrides, "overrides", ConfigError):
         _apply_override(tree, override)
     try:
         kind = config_class(tree.get("algorithm", DEFAULT_ALGORITHM), tree.get("game"))
@@ -160,6 +161,8 @@ def parse_yaml(text: str) -> Any:
         ValueError: The text is not valid YAML, it has aliases, too many values or too deep ones, or a value
             does not fit the type that a tag gives it. The message is one line.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"YAML is text, not {shorten(text)}")
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as error:

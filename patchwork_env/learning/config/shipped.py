@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import nearest
+from patchwork_env.core.names import nearest, shorten
 from patchwork_env.errors import ConfigError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -31,6 +31,8 @@ def find_config(source: str | Path) -> Path:
     Raises:
         ConfigError: There is no such file; the message names the nearest one.
     """
+    if not isinstance(source, str | Path):
+        raise ConfigError(f"a configuration is a name or a path, not {shorten(source)}")
     path = Path(source)
     with suppress(OSError):  # the name is too long for the system
         if path.is_file():

@@ -22,7 +22,8 @@ import numpy.typing as npt
 from patchwork_env import __version__
 from patchwork_env.agents import Agent
 from patchwork_env.core.batches import begin_games
-from patchwork_env.core.checks import check_at_least_one, seed_streams
+from patchwork_env.core.checks import check_between, check_seed, seed_streams
+from patchwork_env.core.names import shorten
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.players import Entrant
@@ -38,6 +39,7 @@ Deck = tuple[int, ...]
 
 FORMAT, VERSION = "patchwork-env decks", 1
 _STORE_VERSION = 2
+_MOST_DECKS = 10**6
 _QUANTILES = (5, 25, 50, 75, 95)
 _BIN = 10
 """The range of scores, in points, that a row of the histogram covers."""
@@ -199,10 +201,16 @@ def play_decks(
         TableEdgeError: The agent's tiles would spread further than the numbering of actions reaches.
         WorkerError: A process was killed.
     """
+    if not isinstance(agent, Agent):
+        raise ValueError(f"{shorten(agent)} is no agent; agents.load and agents.as_agent make one")
     agent.check_game(NMBR9)
     check_workers(workers)
-    if not decks:
-        raise ValueError("there is no deck to be played")
+    if not isinstance(decks, Mapping) or not decks:
+        raise ValueError(f"decks are a dictionary of decks by number, at least one, not {shorten(decks)}")
+    decks = {
+        check_between(k, 0, 2**32 - 1, "the number of a deck"): tuple(check_deck(decks[k])) for k in decks
+    }
+    seed = check_seed(seed)
     games = [] if store is None else [game for game in _kept(store) if game.deck in decks]
     there = {game.deck for game in games}
     jobs = [_Job(number, deck, order, seed) for number, deck in decks.items() if number not in there]
@@ -277,7 +285,7 @@ def shuffled_decks(number: int, seed: int) -> list[Deck]:
 
     Deck ``k`` is that of game ``k`` in every batch that begins with this seed, and in every match.
     """
-    states = begin_games(RULES, seed_streams(seed, check_at_least_one(number, "number")))
+    states = begin_games(RULES, seed_streams(seed, check_between(number, 1, _MOST_DECKS, "number")))
     return [tuple(deck) for deck in states["deck"][:, : states[0]["num_cards"]].tolist()]
 
 

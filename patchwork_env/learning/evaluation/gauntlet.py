@@ -18,6 +18,8 @@ import numpy as np
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
+from patchwork_env.core.checks import as_integer
+from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE
@@ -128,8 +130,8 @@ def pool_file(version: int) -> Path:
     Raises:
         ValueError: There is no such version.
     """
-    if version not in VERSIONS:
-        raise ValueError(f"there is no version {version} of the gauntlet; allowed are {VERSIONS}")
+    if as_integer(version, "version") not in VERSIONS:
+        raise ValueError(f"there is no version {shorten(version)} of the gauntlet; allowed are {VERSIONS}")
     return Path(__file__).with_name(f"gauntlet_v{version}.json")
 
 

@@ -170,7 +170,7 @@ def check_games(games: Any, game: str = PATCHWORK) -> int:
 def _check_keep(keep: Any, games: int) -> int:
     number = as_integer(keep, "keep")
     if not 0 <= number <= games:
-        raise ValueError(f"keep is {number}; it must be from 0 to the number of games, {games}")
+        raise ValueError(f"keep is {shorten(number)}; it must be from 0 to the number of games, {games}")
     return number
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from patchwork_env import __version__
-from patchwork_env.core.checks import as_number, check_seed
+from patchwork_env.core.checks import as_number, as_texts, check_seed
 from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
@@ -147,16 +147,16 @@ class Tournament:
             FileNotFoundError: There is no such checkpoint.
             ImportError: There is no such module.
         """
-        agents = tuple(agents)
-        if not all(isinstance(agent, str) for agent in agents):
-            raise ValueError(f"agents are named by texts, not by {shorten(agents)}")
+        agents = as_texts(agents, "agents")
         if len(agents) < 2:
             raise ValueError(f"a tournament needs at least two agents; given: {', '.join(agents) or 'none'}")
         repeated = sorted({agent for agent in agents if agents.count(agent) > 1})
         if repeated:
             raise ValueError(f"agents take part once; given more than once: {', '.join(repeated)}")
-        if anchor is not None and anchor not in agents:
-            raise ValueError(f"the anchor {anchor!r} does not take part; allowed are {', '.join(agents)}")
+        if anchor is not None and not (isinstance(anchor, str) and anchor in agents):
+            raise ValueError(
+                f"the anchor {shorten(anchor)} does not take part; allowed are {', '.join(agents)}"
+            )
         if not abs(as_number(anchor_rating, "the anchor's rating")) <= _HIGHEST_RATING:
             raise ValueError(f"the anchor's rating is {anchor_rating}; allowed are up to {_HIGHEST_RATING:g}")
         if anchor is None and DEFAULT_ANCHOR in agents:

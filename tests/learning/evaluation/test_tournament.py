@@ -373,5 +373,5 @@ def test_agents_that_are_no_texts_are_refused(small, tmp_path) -> None:
     contents = json.loads((small / "tournament.json").read_text())
     contents["agents"] = [1, {}]
     (tmp_path / "tournament.json").write_text(json.dumps(contents))
-    with pytest.raises(ValueError, match="agents are named by texts"):
+    with pytest.raises(ValueError, match="agents must be a list of texts"):
         Tournament.resume(tmp_path)
