@@ -206,7 +206,7 @@ def play_decks(
     agent.check_game(NMBR9)
     check_workers(workers)
     if not isinstance(decks, Mapping) or not decks:
-        raise ValueError(f"decks are a dictionary of decks by number, at least one, not {shorten(decks)}")
+        raise ValueError(f"there is no deck to be played in {shorten(decks)}, which must be decks by number")
     decks = {
         check_between(k, 0, 2**32 - 1, "the number of a deck"): tuple(check_deck(decks[k])) for k in decks
     }
