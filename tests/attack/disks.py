@@ -91,7 +91,7 @@ def _spoiled(disk: Path, random: Generator) -> Iterator[None]:
         yield
         assert _mount("-o", "remount,rw", str(disk))
         return
-    filler, free = disk / "filler", int(random.integers(60)) * _PAGE
+    filler, free = disk / "filler", int(60 ** random.random()) * _PAGE - _PAGE
     filler.write_bytes(bytes(_SIZE - free))
     yield
     filler.unlink()

@@ -295,14 +295,16 @@ def kill_compiling(random: Generator) -> int:
         folder = Path(name)
         (folder / "kernels.py").write_text(_KERNELS)
         outputs = [folder / "one.txt", folder / "other.txt"]
-        start = partial(Fresh, [str(folder / "kernels.py")], NUMBA_CACHE_DIR=str(folder / "cache"))
+        places = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+        places["PYTHONPATH"] = os.pathsep.join([name, *sys.path])
+        start = partial(Fresh, ["-c", "import kernels"], **places)
         for _ in range(3):
             processes = [start(output) for output in outputs]
             kills += sum(not ends(process, random.uniform(0, 6)) for process in processes)
         for output in outputs:
             output.unlink()
             assert ends(start(output))
-            assert output.read_text() == _PRINTED
+            assert output.read_text() == _PRINTED, output.read_text()
     return kills
 
 
