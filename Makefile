@@ -64,7 +64,8 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 
 # Numba's checks are not among what the names of machine code on disk tell apart: it needs a folder of its own.
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(bounds) $(python) -m pytest --numprocesses 2 --dist loadfile tests/bounds
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(bounds) $(python) -m pytest --numprocesses 2 --dist loadfile tests/bounds \
+		tests/patchwork/test_endgame.py tests/agents/patchwork/test_mlp.py tests/agents/nmbr9/test_beam.py tests/agents/nmbr9/test_policy.py
 
 clear-kernels:
 	@find . -path './.venv*' -prune -o -name '*.nb[ic]' -exec rm -f {} +
