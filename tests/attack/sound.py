@@ -14,7 +14,7 @@ from patchwork_env.errors import TableEdgeError
 
 _LONGEST_MESSAGE = 1000
 _FROM_INSIDE = re.compile(
-    "invalid literal|to unpack|has no attribute|broadcast|index out of|out of range|'NoneType'|"
+    "invalid literal|to unpack|has no attribute|broadcast|index out of|out of range|'NoneType' object|"
     "Exceeds the limit|is not iterable|not supported between|unhashable|ambiguous|codec can't|zip\\(\\)|"
     "cannot be interpreted|expected str|must be real number|(min|max)\\(\\) |too large"
 )
