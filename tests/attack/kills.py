@@ -25,7 +25,7 @@ from typing import Any
 
 from numpy.random import Generator
 
-from tests.attack.whole_runs import configurations, quiet, require_same, result_of, without_times
+from tests.attack.whole_runs import configurations, quiet, require_same, result_of, train, without_times
 
 KILLS = 8
 """Processes of one attempt that may be killed; the next one goes on to the end."""
@@ -179,7 +179,7 @@ def kill_training(algorithm: str, is_fresh: bool, random: Generator) -> int:
         config = Path(name, "config.yaml")
         config.write_text(configurations()[algorithm])
         kills = _kill_and_go_on(
-            partial(start_training, config, run, is_fresh or algorithm == "rllib_ppo"),
+            partial(start_training, config, run, is_fresh),
             run,
             seconds + 20 * is_fresh,
             random,
@@ -208,15 +208,9 @@ def unharmed(algorithm: str) -> tuple[dict[str, Any], float]:
     with tempfile.TemporaryDirectory() as name:
         config = Path(name, "config.yaml")
         config.write_text(configurations()[algorithm])
-        is_fresh = algorithm == "rllib_ppo"
         for run in (Path(name, "warm"), Path(name, "run")):
             began = time.monotonic()
-            if is_fresh:
-                assert ends(start_training(config, run, True))
-            else:
-                from tests.attack.whole_runs import train
-
-                train("--config", str(config), "--run-dir", str(run))
+            train("--config", str(config), "--run-dir", str(run))
         return result_of(run), time.monotonic() - began
 
 
