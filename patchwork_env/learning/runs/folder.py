@@ -22,12 +22,13 @@ a tie) and ``notation`` (see ``notation.py`` of the game).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from patchwork_env.core.documents import parse_json, read_object
 from patchwork_env.core.names import shorten
@@ -47,32 +48,50 @@ _STEPS = re.compile(r"step_(\d{1,12})(\.json)?", re.ASCII)
 """The names of checkpoints and of evaluations."""
 
 _Steps = Annotated[int, Field(ge=0, lt=10**12)]
-_Interval = Annotated[list[float], Field(min_length=2, max_length=2)]
+_Number = Annotated[float, Field(ge=-1e15, le=1e15)]
+_Interval = Annotated[list[_Number], Field(min_length=2, max_length=2)]
 
 
 class _Part(BaseModel):
     """A part of an evaluation, which may hold more than what is checked."""
 
 
+class _Sides(_Part):
+    agent: dict[str, _Number]
+    opponent: dict[str, _Number]
+
+
 class _Match(_Part):
+    agent: str
     opponent: str
-    win_rate: float
+    games: _Steps
+    win_rate: _Number
     win_rate_interval: _Interval
-    score_difference: float
+    score_difference: _Number
     score_difference_interval: _Interval | None
-    sides: dict[str, dict[str, float]]
+    turns_per_game: _Number
+    sides: _Sides
+    win_rate_starting: _Number = math.nan
+    win_rate_following: _Number = math.nan
+    ties: _Number = math.nan
+
+    @model_validator(mode="after")
+    def _check_rates(self) -> _Match:
+        if math.isnan(self.ties) and math.isnan(self.win_rate_starting + self.win_rate_following):
+            raise ValueError("there are neither ties nor the win rates of who starts and who follows")
+        return self
 
 
 class _SampleGame(_Part):
     opponent: str
-    players: Annotated[list[str], Field(min_length=1)]
-    winner: int | None
+    players: Annotated[list[str], Field(min_length=2)]
+    winner: Annotated[int, Field(ge=0, le=1)] | None
     notation: str
 
 
 class _Evaluation(_Part):
     steps: _Steps
-    minutes: float
+    minutes: _Number
     machine: str
     matches: list[_Match]
     sample_games: list[_SampleGame]
@@ -142,10 +161,15 @@ def _figures(line: str) -> dict[str, float] | None:
         values = parse_json(line, METRICS_FILE, finite=False)
     except ValueError:
         return None
-    fits = isinstance(values, dict) and {"steps", "minutes"} <= values.keys()
-    if not fits or not all(type(value) in (int, float) for value in values.values()):
+    if not isinstance(values, dict) or not all(map(_is_number, values.values())):
         return None
-    return values
+    steps, minutes = values.get("steps", -1), values.get("minutes", -1)
+    return values if type(steps) is int and 0 <= steps < 10**12 and 0 <= minutes < 10**9 else None
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a float, or an integer that one can hold; bool is none."""
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 
 def interval_metrics(opponent: str) -> tuple[str, str, str]:

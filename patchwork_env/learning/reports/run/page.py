@@ -123,4 +123,4 @@ def _by_difficulty(run: RunData) -> list[dict[str, Any]]:
         return []
     last = run.evaluations[-1]
     rates = {match["opponent"]: match["win_rate"] for match in last["matches"]}
-    return sorted(last["sample_games"], key=lambda sample: rates[sample["opponent"]])
+    return sorted(last["sample_games"], key=lambda sample: rates.get(sample["opponent"], 0.0))
