@@ -225,6 +225,8 @@ class Witness:
         """Checks that no checkpoint is lost, changed or damaged; raises AssertionError if one is."""
         from patchwork_env import agents
 
+        if not (self._run / "config.yaml").exists():
+            return  # no run yet: it begins anew
         present = {}
         for folder in (self._run / "checkpoints").glob("step_*"):
             present[folder.name] = [hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in _POLICY]
