@@ -150,7 +150,8 @@ def _unbreakable(code: types.CodeType) -> frozenset[int]:
     for k in range(len(listed) - 3):
         values = [(one.opname, one.argval) for one in listed[k : k + 3]]
         if values == 3 * [("LOAD_CONST", None)] and listed[k + 3].opname in ("PRECALL", "CALL"):
-            found += [one.offset for one in listed[k : k + 4 + (listed[k + 3].opname == "PRECALL")]]
+            first = k - (k > 0 and listed[k - 1].opname == "SWAP")  # of the value that the block returns
+            found += [one.offset for one in listed[first : k + 4 + (listed[k + 3].opname == "PRECALL")]]
     return frozenset(found)
 
 
