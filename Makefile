@@ -25,7 +25,6 @@ ready := $(VENV)/ready
 old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
 tianshou := $(VENV)-tianshou
 proofs := $(VENV)-proofs
-bounds := .numba-bounds
 ray := $(VENV)-ray
 resolved := $(VENV)-$(RESOLUTION)
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
@@ -62,9 +61,8 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 	NUMBA_DISABLE_JIT=1 $(python) -m pytest --cov --cov-report=term-missing \
 		tests/patchwork/test_engine.py tests/nmbr9/test_engine.py
 
-# Numba's checks are not among what the names of machine code on disk tell apart: it needs a folder of its own.
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(bounds) $(python) -m pytest --numprocesses 2 --dist loadfile tests/bounds \
+	NUMBA_BOUNDSCHECK=1 $(python) -m pytest --numprocesses 2 --dist loadfile tests/bounds \
 		tests/patchwork/test_endgame.py tests/agents/patchwork/test_mlp.py tests/agents/nmbr9/test_beam.py tests/agents/nmbr9/test_policy.py
 
 clear-kernels:
@@ -133,7 +131,7 @@ bench: $(ready)  ## measure start-up, speed and strength
 
 clean:  ## delete caches and build results (environments and training runs stay)
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
-	rm -rf $(bounds) build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
 	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(VENV)-lowest-direct $(VENV)-highest

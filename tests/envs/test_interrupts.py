@@ -249,7 +249,9 @@ def _state_of(env: Any, is_batch: bool) -> Any:
 
 
 @pytest.mark.parametrize("is_batch", [False, True])
-@pytest.mark.parametrize("answer", [*NONSENSE, _play_on], ids=repr)
+@pytest.mark.parametrize(
+    "answer", [*NONSENSE, _play_on], ids=lambda answer: getattr(answer, "__name__", repr(answer))
+)
 def test_an_opponent_that_fails_leaves_no_trace(answer: Any, is_batch: bool) -> None:
     odd, options = Odd(), {"players": 2, "deck_size": 3, "seat": 1}
     make = (lambda one: nmbr9_v0.Nmbr9VectorEnv(2, one, **options)) if is_batch else None
