@@ -23,7 +23,7 @@ from tests.attack.interrupts import KINDS, Call, Last, chosen, counting, require
 SMALL = {"players": 2, "deck_size": 3, "rewards": "score"}
 
 
-def at_every_moment(kind: str, target: Any, call: Call, most: int = 60) -> None:
+def at_every_moment(kind: str, target: Any, call: Call, most: int = 30) -> None:
     """Interrupts a call before every bytecode, or so many of them, the last ones included."""
     look, after = KINDS[kind].look, copy.deepcopy(target)
     call(copy.deepcopy(target))  # compiles

@@ -27,7 +27,7 @@ from tests.patchwork.twins import (
     tightest,
 )
 
-GAMES_PER_BLOCK = 300
+GAMES_PER_BLOCK = 150
 
 
 @pytest.mark.parametrize("variant", ["revised", "2014"])

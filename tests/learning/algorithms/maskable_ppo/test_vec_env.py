@@ -355,8 +355,8 @@ def test_options_of_a_reset():
 
 
 def test_illegal_actions_of_opponents():
-    env = PatchworkVecEnv(4, [lambda game: -3], seed=1)
-    with pytest.raises(OpponentError, match=r"opponent '<lambda>': action -3 is not legal in game \d"):
+    env = PatchworkVecEnv(4, [lambda game: 2025], seed=1)
+    with pytest.raises(OpponentError, match=r"opponent '<lambda>': action 2025 is not legal in game \d"):
         env.reset()
 
 
