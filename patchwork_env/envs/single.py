@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -30,20 +30,13 @@ from patchwork_env.envs.spaces import GameSpaces
 _ALL_GAMES = np.zeros(1, np.int64)
 
 
-class _Episode(NamedTuple):
-    """The episode that is on. It is replaced as a whole, so that no interrupt leaves half of the next one.
+_Episode = tuple[BaseGame, int, int, bool]
+"""The episode that is on, which is replaced as a whole, so that no interrupt leaves half of the next one.
 
-    Attributes:
-        game: The game; a learner who plays alone changes it, and others replace it.
-        moves: The number of moves of a learner who plays alone; that of an interrupted step comes after them.
-        seat: The learner's player number.
-        has_ended: Whether the learner must not act any more.
-    """
-
-    game: BaseGame
-    moves: int
-    seat: int
-    has_ended: bool = False
+It has the game, which a learner who plays alone changes, and others replace; the number of moves of a learner
+who plays alone, after which comes that of an interrupted step; the learner's player number; and whether the
+learner must not act any more.
+"""
 
 
 class GameEnv(gymnasium.Env[Any, np.int64]):
@@ -141,7 +134,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         dealer.assign_seats(seats, _ALL_GAMES)
         game, seat = self._rules.game._of_record(states), int(seats[0])
         self._let_opponent_play(game, seat)
-        after = {"_dealer": dealer, "_episode": _Episode(game, 0, seat)}
+        after = {"_dealer": dealer, "_episode": (game, 0, seat, False)}
         if number is not None:
             # For wrappers and tools that look at np_random; the games use streams of their own.
             after["_np_random"], after["_np_random_seed"] = seeding.np_random(number)
@@ -161,16 +154,16 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
             ResetNeeded: The episode has ended or has not begun.
         """
-        episode = self._require_episode()
-        if episode.has_ended:
+        game, moves, seat, has_ended = self._require_episode()
+        if has_ended:
             raise ResetNeeded("the episode has ended: call reset()")
         index = check_action(action, self._rules.num_actions)
         # An opponent may fail, so moves against one are made on a copy.
-        game = episode.game if self._players == 1 else episode.game.clone()
-        kernels, state, seat = self._rules.kernels, game.state, episode.seat
+        game = game if self._players == 1 else game.clone()
+        kernels, state = self._rules.kernels, game.state
         is_legal = kernels.is_legal(state, 0, index)
         if not (is_legal or self._raises):
-            self._episode = episode._replace(has_ended=True)
+            self._episode = (game, moves, seat, True)
             observation, info = self._observe(game, seat)
             return observation, ILLEGAL_REWARD, True, False, {**info, "illegal_action": index}
         before = kernels.score(state, 0, seat) if self._kind == SCORE else 0
@@ -179,7 +172,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             game.play(index)
             is_cut_off = self._let_opponent_play(game, seat)
         is_over = game.is_over
-        self._episode = _Episode(game, episode.moves + (not is_cut_off), seat, is_over or is_cut_off)
+        self._episode = (game, moves + (not is_cut_off), seat, is_over or is_cut_off)
         observation, info = self._observe(game, seat)
         if is_over or is_cut_off:
             scores = game.scores()
@@ -202,7 +195,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     @property
     def seat(self) -> int:
         """The learner's player number in this game."""
-        return 0 if self._episode is None else self._episode.seat
+        return 0 if self._episode is None else self._episode[2]
 
     @property
     def opponent(self) -> Opponent | None:
@@ -254,7 +247,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         return observation, {"action_mask": mask, "seat": seat}
 
     def _require_game(self) -> BaseGame:
-        return self._require_episode().game
+        return self._require_episode()[0]
 
     def _require_episode(self) -> _Episode:
         """The episode that is on, without moves of a :meth:`step` that was interrupted."""
@@ -262,5 +255,5 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         if episode is None:
             raise ResetNeeded("no game is on: call reset()")
         if self._players == 1:  # else the game is not changed but replaced
-            episode.game._rewind(episode.moves)
+            episode[0]._rewind(episode[1])
         return episode
