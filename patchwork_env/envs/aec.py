@@ -76,9 +76,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
         self._moves = 0
-        self._has_rewards = (
-            True  # whether rewards of the last step or accumulated ones may have to be cleared
-        )
+        self._has_rewards = True  # whether there may be some of the last step, or accumulated ones, to clear
         self.metadata = {**self.metadata, "name": f"{rules.name}_v0"}
         self.render_mode = render_mode
         self.possible_agents = [f"player_{player}" for player in range(self._dealer.players)]

@@ -135,11 +135,8 @@ class SelfPlayBatch:
 
     def reset(self, seed: int | None = None) -> None:
         """Starts new games everywhere, with new random streams."""
-        streams, states = (
-            seed_streams(check_seed(seed), self.num_envs),
-            self._rules.empty_states(self.num_envs),
-        )
-        sampling_streams = ~streams
+        streams = seed_streams(check_seed(seed), self.num_envs)
+        states, sampling_streams = self._rules.empty_states(self.num_envs), ~streams
         beginning, chance, _ = self._set_up
         loop(deal_all, self._rules)(states, streams, beginning, chance)
         self._take_over(states, streams, sampling_streams)
