@@ -19,7 +19,12 @@ PROJECT = Path(__file__).parents[1]
 PROMISED = {"numba", "numba.extending", "numba.types", "numba.typed"}
 """Modules that Numba documents for users."""
 INTERNALS = {
-    "numba.core.caching": ["FunctionCache"],
+    "numba.core.caching": ["CompileResultCacheImpl", "FunctionCache"],
+    "numba.core.codegen": ["JITCodeLibrary"],
+    "numba.core.compiler": ["CompilerBase", "CompileResult", "DefaultPassBuilder", "compile_result"],
+    "numba.core.compiler_machinery": ["PassManager", "register_pass"],
+    "numba.core.registry": ["CPUDispatcher"],
+    "numba.core.typed_passes": ["NativeLowering"],
     "numba.core.serialize": ["dumps"],
     "numba.core.errors": ["TypingError"],
     "numba.core.cgutils": [
@@ -27,16 +32,35 @@ INTERNALS = {
         *("do_boundscheck", "unpack_tuple"),
     ],
     "numba.np.arrayobj": ["make_array"],
+    "llvmlite.binding": ["parse_bitcode"],
     "llvmlite.ir": ["Constant", "FloatType", "FunctionType", "IntType", "Undefined", "VectorType"],
 }
 """Everything else, by module."""
+METHODS = {
+    "codegen.JITCodeLibrary": [
+        *("_finalize_dynamic_globals", "_finalize_final_module", "_get_module_for_linking"),
+        *("_verify_declare_only_symbols", "finalize"),
+    ],
+    "compiler.CompileResult": ["_find_referenced_environments"],
+    "registry.CPUDispatcher": ["_numba_type_", "add_overload", "get_call_template"],
+    "typed_passes.NativeLowering": ["run_pass"],
+}
+"""What is overridden or called of classes, which must have it."""
 CACHE = [
     *(f"_impl.{name}" for name in ("reduce", "rebuild", "check_cachable", "filename_base")),
     *("_index_key", "_cache_file._open_for_write", "cache_path"),
 ]
 """Attributes of the cache that Numba gives every function."""
-OPTIONS = ["_nrt", "error_model", "forceinline", "no_cfunc_wrapper", "nogil"]
-"""Options of ``njit``, of which three are not documented."""
+OPTIONS = [
+    "_nrt",
+    "boundscheck",
+    "error_model",
+    "forceinline",
+    "no_cfunc_wrapper",
+    "no_cpython_wrapper",
+    "nogil",
+]
+"""Options of compilation, of which four are not documented."""
 HINT = "this version of Numba cannot be used: raise the ceiling in pyproject.toml only with a way without"
 
 
@@ -69,15 +93,18 @@ def test_internals_are_there(module: str, names: list[str]) -> None:
     assert not missing, f"{module} has no {', '.join(missing)}; {HINT}"
 
 
+@pytest.mark.parametrize(("name", "methods"), METHODS.items(), ids=str)
+def test_methods_are_there(name: str, methods: list[str]) -> None:
+    module, _, kind = name.partition(".")
+    found = getattr(import_module(f"numba.core.{module}"), kind)
+    missing = [method for method in methods if not hasattr(found, method)]
+    assert not missing, f"{name} has no {', '.join(missing)}; {HINT}"
+
+
 @pytest.mark.parametrize("name", CACHE)
 def test_the_cache_on_disk_is_there(name: str) -> None:
     found = import_module("numba.core.caching").FunctionCache(compile.kernel)
     assert attrgetter(name)(found), HINT
-
-
-def test_functions_say_which_code_a_call_takes() -> None:
-    dispatcher = import_module("numba.core.dispatcher").Dispatcher
-    assert hasattr(dispatcher, "get_call_template"), f"constants would be compiled one by one; {HINT}"
 
 
 def test_the_options_are_there() -> None:

@@ -33,6 +33,8 @@ from numba import config
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
+from patchwork_env.core.callee import Callee, CalleeOnDisk
+
 _LOGGER = logging.getLogger(__name__)
 _LIBRARY = __name__.partition(".")[0]
 _DIGEST_SIZE = hashlib.sha256().digest_size
@@ -50,7 +52,8 @@ def keep_on_disk(dispatcher: Any, modules: tuple[str, ...]) -> None:
         modules: The names of the modules whose sources, with all that they import, the code follows from.
     """
     try:
-        dispatcher._cache = _Cache(dispatcher.py_func, modules)
+        kind = _CalleeCache if isinstance(dispatcher, Callee) else _Cache
+        dispatcher._cache = kind(dispatcher.py_func, modules)
     except Exception as error:  # nowhere to write, or a Numba that keeps its cache in another way
         _warn(f"it cannot be kept: {error}")
 
@@ -126,6 +129,10 @@ class _Cache(FunctionCache):  # type: ignore[misc]
             if sources not in path.name:
                 with contextlib.suppress(OSError):
                     path.unlink()
+
+
+class _CalleeCache(_Cache):
+    _impl_class = CalleeOnDisk
 
 
 def _digest(*parts: bytes) -> bytes:

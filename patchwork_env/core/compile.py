@@ -11,10 +11,11 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, overload
 
-from numba import config, njit, types
+from numba import config, types
 from numba.core.errors import TypingError
 
 from patchwork_env.core import cache
+from patchwork_env.core.callee import Kernel
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -127,28 +128,18 @@ def require_layout(array: Any, name: str, ndim: int, *dtypes: Any) -> None:
 
 def _compile(function: Any, inline: bool, allocates: bool, modules: tuple[str, ...]) -> Any:
     """Compiles a function with Numba; its machine code depends on the sources of ``modules``."""
+    if config.DISABLE_JIT:
+        return function
     options = {
+        "nopython": True,
         "nogil": True,
         "error_model": "numpy",
+        "boundscheck": None,  # as the environment variable NUMBA_BOUNDSCHECK says
         "forceinline": inline,
         "_nrt": allocates,
         "no_cfunc_wrapper": True,  # only pointers to functions need it
     }
-    dispatcher: Any = njit(**options)(function)
-    if not config.DISABLE_JIT:
-        _share_code_of_constants(dispatcher)
-        cache.keep_on_disk(dispatcher, modules)
-    return dispatcher
-
-
-def _share_code_of_constants(dispatcher: Any) -> None:
-    """Has calls with constants use the code for any value of their type.
-
-    Numba would compile a function anew for every constant that other kernels pass to it. Where a constant
-    makes a difference, LLVM knows it anyhow once the function is inlined.
-    """
-    call_template = dispatcher.get_call_template
-    dispatcher.get_call_template = lambda arguments, keywords: call_template(
-        tuple(map(types.unliteral, arguments)),
-        {name: types.unliteral(kind) for name, kind in keywords.items()},
-    )
+    compiled = Kernel(function, options)
+    cache.keep_on_disk(compiled, modules)
+    cache.keep_on_disk(compiled.callee, modules)
+    return compiled

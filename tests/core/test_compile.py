@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import config
+from numba.core.caching import NullCache
 from numba.core.errors import NumbaError
 
 import patchwork_env
-from patchwork_env.core import cache, compile
+from patchwork_env.core import cache, callee, compile
 from patchwork_env.core.compile import kernel
 
 _NEED_RAY = (
@@ -63,9 +64,13 @@ def _sum_of_two_cubes() -> int:
 
 
 @compiled_only
-def test_constants_share_the_code_of_their_type() -> None:
+def test_callers_need_neither_an_entry_nor_code_for_every_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sum_of_two_cubes, "_cache", NullCache())
     assert _sum_of_two_cubes() == 1729
-    assert [str(types) for (types,) in _cube.signatures] == ["int64"]
+    assert [str(types) for (types,) in _cube.callee.signatures] == ["int64"]
+    assert _cube.signatures == []
+    assert _cube(12) == 1728
+    assert len(_cube.signatures) == len(_cube.callee.signatures) == 1
 
 
 def test_kernels_compute_what_their_source_says() -> None:
@@ -136,7 +141,7 @@ def package(tmp_path: Path) -> Path:
     """A small package with the decorator, a constant, a kernel that uses it, and a kernel that calls that."""
     folder = tmp_path / "patchwork_env"
     (folder / "core").mkdir(parents=True)
-    for module in (cache, compile):
+    for module in (cache, callee, compile):
         shutil.copy(module.__file__, folder / "core")
     (folder / "__init__.py").touch()
     (folder / "core" / "__init__.py").touch()
