@@ -20,15 +20,31 @@ from numba.core.typed_passes import NativeLowering
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
-    """A compiled function that has a second form for its callers among compiled functions.
+    """A compiled function.
 
     Args:
         function: The function to compile.
         options: The options of ``numba.njit``.
     """
 
+    def __init__(self, function: Any, options: dict[str, Any], **compiler: Any) -> None:
+        super().__init__(function, targetoptions=options, **compiler)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What Numba asks for a call; constants use the code for any value of their type.
+
+        Numba would compile the function anew for every constant that it is called with. Where a constant
+        makes a difference, LLVM knows it anyhow once the function is inlined.
+        """
+        arguments = tuple(map(types.unliteral, args))
+        return super().get_call_template(arguments, {k: types.unliteral(kind) for k, kind in kws.items()})
+
+
+class LinkedKernel(Kernel):
+    """A compiled function that has a second form for its callers among compiled functions."""
+
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions=options)
+        super().__init__(function, options)
         self.callee = Callee(function, options)
 
     @property
@@ -43,21 +59,11 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         super().add_overload(cres)
 
 
-class Callee(CPUDispatcher):  # type: ignore[misc]
+class Callee(Kernel):
     """The form for callers; it cannot be called from the interpreter."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
-        options = {**options, "no_cpython_wrapper": True}
-        super().__init__(function, targetoptions=options, pipeline_class=_Compiler)
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What Numba asks for a call; constants use the code for any value of their type.
-
-        Numba would compile the function anew for every constant that it is called with. Where a constant
-        makes a difference, LLVM knows it anyhow once the function is inlined.
-        """
-        arguments = tuple(map(types.unliteral, args))
-        return super().get_call_template(arguments, {k: types.unliteral(kind) for k, kind in kws.items()})
+        super().__init__(function, {**options, "no_cpython_wrapper": True}, pipeline_class=_Compiler)
 
     def add_overload(self, cres: CompileResult) -> None:
         """Takes in what was compiled; the interpreter is not told of it."""

@@ -64,13 +64,34 @@ def _sum_of_two_cubes() -> int:
 
 
 @compiled_only
-def test_callers_need_neither_an_entry_nor_code_for_every_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constants_share_the_code_of_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sum_of_two_cubes, "_cache", NullCache())
+    monkeypatch.setattr(_cube, "_cache", NullCache())
     assert _sum_of_two_cubes() == 1729
-    assert [str(types) for (types,) in _cube.callee.signatures] == ["int64"]
-    assert _cube.signatures == []
-    assert _cube(12) == 1728
-    assert len(_cube.signatures) == len(_cube.callee.signatures) == 1
+    assert [str(types) for (types,) in _cube.signatures] == ["int64"]
+
+
+@compiled_only
+def test_linked_kernels_get_an_entry_when_they_are_called_from_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compile, "_LINKED", (__name__,))
+
+    def square(number):
+        return number * number
+
+    def sum_of_two_squares():
+        return square(3) + square(number=4)
+
+    square = kernel(square)
+    sum_of_two_squares = kernel(sum_of_two_squares)
+    assert sum_of_two_squares() == 25
+    assert len(square.callee.signatures) == 1
+    assert square.signatures == []
+    assert square(12) == 144
+    assert len(square.signatures) == len(square.callee.signatures) == 1
+    assert len(list(tmp_path.rglob("*.callee.*.nbc"))) == 1
 
 
 def test_kernels_compute_what_their_source_says() -> None:
