@@ -18,7 +18,7 @@ from numpy.random import Generator
 from tests.attack import kills
 from tests.attack.whole_runs import configurations, require_same, result_of
 
-_SIZE = 1 << 20
+_SIZE = 1 << 28
 _PAGE = 4096
 
 
@@ -91,7 +91,7 @@ def _spoiled(disk: Path, random: Generator) -> Iterator[None]:
         yield
         assert _mount("-o", "remount,rw", str(disk))
         return
-    filler, free = disk / "filler", int(60 ** random.random()) * _PAGE - _PAGE
+    filler, free = disk / "filler", int(60_000 ** random.random()) * _PAGE - _PAGE
     filler.write_bytes(bytes(_SIZE - free))
     yield
     filler.unlink()
