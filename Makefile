@@ -16,6 +16,7 @@ CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
 ATTACK_MINUTES ?= 2
+ATTACK_SEED ?=
 BENCHMARKS ?= startup engine environments strength mcts search champion analysis training_speed inference
 OLD_GYMNASIUM := 1.2.2
 RESOLUTION ?= lowest-direct
@@ -54,7 +55,7 @@ test: $(ready) clear-kernels  ## run the whole test suite, then measure how much
 	@$(MAKE) --no-print-directory coverage
 
 test-attack: $(ready)  ## try to break everything for ATTACK_MINUTES: odd inputs, kills, interrupts …
-	$(python) -m tests.attack --minutes $(ATTACK_MINUTES)
+	$(python) -m tests.attack --minutes $(ATTACK_MINUTES) $(if $(ATTACK_SEED),--seed $(ATTACK_SEED))
 
 # Numba's machine code has no lines to count, so the rules run as plain Python here.
 coverage: $(ready)  ## run the tests of the rules without compilation: every line of the engine must be reached
