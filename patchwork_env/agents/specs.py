@@ -316,7 +316,9 @@ def _kind_of(path: str) -> _Entry:
     game, kind = description["game"], description["policy"]
     if (game, kind) not in _registry.kinds:
         known = ", ".join(repr(other) for of, other in _registry.kinds if of == game) or "none"
-        raise ValueError(f"the policy of {path} is {kind!r}; this library plays of those for {game}: {known}")
+        raise ValueError(
+            f"the policy of {path} is {shorten(kind)}; this library plays of those for {game}: {known}"
+        )
     return _registry.kinds[game, kind]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.core.checks import as_integer
+from patchwork_env.core.checks import as_integer, as_texts
 from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
@@ -265,7 +265,7 @@ def play_gauntlet(
         ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
         IllegalActionError: The agent chose an action that is not legal.
     """
-    pool = read_pool(version).without(tuple(skip))
+    pool = read_pool(version).without(as_texts(skip, "skip"))
     most = None if games is None else check_games(games)
     check_workers(workers)
     player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
@@ -290,7 +290,8 @@ def games_of_gauntlet(version: int = LATEST, games: int | None = None, skip: Seq
     Raises:
         ValueError: There is no such version or member, or nobody is left.
     """
-    return sum(_games(member.games, games) for member in read_pool(version).without(tuple(skip)).members)
+    pool = read_pool(version).without(as_texts(skip, "skip"))
+    return sum(_games(member.games, games) for member in pool.members)
 
 
 def _games(protocol: int, most: int | None) -> int:

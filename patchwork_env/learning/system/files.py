@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,7 @@ def storing_in(path: Path) -> Iterator[None]:
 
 
 class GrowingFile:
-    """A file to append to, without a buffer.
+    """A file to append to, without a buffer, which is closed with this object at the latest.
 
     What :meth:`write` gets is in the file when it returns: a killed process loses nothing, and errors are
     raised by the call that they belong to.
@@ -36,6 +37,7 @@ class GrowingFile:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab", buffering=0)
+        weakref.finalize(self, self._file.close)
         write_through(path.parent)
 
     def write(self, contents: bytes) -> None:

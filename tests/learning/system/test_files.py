@@ -1,7 +1,9 @@
 """Files and folders that are complete or absent, and on the disk when the function returns."""
 
 import errno
+import gc
 import os
+import warnings
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -68,3 +70,12 @@ def test_a_folder_that_cannot_be_synced_is_left_to_the_system(
     monkeypatch.setattr(checkpoints.os, "fsync", refuse)
     write_text(tmp_path / "file", "text")
     assert (tmp_path / "file").read_text() == "text"
+
+
+def test_a_growing_file_is_closed_with_its_object(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GrowingFile(tmp_path / "file")
+        gc.collect()
+    GrowingFile(tmp_path / "file").write(b"1")
+    assert (tmp_path / "file").read_bytes() == b"1"
