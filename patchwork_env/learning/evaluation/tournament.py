@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, as_texts, check_seed
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
@@ -98,7 +99,7 @@ class Settings:
             rungs = tuple(Rung(*rung) for rung in contents.pop("rungs"))
             return cls(agents, weights, variant=variant, rungs=rungs, **contents)
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{folder / _KIND}.json is damaged: {error!r}") from None
+            raise ValueError(f"{folder / _KIND}.json is damaged: {one_line(repr(error))}") from None
 
 
 @dataclass(frozen=True)
