@@ -78,7 +78,8 @@ def _change_weights(tensor: Any, random: Generator) -> None:
     if tensor.raw_data:
         values = np.frombuffer(tensor.raw_data, np.uint8).copy()
         values[random.integers(len(values), size=8)] = random.integers(256, size=8)
-        values[-4:] = np.frombuffer(np.float32(pick(random, (np.nan, np.inf, 3e38, 0))).tobytes(), np.uint8)
+        odd = np.frombuffer(np.float32(pick(random, (np.nan, np.inf, 3e38, 0))).tobytes(), np.uint8)
+        values[-4:] = odd[-len(values) :]  # some weights are single flags
         tensor.raw_data = values.tobytes()
 
 

@@ -156,9 +156,9 @@ def _start(model: bytes, name: str, threads: int) -> onnxruntime.InferenceSessio
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no class in common but this
-        raise ValueError(
-            f"{name} is no ONNX model that onnxruntime reads: {shorten(str(error), 300)}"
-        ) from None
+        is_text = not isinstance(error, UnicodeDecodeError)
+        reason = shorten(str(error), 300) if is_text else "a name in it is no text"
+        raise ValueError(f"{name} is no ONNX model that onnxruntime reads: {reason}") from None
     _check(session, name)
     return session
 
