@@ -577,6 +577,8 @@ def make_player(random: Generator) -> Player:
     agent, games = agents.load(spec, number(random) % 1000), []
     game = rules_of(kind).game(seed=number(random), **options)
     for _ in range(int(random.integers(4 if kind == "nmbr9" else 40))):
+        if game.is_over:
+            break
         game.play(
             chosen(game.action_mask(), number(random) % 1000) if random.random() < 0.5 else agent.act(game)
         )
