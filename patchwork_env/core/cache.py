@@ -6,6 +6,9 @@ what its files hold is unpickled and run unseen, so that a damaged one stops eve
 file for each combination of types, named after all that the code follows from, with a digest of both before
 it. A file that is damaged or cannot be read counts as missing, and is replaced once the code is compiled.
 
+Sources are read when a kernel is first called, long after their modules were loaded. What was edited in the
+meantime is not what the process runs, so nothing is taken from disk or kept for such modules.
+
 The digest keeps accidents away, not attackers: whoever may write to the folder can have code run.
 """
 
@@ -52,6 +55,8 @@ def keep_on_disk(dispatcher: Any, modules: tuple[str, ...]) -> None:
         modules: The names of the modules whose sources, with all that they import, the code follows from.
     """
     try:
+        for module in modules:
+            _note_loaded(module)
         kind = _CalleeCache if isinstance(dispatcher, Callee) else _Cache
         dispatcher._cache = kind(dispatcher.py_func, modules)
     except Exception as error:  # nowhere to write, or a Numba that keeps its cache in another way
@@ -150,9 +155,10 @@ def _warn(reason: str) -> None:
 
 @functools.cache
 def _digest_of_sources(modules: tuple[str, ...]) -> str | None:
-    """SHA-256 over the sources of modules and of all that they import, directly or not; None without sources.
+    """SHA-256 over the sources of modules and of all that they import, directly or not.
 
-    Only imports from the modules' own top-level packages and from this library are followed.
+    None if a module has no source, or one that was changed after it was loaded. Only imports from the
+    modules' own top-level packages and from this library are followed.
     """
     names = [_true_name(module) for module in modules]
     roots = {_LIBRARY, *(name.partition(".")[0] for name in names)}
@@ -165,10 +171,66 @@ def _digest_of_sources(modules: tuple[str, ...]) -> str | None:
         if source is None and name in modules:
             _warn(f"{name} has no source")
             return None
+        if source is not None and not _is_as_noted(str(_find(name).origin)):  # type: ignore[union-attr]
+            _warn(f"{name} has changed since it was loaded")
+            return None
         sources[name] = source or ""
         names.extend(_imported_modules(name))
     texts = [numba.__version__, *(sources[name] for name in sorted(sources))]
     return _digest("\0".join(texts).encode()).hex()
+
+
+_Status = tuple[int, int, int] | None
+_NOTED: dict[str, _Status] = {}
+"""Files with sources, as they were when their modules were loaded or, those of this library, before."""
+
+
+def _status(path: str) -> _Status:
+    """What changes with a file's contents; None if there is no file, as in an archive."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _is_as_noted(path: str) -> bool:
+    """Whether a file is as it was when it was noted; notes it otherwise."""
+    status = _status(path)
+    return _NOTED.setdefault(path, status) == status
+
+
+def _note_folder(folder: str) -> None:
+    """Notes all files with sources in a folder and below it."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                _is_as_noted(entry.path)
+            elif entry.name != "__pycache__" and entry.is_dir():
+                _note_folder(entry.path)
+
+
+_SPECS: dict[str, Any] = {}
+"""What the import system knows of the modules with kernels; it makes a new object at every loading."""
+
+
+def _note_loaded(module: str) -> None:
+    """Notes the files of all loaded modules of a module's package; those of this library are noted already.
+
+    Raises:
+        ValueError: The module was loaded before, maybe from another source.
+    """
+    top = module.partition(".")[0]
+    if module not in _SPECS and top != _LIBRARY:
+        for name, loaded in list(sys.modules.items()):
+            if name.partition(".")[0] == top:
+                _is_as_noted(str(getattr(loaded, "__file__", None)))
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    if _SPECS.setdefault(module, spec) is not spec:
+        raise ValueError(f"{module} was loaded more than once")
+
+
+_note_folder(os.path.dirname(os.path.dirname(__file__)))  # before any module with kernels is loaded
 
 
 def _true_name(module: str) -> str:

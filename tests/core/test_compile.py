@@ -343,6 +343,61 @@ def test_what_is_left_of_other_sources_is_deleted(folder: Path) -> None:
     assert set(file.parent.iterdir()) == {file, *others}
 
 
+@pytest.fixture
+def edited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package with a kernel in ``rules`` that adds a constant of ``constants``, 1."""
+    package = folder / "edited"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "constants.py").write_text("STEP = 1\n")
+    (package / "rules.py").write_text(
+        "from edited.constants import STEP\n"
+        "from patchwork_env.core.compile import kernel\n"
+        "@kernel\ndef step(x):\n    return x + STEP\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    yield package
+    for name in ("edited", "edited.constants", "edited.rules"):
+        sys.modules.pop(name, None)
+        cache._SPECS.pop(name, None)
+    for function in (cache._digest_of_sources, cache._find, cache._source, cache._imported_modules):
+        function.cache_clear()
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ["constants", "rules"])
+def test_code_of_a_source_that_was_edited_meanwhile_is_not_kept_under_its_name(
+    name: str, edited: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = importlib.import_module("edited.rules")
+    source = edited / f"{name}.py"
+    source.write_text(source.read_text() + "STEP = 5  # seen by later processes\n")
+    assert rules.step(0) == 1
+    assert not list(edited.parent.rglob("*.nbc"))
+    (said,) = caplog.messages
+    assert said.endswith(f"edited.{name} has changed since it was loaded")
+
+
+@compiled_only
+def test_code_of_a_module_that_is_loaded_again_is_not_kept_under_the_name_of_its_old_source(
+    edited: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = importlib.import_module("edited.rules")
+    assert rules.step(0) == 1
+    kept(edited.parent).unlink()
+    (edited / "constants.py").write_text("STEP = 12345\n")
+    importlib.reload(importlib.import_module("edited.constants"))
+    assert importlib.reload(rules).step(0) == 12345
+    assert not list(edited.parent.rglob("*.nbc"))
+    (said,) = caplog.messages
+    assert said.endswith("edited.rules was loaded more than once")
+
+
+def test_the_sources_of_the_library_are_noted_before_they_are_loaded() -> None:
+    files = map(str, Path(patchwork_env.__file__).parent.rglob("*.py"))
+    assert set(files) <= set(cache._NOTED)
+
+
 WAYS_TO_IMPORT = [
     "from followed import constants as c\n",
     "from . import constants\n",
