@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from patchwork_env.core.files import write_text
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.gauntlet import (
@@ -38,7 +39,6 @@ from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_u
 from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports.tournament import write_results
-from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import describe_setup, made_with, usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
 
+from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.errors import TableEdgeError, WorkerError
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.decks import (
@@ -28,7 +29,6 @@ from patchwork_env.learning.evaluation.decks import (
     shuffled_decks,
 )
 from patchwork_env.learning.evaluation.players import HELP, Entrant
-from patchwork_env.learning.system.files import check_file_path, write_text
 from patchwork_env.learning.system.machine import describe_setup
 
 FILE = Path(__file__).with_name("nmbr9_decks.txt")

@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, SHIPPED_FOLDER, read_description, write_folder
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, SHIPPED_FOLDER, read_description
+from patchwork_env.core.files import write_folder
 from patchwork_env.learning.system.machine import describe_machine
 
 

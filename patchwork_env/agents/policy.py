@@ -11,8 +11,9 @@ import torch
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.checkpoint_tensors import write_kind_of_policy
-from patchwork_env.agents.checkpoints import NETWORK, write_folder
+from patchwork_env.agents.checkpoints import NETWORK
 from patchwork_env.agents.networks import PolicyNetwork
+from patchwork_env.core.files import write_folder
 from patchwork_env.core.rules import States
 
 

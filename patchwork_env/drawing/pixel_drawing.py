@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.checks import as_number, as_path
+from patchwork_env.core.files import write_bytes
 from patchwork_env.core.names import shorten
 from patchwork_env.drawing.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
 from patchwork_env.errors import MissingExtraError
@@ -122,11 +123,12 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
     Raises:
         MissingExtraError: Pillow is not installed.
         ValueError: This is no frame, or no path.
-        OSError: The file cannot be written.
+        StorageError: The file cannot be written.
     """
     image_module, _, _ = _pillow()
-    image = image_module.fromarray(_check_frame(frame))
-    write_atomically(path, lambda file: image.save(file, "PNG", optimize=True))
+    contents = BytesIO()
+    image_module.fromarray(_check_frame(frame)).save(contents, "PNG", optimize=True)
+    write_bytes(as_path(path), contents.getvalue())
 
 
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
@@ -140,7 +142,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     Raises:
         MissingExtraError: Pillow is not installed.
         ValueError: There is no frame, the sizes differ, or the path or the seconds are not allowed.
-        OSError: The file cannot be written.
+        StorageError: The file cannot be written.
     """
     image_module, _, _ = _pillow()
     milliseconds = round(1000 * as_number(seconds, "seconds", above=0))
@@ -158,19 +160,17 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     palette = sample.quantize(_GIF_COLORS, method=image_module.Quantize.FASTOCTREE)
     images = [image_module.fromarray(frame).quantize(palette=palette, dither=0) for frame in pictures]
     durations = [milliseconds] * (len(images) - 1) + [6 * milliseconds]
-
-    def save(file: BinaryIO) -> None:
-        images[0].save(
-            file,
-            "GIF",
-            save_all=True,
-            append_images=images[1:],
-            duration=durations,
-            loop=0,
-            optimize=True,
-        )
-
-    write_atomically(path, save)
+    contents = BytesIO()
+    images[0].save(
+        contents,
+        "GIF",
+        save_all=True,
+        append_images=images[1:],
+        duration=durations,
+        loop=0,
+        optimize=True,
+    )
+    write_bytes(as_path(path), contents.getvalue())
 
 
 def _check_frame(frame: Any) -> Frame:
@@ -179,16 +179,3 @@ def _check_frame(frame: Any) -> Frame:
     if not (is_array and frame.ndim == 3 and frame.shape[2] == 3 and frame.size):
         raise ValueError(f"a frame is a uint8 array (height, width, 3), not {shorten(frame)}")
     return cast(Frame, frame)
-
-
-def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]) -> None:
-    """Lets ``write`` fill a temporary file beside ``path`` and moves it there when it is complete."""
-    target = as_path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            write(file)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from patchwork_env import agents
 from patchwork_env.agents import checkpoint_tensors
-from patchwork_env.agents.checkpoints import read_description, write_folder
+from patchwork_env.agents.checkpoints import read_description
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork.mlp import MlpConfig, MlpNetwork
@@ -151,64 +150,6 @@ def test_failing_write_leaves_no_folder(tmp_path, network, monkeypatch, error):
     with pytest.raises(type(error)):
         save_policy(tmp_path / "policy", network)
     assert contents(tmp_path) == {}
-
-
-def test_folder_appears_only_when_it_is_complete(tmp_path):
-    target, seen = tmp_path / "target", []
-
-    def write(folder):
-        (folder / "file").write_text("half")
-        seen.append(target.exists())
-        (folder / "file").write_text("whole")
-
-    write_folder(target, write)
-    assert seen == [False]
-    assert contents(tmp_path) == {"target": None, os.path.join("target", "file"): b"whole"}
-
-
-def write_new(folder):
-    (folder / "file").write_text("new")
-
-
-@pytest.fixture
-def old(tmp_path):
-    """A folder with a file."""
-    folder = tmp_path / "target"
-    write_folder(folder, lambda target: (target / "file").write_text("old"))
-    return folder
-
-
-def test_folders_are_replaced_only_on_demand(tmp_path, old):
-    with pytest.raises(FileExistsError, match="target exists already"):
-        write_folder(old, write_new)
-    assert (old / "file").read_text() == "old"
-    write_folder(old, write_new, replace=True)
-    assert contents(tmp_path) == {"target": None, os.path.join("target", "file"): b"new"}
-
-
-def test_the_old_folder_stays_until_the_new_one_is_complete(tmp_path, old):
-    def write_half(folder):
-        write_new(folder)
-        assert (old / "file").read_text() == "old"
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_folder(old, write_half, replace=True)
-    assert contents(tmp_path) == {"target": None, os.path.join("target", "file"): b"old"}
-
-
-def test_the_old_folder_comes_back_if_the_new_one_cannot_take_its_place(tmp_path, old, monkeypatch):
-    rename = Path.rename
-
-    def refuse_the_new_one(path, target):
-        if target == old and path.parent.name.endswith(".partial") and path.name == "target":
-            raise OSError("no renaming")
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", refuse_the_new_one)
-    with pytest.raises(OSError, match="no renaming"):
-        write_folder(old, write_new, replace=True)
-    assert contents(tmp_path) == {"target": None, os.path.join("target", "file"): b"old"}
 
 
 # --- what is refused ----------------------------------------------------------------------------------------

@@ -105,11 +105,10 @@ def _play(folder: Path) -> dict[str, Any]:
 @contextlib.contextmanager
 def _promises(root: Path, recording: Recording) -> Iterator[None]:
     """Within the block, whatever was written in one piece is promised to stay when the function returns."""
-    from patchwork_env.agents import checkpoints
-    from patchwork_env.learning.runs import checkpoints as runs
-    from patchwork_env.learning.system import files
+    from patchwork_env.core import files
+    from patchwork_env.learning.runs import checkpoints
 
-    write_folder, write_bytes = checkpoints.write_folder, files.write_bytes
+    write_folder, write_bytes = files.write_folder, files.write_bytes
 
     def writing_folder(folder: Path, *given: Any, **named: Any) -> None:
         write_folder(folder, *given, **named)
@@ -122,7 +121,7 @@ def _promises(root: Path, recording: Recording) -> Iterator[None]:
             recording.promise(path.relative_to(root), contents)
 
     with (
-        mock.patch.object(runs, "write_folder", writing_folder),
+        mock.patch.object(checkpoints, "write_folder", writing_folder),
         mock.patch.object(files, "write_bytes", writing_bytes),
     ):
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from patchwork_env.core.polyomino import orient
 from patchwork_env.drawing.pictures import player_names
 from patchwork_env.drawing.scene import Label, Polygon
+from patchwork_env.errors import StorageError
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
@@ -364,13 +366,20 @@ def test_gif_rejects_no_frames_and_mixed_sizes(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_failed_write_leaves_the_old_file(tmp_path):
+def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "table.png"
     path.write_bytes(b"old")
     with pytest.raises(ValueError, match="a frame is a uint8 array"):
         save_png(np.zeros((4, 4, 7), np.uint8), path)
-    with pytest.raises(OSError, match="missing"):
+    with pytest.raises(StorageError, match=r"cannot write to .*missing"):
         save_png(np.zeros((4, 4, 3), np.uint8), tmp_path / "missing" / "table.png")
+
+    def full_disk(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(StorageError, match=r"table\.png: No space left"):
+        save_png(np.zeros((4, 4, 3), np.uint8), path)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["table.png"]
 

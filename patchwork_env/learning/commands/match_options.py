@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
-from patchwork_env.learning.system.files import check_file_path, write_text
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork.components import VARIANTS
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.reports.review.judging import Review, review
@@ -20,7 +21,6 @@ from patchwork_env.learning.reports.review.page import render_page
 from patchwork_env.learning.reports.review.picture import write_picture
 from patchwork_env.learning.reports.review.reading import read_game
 from patchwork_env.learning.reports.review.tables import text
-from patchwork_env.learning.system.files import storing_in, write_text
 
 _AGENT = "champion:fast"
 PAGE, PICTURE, FIGURES = "review.html", "evaluation.png", "review.json"

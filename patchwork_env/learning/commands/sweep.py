@@ -16,6 +16,7 @@ from pathlib import Path
 
 from patchwork_env.core.checks import check_seed
 from patchwork_env.core.documents import read_text
+from patchwork_env.core.files import remove_partial, storing_in
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
@@ -38,7 +39,6 @@ from patchwork_env.learning.sweeps.folder import (
 from patchwork_env.learning.sweeps.parameters import FORMS, check_trials, draw_trials, parse_parameter
 from patchwork_env.learning.sweeps.table import as_text, show_figures, write_results
 from patchwork_env.learning.sweeps.winner import measured_again
-from patchwork_env.learning.system.files import remove_partial, storing_in
 from patchwork_env.learning.system.lock import sole_user
 from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt

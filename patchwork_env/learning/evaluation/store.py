@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from patchwork_env.agents.checkpoints import make_folder
 from patchwork_env.core.documents import read_json, read_object
+from patchwork_env.core.files import make_folder, remove_partial, storing_in, write_text
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import OtherSettingsError
-from patchwork_env.learning.system.files import remove_partial, storing_in, write_text
 from patchwork_env.learning.system.lock import sole_user
 
 _PARTS = "blocks"

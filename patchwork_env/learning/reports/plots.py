@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchwork_env.learning.system.files import write_bytes
+from patchwork_env.core.files import write_bytes
 from patchwork_env.patchwork.render.theme import mix
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.files import write_text
 from patchwork_env.learning.evaluation.ratings import Bounds
 from patchwork_env.learning.evaluation.standings import Standings
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save
-from patchwork_env.learning.system.files import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

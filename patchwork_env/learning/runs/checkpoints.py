@@ -18,9 +18,9 @@ from torch import Tensor
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint_tensors import write_tensors
-from patchwork_env.agents.checkpoints import make_folder, write_folder, write_through
 from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.core.files import make_folder, storing_in, write_folder, write_text, write_through
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.state import TrainerState
@@ -34,7 +34,6 @@ from patchwork_env.learning.runs.folder import (
     checkpoint_folders,
     steps_of,
 )
-from patchwork_env.learning.system.files import storing_in, write_text
 
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
 _UNFIT = (

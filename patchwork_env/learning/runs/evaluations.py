@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env.agents.checkpoints import make_folder
+from patchwork_env.core.files import make_folder, write_text
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.games import rules_of
@@ -28,7 +28,6 @@ from patchwork_env.learning.runs.folder import (
     steps_of,
 )
 from patchwork_env.learning.runs.loggers import Log
-from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import describe_machine
 
 SAMPLE_GAMES = 2

@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from patchwork_env.core.files import GrowingFile, storing_in, write_text
 from patchwork_env.core.names import hint
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines
-from patchwork_env.learning.system.files import GrowingFile, storing_in, write_text
 
 CSV_FILE = "metrics.csv"
 _CSV_HEADER = "steps,minutes,metric,value\n"

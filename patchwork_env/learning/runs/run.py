@@ -11,6 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from patchwork_env.core.files import GrowingFile, storing_in
 from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -24,7 +25,6 @@ from patchwork_env.learning.runs.checkpoints import (
 from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations
 from patchwork_env.learning.runs.folder import VERSIONS_FILE
 from patchwork_env.learning.runs.loggers import Log
-from patchwork_env.learning.system.files import GrowingFile, storing_in
 from patchwork_env.learning.system.machine import commit, made_with
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
 

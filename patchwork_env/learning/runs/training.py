@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from patchwork_env import agents
+from patchwork_env.core.files import remove_partial, storing_in, write_text
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
@@ -17,7 +18,6 @@ from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, 
 from patchwork_env.learning.runs.folder import CONFIG_FILE
 from patchwork_env.learning.runs.loggers import logger_class
 from patchwork_env.learning.runs.run import Run
-from patchwork_env.learning.system.files import remove_partial, storing_in, write_text
 from patchwork_env.learning.system.lock import sole_user
 from patchwork_env.learning.system.memory import keep_freed_memory
 

@@ -16,14 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from patchwork_env.agents.checkpoints import make_folder
 from patchwork_env.core.documents import read_object
+from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import shorten
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
 from patchwork_env.learning.runs.folder import CONFIG_FILE, evaluation_files, read_evaluation
 from patchwork_env.learning.sweeps.parameters import Values, overrides
 from patchwork_env.learning.system.contents import as_type
-from patchwork_env.learning.system.files import storing_in, write_text
 
 FORMAT = "patchwork-env sweep"
 VERSION = 1

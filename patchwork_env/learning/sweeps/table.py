@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.learning.evaluation.tables import aligned, csv_text
 from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, Metric, Sweep, name_of
 from patchwork_env.learning.sweeps.parameters import Values
-from patchwork_env.learning.system.files import storing_in, write_text
 
 _ORDER = (FINISHED, STOPPED, None, FAILED)
 

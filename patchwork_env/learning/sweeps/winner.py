@@ -11,10 +11,10 @@ import json
 from typing import Any
 
 from patchwork_env.core.documents import read_object
+from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.runs.folder import FINAL
 from patchwork_env.learning.sweeps.folder import Sweep
-from patchwork_env.learning.system.files import storing_in, write_text
 
 WINNER_FILE = "winner.json"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from patchwork_env.core.files import storing_in
 from patchwork_env.errors import InUseError
-from patchwork_env.learning.system.files import storing_in
 
 LOCK_FILE = "lock"
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}

@@ -10,11 +10,11 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint_tensors import read_network
-from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.policy import PolicyAgent, write_policy
+from patchwork_env.core.files import write_folder
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import ORIENTED, TABLE_SIZE

@@ -7,7 +7,6 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.nmbr9 import greedy
@@ -24,6 +23,7 @@ from patchwork_env.agents.nmbr9.value.network import (
     new_weights,
     read_table,
 )
+from patchwork_env.core.files import write_folder
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine
 

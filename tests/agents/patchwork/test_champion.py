@@ -12,7 +12,6 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, checkpoints
-from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.patchwork.champion import agent as champion_agent
@@ -32,6 +31,7 @@ from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import TO_WIN, Payoffs
 from patchwork_env.agents.patchwork.value.network import SHAPES, new_weights
 from patchwork_env.agents.patchwork.value.placements import kind_of
+from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game

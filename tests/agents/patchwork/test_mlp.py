@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents import checkpoints
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork import mlp, policy
 from patchwork_env.agents.patchwork.mlp import MlpAgent, MlpConfig, MlpNetwork, load_policy, write_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.core.files import write_folder
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
@@ -36,7 +36,7 @@ def network():
 def folder(tmp_path, network):
     """A good checkpoint."""
     folder = tmp_path / "good"
-    checkpoints.write_folder(folder, lambda target: write_policy(target, network, {"steps": 5}))
+    write_folder(folder, lambda target: write_policy(target, network, {"steps": 5}))
     return folder
 
 

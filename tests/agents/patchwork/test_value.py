@@ -11,7 +11,6 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import LEAK, arrays_of, record_type
 from patchwork_env.agents.patchwork.joints import count_joints
@@ -37,6 +36,7 @@ from patchwork_env.agents.patchwork.value.network import (
 from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.agents.patchwork.value.quilts import MOST_CHOICES, forget
 from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.files import write_folder
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import Game

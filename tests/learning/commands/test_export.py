@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoints import write_folder
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork import mlp
 from patchwork_env.agents.patchwork.dense import DenseMlp
 from patchwork_env.agents.patchwork.policy import save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.core.files import write_folder
 from patchwork_env.learning.commands import export
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game

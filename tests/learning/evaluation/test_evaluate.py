@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +13,6 @@ import pytest
 from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.system.files import write_text
 from patchwork_env.learning.system.machine import made_with
 
 ROOT = Path(__file__).parents[3]
@@ -107,26 +104,6 @@ def test_an_error_leaves_an_old_file_as_it_was(tmp_path) -> None:
     path.write_text("old")
     assert evaluate.main(["greedy", "--against", "gredy", "--json", str(path)]) == 2
     assert path.read_text() == "old"
-
-
-def test_a_file_is_complete_or_as_it_was(tmp_path, monkeypatch) -> None:
-    path = tmp_path / "figures.json"
-    write_text(path, "old")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
-
-    def full_disk(*_):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match="no space left"):
-        write_text(path, "new")
-    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("figures.json", "old")]
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def test_the_documents_show_what_the_command_prints_and_writes() -> None:

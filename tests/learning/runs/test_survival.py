@@ -24,13 +24,13 @@ from safetensors.torch import load_file
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.core.files import GrowingFile
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs import checkpoints as checkpoints_module
 from patchwork_env.learning.runs.checkpoints import load_checkpoint
 from patchwork_env.learning.system import signals as signals_module
-from patchwork_env.learning.system.files import GrowingFile
 from patchwork_env.learning.system.lock import sole_user
 
 ROOT = Path(__file__).parents[3]

@@ -1,0 +1,192 @@
+"""Writing files and folders so that they are complete or absent, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from patchwork_env.errors import StorageError
+
+PARTIAL = ".partial"
+"""The ending of names of files and folders that are not complete yet; such names begin with a dot."""
+_REPLACED = "replaced"
+"""The name within a temporary folder of the folder that is being replaced."""
+_UNSYNCED = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}
+"""The error numbers of folders that cannot be synced."""
+
+
+@contextlib.contextmanager
+def storing_in(path: Path) -> Iterator[None]:
+    """Within the block, an OSError becomes a :class:`StorageError` that names ``path``, a file or folder."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise StorageError(f"cannot write to {path}: {error.strerror or error}") from error
+
+
+class GrowingFile:
+    """A file to append to, without a buffer, which is closed with this object at the latest.
+
+    What :meth:`write` gets is in the file when it returns: a killed process loses nothing, and errors are
+    raised by the call that they belong to.
+
+    Args:
+        path: The path of the file, which may exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("ab", buffering=0)
+        weakref.finalize(self, self._file.close)
+        write_through(path.parent)
+
+    def write(self, contents: bytes) -> None:
+        """Appends some bytes."""
+        rest = memoryview(contents)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+
+    def sync(self) -> None:
+        """Waits until everything that was written is on the disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Closes the file; nothing can be written afterwards."""
+        self._file.close()
+
+
+def remove_partial(folder: Path) -> None:
+    """Deletes the files and folders that killed processes left half written, in a folder and below it."""
+    for path in list(folder.rglob(f".*{PARTIAL}")):
+        if path.is_dir():
+            finish_replacing(path)
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def check_file_path(path: Path, option: str) -> None:
+    """Checks the path of a file that is to be written later, before any work is done.
+
+    Args:
+        path: The path of the file.
+        option: The option of the command that gave the path, for the message.
+
+    Raises:
+        FileNotFoundError: The folder of the file does not exist.
+        IsADirectoryError: The path is that of a folder.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; {option} takes the path of a file")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replaces a file by a text in UTF-8; see :func:`write_bytes`."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, contents: bytes) -> None:
+    """Replaces a file by a complete new one, which is on the disk then, or leaves it as it was.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}-{os.urandom(4).hex()}{PARTIAL}")
+    with storing_in(path):
+        try:
+            with temporary.open("xb") as file:
+                file.write(contents)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        write_through(path.parent)
+
+
+def write_folder(folder: Path, write: Callable[[Path], None], *, replace: bool = False) -> None:
+    """Has ``write`` fill a temporary folder and renames it: if ``folder`` exists, it is complete.
+
+    Args:
+        folder: The folder to write; its parents are created.
+        write: A function that fills the folder that it is called with.
+        replace: Whether a folder that exists is replaced, once the new one is complete.
+
+    Raises:
+        FileExistsError: The folder exists, and is not to be replaced.
+    """
+    if folder.exists() and not replace:
+        raise FileExistsError(f"{folder} exists already")
+    make_folder(folder.parent)
+    with tempfile.TemporaryDirectory(PARTIAL, f".{folder.name}-", folder.parent) as temporary:
+        filled, old = Path(temporary, folder.name), Path(temporary, _REPLACED)
+        filled.mkdir()
+        write(filled)
+        for path in (*filled.iterdir(), filled):
+            write_through(path)
+        if folder.exists():
+            for path in (filled.parent, folder.parent):
+                write_through(path)  # so that one of both can be found whenever the power fails
+        _rename(filled, folder, old)
+        write_through(folder.parent)
+
+
+def _rename(new: Path, folder: Path, old: Path) -> None:
+    """Renames ``new`` to ``folder``, and ``folder`` to ``old`` if there is one."""
+    if folder.exists():
+        folder.rename(old)
+    try:
+        new.rename(folder)
+    except BaseException:
+        if old.exists():
+            old.rename(folder)
+        raise
+
+
+def finish_replacing(temporary: Path) -> None:
+    """Renames the new folder if :func:`write_folder` was stopped after it had taken the old one away.
+
+    Args:
+        temporary: A temporary folder that was left behind.
+    """
+    if (temporary / _REPLACED).exists():
+        for filled in temporary.iterdir():
+            folder = temporary.parent / filled.name
+            if filled.name != _REPLACED and not folder.exists():
+                filled.rename(folder)
+                write_through(folder.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Creates a folder and its parents, where they do not exist, so that their names are on the disk."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        with contextlib.suppress(FileExistsError):  # if it is a file, what is written below it tells
+            folder.mkdir()
+        write_through(folder.parent)
+
+
+def write_through(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk, so that nothing later is there first.
+
+    Folders that cannot be opened or synced, as on some network drives, are left to the system.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in _UNSYNCED or not path.is_dir():
+            raise
