@@ -23,6 +23,7 @@ from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_layout, check_rewards, complete
 from patchwork_env.envs.spaces import GameSpaces
+from patchwork_env.errors import IllegalActionError
 
 IGNORED_RESET_OPTIONS = ("options",)  # what PettingZoo's api_test passes to see whether options are taken
 
@@ -91,7 +92,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     def wrapped(cls, *args: Any, **options: Any) -> AECEnv[str, MaskedObservation, Any]:
         """The environment in PettingZoo's standard wrappers: an illegal action ends the game, with -1."""
         env = _TerminateIllegal(cls(*args, **options), illegal_reward=ILLEGAL_REWARD)
-        return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(env))
+        return _OrderEnforcing(_AssertOutOfBounds(env))
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """The space of an agent's observations, the same object at every call."""
@@ -390,3 +391,44 @@ class _TerminateIllegal(TerminateIllegalWrapper[str, MaskedObservation, Any]):
             self.env.forfeit()
         else:
             self.env.step(action)
+
+
+class _OutOfSpaceError(IllegalActionError, AssertionError):
+    """An action outside its space: the documented error, and the one of PettingZoo's wrapper as well."""
+
+
+class _AssertOutOfBounds(AssertOutOfBoundsWrapper[str, MaskedObservation, Any]):
+    """Refuses actions outside their space, like PettingZoo's own, in words that name them."""
+
+    env: _TerminateIllegal
+
+    def step(self, action: int | None) -> None:
+        inner = self.env.env
+        agent = inner.agent_selection
+        if not inner.action_spaces[agent].contains(action) and not (
+            action is None and (inner.terminations[agent] or inner.truncations[agent])
+        ):
+            last = inner._rules.num_actions - 1
+            raise _OutOfSpaceError(
+                f"{shorten(action)} is not in action space: an action of {agent} is one of 0 to {last}"
+            )
+        self.env.step(action)
+
+
+class _OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
+    """Enforces the order of calls like PettingZoo's own, and asks the environment whether there is a game.
+
+    A flag beside the environment would be wrong after an interrupt during the first :meth:`reset`.
+    """
+
+    def __init__(self, env: _AssertOutOfBounds) -> None:
+        self._game_env = env.env.env
+        super().__init__(env)
+
+    @property
+    def _has_reset(self) -> bool:
+        return self._game_env._game is not None
+
+    @_has_reset.setter
+    def _has_reset(self, value: bool) -> None:
+        """PettingZoo's wrapper sets it, too early."""

@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 from numpy.random import Generator
+from pettingzoo.utils.env_logger import EnvLogger
 
 from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import UnknownOptionError
+from tests.attack.interrupts.turns import look_at_turns
 from tests.attack.sound import pick, require_message, started
 
 BATCH = 300
@@ -219,6 +221,35 @@ def _aec_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(partial(_play_turns, env), {})
 
 
+def _wrapped_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    module = _module_of(rules)
+    EnvLogger.suppress_output()  # of illegal moves
+    unused, env = module.env(), module.env()
+    env.reset(seed=1)
+    yield Call(module.env, {"render_mode": None, **_options(rules), "observation": "flat"})
+    yield Call(unused.step, {"action": 0}, (AssertionError,))  # PettingZoo's, whatever the action
+    yield Call(unused.observe, {"agent": "player_0"}, (AssertionError,))
+    yield Call(env.reset, {"seed": 1, "options": {}})
+    yield Call(lambda **options: env.reset(options=options), _reset_options(rules))
+    for name in ("observe", "action_space", "observation_space"):
+        yield Call(getattr(env, name), {"agent": "player_0"})
+    yield Call(env.agent_iter, {"max_iter": 2})
+    yield Call(env.step, {"action": 0})
+    yield Call(partial(_refuse_whole, env), {"action": -1})
+    yield Call(partial(_play_turns, env), {})
+
+
+def _refuse_whole(env: Any, action: Any) -> None:
+    """Plays an action in a new game, which a refused one leaves as it was."""
+    env.reset(seed=1)
+    before = look_at_turns(env)
+    try:
+        env.step(action)
+    except ValueError:
+        assert look_at_turns(env) == before, "a refused action changed something"
+        raise
+
+
 def _play_turns(env: Any) -> None:
     env.reset(seed=1)
     for _ in env.agent_iter():
@@ -250,6 +281,23 @@ def _single_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(lambda **options: env.reset(options=options), _reset_options(rules))
     yield Call(env.step, {"action": int(random.integers(3))}, (gymnasium.error.ResetNeeded,))
     yield Call(partial(_play_alone, env), {})
+
+
+def _made_calls(rules: Any, random: Generator) -> Iterator[Call]:
+    name = {games.PATCHWORK: "patchwork_env:Patchwork-v0", games.NMBR9: "patchwork_env:Nmbr9-v0"}[rules.name]
+    opponent = {"opponent": "random"} if rules.name == games.PATCHWORK else {}
+    own = {**opponent, "seat": 0, "illegal_action": "raise", "observation": "dict", **_options(rules)}
+    env, envs = gymnasium.make(name), gymnasium.make_vec(name, 2)
+    env.reset(seed=1), envs.reset(seed=1)
+    yield Call(partial(gymnasium.make, name), own, (FileNotFoundError,))
+    yield Call(partial(gymnasium.make_vec, name, 2), own, (FileNotFoundError,))
+    for made in (env, envs):
+        yield Call(made.reset, {"seed": 1, "options": {}})
+        yield Call(lambda made=made, **options: made.reset(options=options), _reset_options(rules))
+    yield Call(env.step, {"action": int(random.integers(3))}, (gymnasium.error.ResetNeeded,))
+    yield Call(envs.step, {"actions": [0, 0]})
+    yield Call(partial(_play_alone, env), {})
+    yield Call(partial(_play_many, envs), {})
 
 
 def _play_alone(env: Any) -> None:
@@ -370,7 +418,9 @@ _GROUPS = {
     "picture": _picture_calls,
     "agent": _agent_calls,
     "aec": _aec_calls,
+    "wrapped": _wrapped_calls,
     "single": _single_calls,
+    "made": _made_calls,
     "vector": _vector_calls,
     "self_play": _self_play_calls,
     "learning": _learning_calls,

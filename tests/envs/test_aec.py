@@ -146,8 +146,12 @@ def test_illegal_actions(case: Case) -> None:
     )
     assert all(lenient.terminations.values())
     lenient.reset(seed=0)
-    with pytest.raises(AssertionError, match="not in action space"):
-        lenient.step(case.rules.num_actions)
+    before = everything(lenient)
+    for action in (-1, case.rules.num_actions, 1.5, None, "advance", object()):
+        for error in (AssertionError, IllegalActionError):  # PettingZoo's and the documented one
+            with pytest.raises(error, match=r"not in action space: an action of player_\d is one of 0 to"):
+                lenient.step(action)
+        assert everything(lenient) == before
 
 
 @cases

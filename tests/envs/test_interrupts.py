@@ -17,8 +17,9 @@ from patchwork_env import agents, nmbr9, nmbr9_v0, patchwork, patchwork_v0
 from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, OpponentError
-from tests.attack import interrupts
-from tests.attack.interrupts import KINDS, Call, Last, chosen, counting, require_whole
+from tests.attack.interrupts import KINDS, batches, learners, players, require_whole, turns
+from tests.attack.interrupts.kinds import Last, chosen
+from tests.attack.interrupts.stepper import Call, counting, with_a_signal
 
 SMALL = {"players": 2, "deck_size": 3, "rewards": "score"}
 
@@ -50,7 +51,7 @@ def _turns(env: Any, moves: int) -> Any:
     for turn in range(moves):
         if not env.agents:
             break
-        interrupts._step_turns(env, turn)
+        turns.step_turns(env, turn)
     return env
 
 
@@ -60,6 +61,15 @@ def test_turns(make: Any) -> None:
     action = chosen(env.observe(env.agent_selection)["action_mask"], 4)
     at_every_moment("raw_env", env, lambda env: env.step(action))
     at_every_moment("raw_env", env, lambda env: env.reset(seed=4))
+
+
+@pytest.mark.parametrize("make", [patchwork_v0.raw_env, patchwork_v0.env])
+def test_the_first_reset_of_turns(make: Any) -> None:
+    """Interrupted, it leaves an environment that asks for a reset, or one that has been reset."""
+    env = make()
+    at_every_moment("raw_env", env, lambda env: env.reset(seed=4))
+    with pytest.raises((RuntimeError, AssertionError), match=r"reset\(\)"):
+        env.step(0)
 
 
 @pytest.mark.parametrize("moves", [5, 6, 7])
@@ -78,10 +88,10 @@ def test_an_illegal_move_of_turns() -> None:
 def test_parallel() -> None:
     env = nmbr9_v0.parallel_env(**SMALL)
     env.reset(seed=1)
-    at_every_moment("parallel_env", env, lambda env: interrupts._step_parallel(env, 3))
+    at_every_moment("parallel_env", env, lambda env: turns.step_parallel(env, 3))
     for _ in range(2):
-        interrupts._step_parallel(env, 3)
-    at_every_moment("parallel_env", env, lambda env: interrupts._step_parallel(env, 3))
+        turns.step_parallel(env, 3)
+    at_every_moment("parallel_env", env, lambda env: turns.step_parallel(env, 3))
     at_every_moment("parallel_env", env, lambda env: env.reset())
 
 
@@ -96,8 +106,8 @@ def test_parallel() -> None:
 def test_single(make: Callable[[], Any]) -> None:
     env = make()
     env.reset(seed=3)
-    interrupts._step_single(env, 3)
-    at_every_moment("make", env, lambda env: interrupts._step_single(env, 3))
+    learners.step_single(env, 3)
+    at_every_moment("make", env, lambda env: learners.step_single(env, 3))
     at_every_moment("make", env, lambda env: env.reset(seed=4))
 
 
@@ -106,8 +116,8 @@ def test_vector(copies: bool) -> None:
     envs = nmbr9_v0.Nmbr9VectorEnv(3, Last(), copy=copies, **SMALL)
     envs.reset(seed=3)
     for _ in range(2):
-        interrupts._step_vector(envs, 3)
-    at_every_moment("make_vec", envs, lambda envs: interrupts._step_vector(envs, 3))
+        learners.step_vector(envs, 3)
+    at_every_moment("make_vec", envs, lambda envs: learners.step_vector(envs, 3))
     at_every_moment("make_vec", envs, lambda envs: envs.reset(seed=4))
 
 
@@ -155,7 +165,7 @@ def test_agents(name: str) -> None:
     agent, games = agents.load(spec, 5), []
     for _ in range(2):
         game.play(agent.act(game))
-    player = interrupts.Player(agent, [game, game.clone()])
+    player = players.Player(agent, [game, game.clone()])
     before, after = copy.deepcopy(player), copy.deepcopy(player)
     for call in (lambda one: one.agent.act_batch(one.states), lambda one: one.agent.reseed(8)):
         after = copy.deepcopy(player)
@@ -258,7 +268,7 @@ def test_an_opponent_that_fails_leaves_no_trace(answer: Any, is_batch: bool) -> 
     env, twin = ((make or (lambda one: nmbr9_v0.Nmbr9Env(one, **options)))(one) for one in (odd, Last()))
     for one in (env, twin):
         one.reset(seed=1)
-    step = interrupts._step_vector if is_batch else interrupts._step_single
+    step = learners.step_vector if is_batch else learners.step_single
     for turn in range(4):  # the third step of a batch begins new games
         if not is_batch and turn == 3:
             break
@@ -312,7 +322,7 @@ def test_an_opponent_may_call_the_environment(is_batch: bool) -> None:
                 step(env, 1)
                 env.reset()
 
-    step = interrupts._step_vector if is_batch else interrupts._step_single
+    step = learners.step_vector if is_batch else learners.step_single
     make: Any = (
         (lambda one: patchwork_v0.PatchworkVectorEnv(3, one)) if is_batch else patchwork_v0.PatchworkEnv
     )
@@ -332,9 +342,7 @@ def test_a_real_signal_leaves_a_batch_whole() -> None:
     twin.step(twin.random_actions)
     env.step(env.random_actions)
     for number in range(100):
-        interrupts.with_a_signal(
-            lambda env: env.step(env.random_actions), env, 1e-5 * number, KeyboardInterrupt
-        )
+        with_a_signal(lambda env: env.step(env.random_actions), env, 1e-5 * number, KeyboardInterrupt)
         if (env.states != twin.states).any():
             twin.step(twin.random_actions)
-        assert interrupts.look_at_batch(env) == interrupts.look_at_batch(twin)
+        assert batches.look_at_batch(env) == batches.look_at_batch(twin)
