@@ -285,7 +285,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Removes ``agent_selection``, whose game is over, as PettingZoo's own does, but all at once."""
         if action is not None:
             raise ValueError(
-                f"the game of {self.agent_selection} is over, so its action is None, not {action!r}"
+                f"the game of {self.agent_selection} is over, so its action is None, not {shorten(action)}"
             )
         gone = self.agent_selection
         left = [agent for agent in self.agents if agent != gone]
