@@ -158,6 +158,12 @@ class BaseGame(ABC, Generic[M]):
         return cls._storage.check(states)
 
     @classmethod
+    def _check_many(cls, states: States) -> States:
+        """:meth:`check_states` for the many records that workers send: see :meth:`ByteFormat.check_many`."""
+        cls._require_records(states)
+        return cls._storage.check_many(states)
+
+    @classmethod
     def _require_records(cls, states: Any) -> None:
         if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != cls._storage.dtype:
             given = names.shorten(states)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from patchwork_env.core.names import hint, shorten
 States = npt.NDArray[np.void]
 
 _CHECKSUM_SIZE = 4
+SAMPLED = 1024
+"""Of many states, one in so many is checked completely."""
 
 
 class ByteFormat(NamedTuple):
@@ -27,6 +29,8 @@ class ByteFormat(NamedTuple):
         dtype: The type of the records.
         find_contradiction: The function that says of an array of one record why it cannot be a state of a
             game; None if it is one.
+        find_out_of_range: The function that says of many records, quickly, which field holds a value that no
+            record has; None if there is none. Without it, ``find_contradiction`` checks them all.
     """
 
     game: str
@@ -34,6 +38,7 @@ class ByteFormat(NamedTuple):
     version: int
     dtype: np.dtype[np.void]
     find_contradiction: Callable[[States], str | None]
+    find_out_of_range: Callable[[States], str | None] | None = None
 
     @property
     def num_bytes(self) -> int:
@@ -60,6 +65,22 @@ class ByteFormat(NamedTuple):
             if problem:
                 which = "this state" if len(states) == 1 else f"state {i} of {len(states)}"
                 raise ValueError(f"no game of {self.game} reaches {which}: {problem}")
+        return states
+
+    def check_many(self, states: States) -> States:
+        """Returns the same records after a check that costs less than a microsecond each on average.
+
+        All values are in their ranges, and one record in :data:`SAMPLED` is checked like :meth:`check` does.
+
+        Raises:
+            ValueError: They are not, or no game reaches such a state.
+        """
+        if self.find_out_of_range is None:
+            return self.check(states)
+        problem = self.find_out_of_range(states)
+        if problem:
+            raise ValueError(f"no game of {self.game} reaches these {len(states)} states: {problem}")
+        self.check(states[::SAMPLED])
         return states
 
     def unpack(self, data: bytes) -> States:
@@ -90,6 +111,24 @@ class ByteFormat(NamedTuple):
 
 def _checksum(data: bytes) -> bytes:
     return zlib.crc32(data).to_bytes(_CHECKSUM_SIZE, "little")
+
+
+def out_of_range(states: States, limits: Mapping[str, tuple[int, Any]]) -> str | None:
+    """Says which field of some records is out of its limits; None if none is.
+
+    The limits are the lowest and the highest value; the latter is one for all records, or an array.
+    """
+    for name, (lowest, highest) in limits.items():
+        values = states[name]
+        most = np.asarray(highest, values.dtype).reshape(
+            -1, *[1] * (values.ndim - 1)
+        )  # quick in the same type
+        wrong = (values < lowest) | (values > most) if lowest or values.dtype.kind == "i" else values > most
+        if wrong.any():
+            at = int(np.nonzero(wrong)[0][0])
+            allowed = np.broadcast_to(most, values.shape)[at].flat[0]
+            return f"{name} is {values[at]}, allowed are {lowest} to {allowed}"
+    return None
 
 
 def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:

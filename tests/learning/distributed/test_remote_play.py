@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from patchwork_env.errors import ConfigError, NoWorkersError
+from patchwork_env.errors import ConfigError, NoWorkersError, WorkerError
 from patchwork_env.learning.algorithms.common.batches import parts_of_size
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
@@ -131,6 +131,57 @@ def test_metrics_of_workers(paths):
         sent = sum(array.nbytes for array in positions)
         assert metrics["cluster/bytes_back_per_step"] * steps == pytest.approx(sent, rel=0.5)
         assert metrics["cluster/bytes_back_per_step"] * steps > sent
+
+
+def _learned_from(result):
+    name = "examples" if hasattr(result, "examples") else "positions"
+    return name, getattr(result, name)
+
+
+def _impossible(states):
+    changed = states.copy()
+    changed["circle" if "circle" in states.dtype.names else "piece"][-1] = 200
+    return changed
+
+
+def _impossible_positions(result):
+    name, part = _learned_from(result)
+    return result._replace(**{name: part._replace(states=_impossible(part.states))})
+
+
+def _unfitting_positions(result):
+    name, part = _learned_from(result)
+    return result._replace(**{name: part._replace(states=part.states[1:])})
+
+
+def _other_types(result):
+    name, part = _learned_from(result)
+    return result._replace(**{name: part._replace(states=np.zeros(len(part.states)))})
+
+
+DAMAGES = [_impossible_positions, _unfitting_positions, _other_types, lambda result: None]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_workers_send_is_checked_before_anything_changes(paths, name):
+    with shared(paths[name], 1) as (trainer, backend), shared(paths[name], 1) as (unharmed, _):
+        honest, before = backend.result, state_of(trainer)[3]
+        for damage in DAMAGES:
+
+            def damaged(ticket, damage=damage):
+                result = honest(ticket)
+                return result if isinstance(result, str) else damage(result)  # else it has just started
+
+            backend.result = damaged
+            with pytest.raises(WorkerError, match="a worker sent games that cannot be: "):
+                trainer.iterate()
+            found = state_of(trainer)[3]
+            assert [key for key in before if found[key] != before[key]] in (
+                [],
+                ["random"],
+            )  # a seed was drawn
+        backend.result = honest
+        assert of_games(finish(trainer, 2)) == of_games(finish(unharmed, 2))
 
 
 def test_games_in_jobs():

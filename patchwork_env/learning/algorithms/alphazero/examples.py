@@ -42,8 +42,18 @@ def check_examples(examples: Examples) -> None:
     Raises:
         ValueError: A state is impossible, or the arrays do not fit its legal actions.
     """
+    Game.check_states(examples.states)
+    check_fit(examples)
+
+
+def check_fit(examples: Examples) -> None:
+    """Checks examples whose states are possible.
+
+    Raises:
+        ValueError: A game is over, or the arrays do not fit the legal actions of the states.
+    """
     states, counts, policies, returns = examples
-    check_running(Game.check_states(states))
+    check_running(states)
     if not np.array_equal(legal_lists(states).counts, counts):
         raise ValueError("the examples have other numbers of legal actions than their states")
     if len(policies) != counts.sum() or len(returns) != len(states):

@@ -12,11 +12,13 @@ import torch
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
-from patchwork_env.learning.algorithms.alphazero.examples import Examples
+from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples, check_fit
 from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
-from patchwork_env.learning.algorithms.common.batches import concatenated, parts_of_size
+from patchwork_env.learning.algorithms.common.batches import check_like, concatenated, parts_of_size
 from patchwork_env.learning.algorithms.common.remote_play import Weights
+from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.figures import Ended, Tally
+from patchwork_env.patchwork.state import empty_states
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 _Arrays = dict[str, npt.NDArray[Any]]
@@ -89,6 +91,15 @@ class RemoteSearchedGames:
         games = _parts_of(self._env.save(), number, parts)
         tallies = _parts_of(self._tally.save(), number, parts)
         return [Job(own, tally, int(s)) for own, tally, s in zip(games, tallies, seeds, strict=True)]
+
+    def check(self, result: Rollout) -> None:
+        """See :meth:`RemoteGames.check`."""
+        ended = Ended(empty_states(0), self._tally.save()["counts"])
+        check_like(result, Rollout(self._env.save(), self._tally.save(), NO_EXAMPLES, ended), Game)
+        numbers = [len(array) for array in (result.games["streams"], result.tally["counts"])]
+        if numbers[0] != numbers[1]:
+            raise ValueError(f"there are {numbers[0]} games and counts of {numbers[1]}")
+        check_fit(result.examples)
 
     def combine(self, results: Sequence[Rollout]) -> tuple[Examples, dict[str, float]]:
         """The searched decisions, and statistics of the games that ended."""

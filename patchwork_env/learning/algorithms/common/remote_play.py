@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from patchwork_env.errors import WorkerError
 from patchwork_env.learning.algorithms.common.batches import draw_seed
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.config import ClusterRun
@@ -41,6 +42,12 @@ class RemoteGames(Protocol):
 
     def jobs(self, seed: np.uint64, size: int) -> Sequence[Any]:
         """The games of an iteration in jobs of ``size`` games; the last job may have fewer."""
+
+    def check(self, result: Any) -> None:
+        """Raises ValueError for the result of a job that no worker can have, before anything changes.
+
+        It is quick, as there may be 100,000 positions per second.
+        """
 
     def combine(self, results: Sequence[Any]) -> tuple[Any, dict[str, float]]:
         """What the trainer learns from, and statistics; the results are in the order of the jobs."""
@@ -101,15 +108,27 @@ class RemotePlay:
 
         Raises:
             NoWorkersError: There is no worker to play them.
+            WorkerError: A worker sent what no game can be. The next call has the games played again.
         """
         began = time.perf_counter()
-        iteration = self._ahead or self._new_iteration(progress, random)
+        iteration = self._ahead = self._ahead or self._new_iteration(progress, random)
         results = (self._playing or self._begin(iteration)).result()
-        self._ahead = self._playing = None
+        self._playing = None
         self._bytes_back = bytes_of(results)
         ended = time.perf_counter()
         self._waited, self._passed, self._ended = ended - began, ended - self._ended, ended
-        return self._games.combine(results)
+        combined = self._combine(results)
+        self._ahead = None
+        return combined
+
+    def _combine(self, results: Sequence[Any]) -> tuple[Any, dict[str, float]]:
+        """What there is to learn from results, after checks: compiled code checks no bounds."""
+        try:
+            for result in results:
+                self._games.check(result)
+            return self._games.combine(results)
+        except ValueError as error:
+            raise WorkerError(f"a worker sent games that cannot be: {error}") from None
 
     def play_ahead(self, progress: float, random: np.random.Generator) -> None:
         """Begins the games of the next iteration, if the run asks for that; see :meth:`play`."""

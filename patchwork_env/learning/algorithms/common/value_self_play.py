@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.random import Streams
-from patchwork_env.learning.algorithms.common.batches import draw_seed, even_parts, parts_of_size
+from patchwork_env.learning.algorithms.common.batches import (
+    check_like,
+    draw_seed,
+    even_parts,
+    parts_of_size,
+)
 from patchwork_env.learning.algorithms.common.remote_play import Weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 
@@ -31,7 +37,15 @@ Positions = TypeVar("Positions")
 
 
 class ValueSelfPlay(ABC, Generic[OwnBuffers, Played, Positions]):
-    """Plays the games of an iteration from their first turn to their last, compiled; threads share them."""
+    """Plays the games of an iteration from their first turn to their last, compiled; threads share them.
+
+    Attributes:
+        nothing_played: The result of no games, with the types of all that games result in.
+        game: The class of the games.
+    """
+
+    nothing_played: ClassVar[Any]
+    game: ClassVar[type[BaseGame]]
 
     def __init__(self, games: int, threads: ThreadPool) -> None:
         self._number, self._threads = games, threads
@@ -93,6 +107,12 @@ class ValuePlayer:
         return self._self_play.play_streams(self._weights, progress, job)
 
 
+def check_targets(states: Any, targets: Any) -> None:
+    """Raises ValueError unless there is a target for every position."""
+    if len(states) != len(targets):
+        raise ValueError(f"there are {len(states)} positions and targets for {len(targets)}")
+
+
 class RemoteValueGames:
     """The learner's side, a ``RemoteGames``. The games are the same as without workers.
 
@@ -112,6 +132,11 @@ class RemoteValueGames:
         """The random streams of all games, ``size`` of them in a job."""
         streams = seed_streams(seed, self._number)
         return [streams[part] for part in parts_of_size(self._number, size)]
+
+    def check(self, result: Any) -> None:
+        """See :meth:`RemoteGames.check`."""
+        check_like(result, self._self_play.nothing_played, self._self_play.game)
+        check_targets(*result.positions)
 
     def combine(self, results: Sequence[Any]) -> tuple[Any, dict[str, float]]:
         """Positions with targets, and statistics."""

@@ -29,6 +29,7 @@ from patchwork_env.learning.algorithms.common.value_self_play import (
     RemoteValueGames,
     ValuePlayer,
     ValueSelfPlay,
+    check_targets,
 )
 
 _Positions = TypeVar("_Positions", bound=Any)
@@ -127,8 +128,7 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         """Raises ValueError for positions from outside that cannot be learned from."""
         states, targets = positions
         rules_of(self.config.game).game.check_states(states)
-        if len(states) != len(targets):
-            raise ValueError(f"there are {len(states)} positions and targets for {len(targets)}")
+        check_targets(states, targets)
 
     def _state_parts(self) -> Sequence[StatePart]:
         learner = self.learner

@@ -18,6 +18,7 @@ from patchwork_env.learning.algorithms.common.batches import concatenated
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_self_play import ValueSelfPlay
 from patchwork_env.learning.algorithms.solo_td.config import SoloTd
+from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, score
 from patchwork_env.nmbr9.options import STANDARD, beginning
 from patchwork_env.nmbr9.rules import RULES
@@ -34,6 +35,9 @@ class Positions(NamedTuple):
 
     states: States
     targets: Targets
+
+
+NO_POSITIONS = Positions(empty_states(0), np.empty(0, np.float32))
 
 
 class Games(NamedTuple):
@@ -72,6 +76,9 @@ class Played(NamedTuple):
 
 class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
     """Plays whole games with random decks of unknown order."""
+
+    nothing_played = Played(NO_POSITIONS, empty_states(0))
+    game = Game
 
     def __init__(self, config: SoloTd, threads: ThreadPool) -> None:
         self._config = config

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from patchwork_env.agents import Agent
 from patchwork_env.agents.nmbr9.value.agent import ValueAgent
 from patchwork_env.agents.nmbr9.value.network import new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
 from patchwork_env.learning.algorithms.solo_td.config import SoloTdConfig
-from patchwork_env.learning.algorithms.solo_td.self_play import Positions, SelfPlay
+from patchwork_env.learning.algorithms.solo_td.self_play import NO_POSITIONS, Positions, SelfPlay
 from patchwork_env.learning.algorithms.solo_td.value import Nmbr9ValueModule
-from patchwork_env.nmbr9.state import empty_states
 
 
 class SoloTdTrainer(ValueTrainer[Positions]):
     """Trains a compiled value of NMBR 9."""
 
     config: SoloTdConfig
-    no_positions = Positions(empty_states(0), np.empty(0, np.float32))
+    no_positions = NO_POSITIONS
 
     @classmethod
     def new_self_play(cls, config: SoloTdConfig, threads: ThreadPool) -> SelfPlay:

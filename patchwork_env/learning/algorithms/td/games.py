@@ -36,6 +36,9 @@ class Positions(NamedTuple):
     targets: Targets
 
 
+NO_POSITIONS = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
+
+
 class Games(NamedTuple):
     """The games of one thread, turn by turn. Entries of turns after the end of a game have no meaning.
 

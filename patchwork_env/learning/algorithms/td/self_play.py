@@ -20,6 +20,7 @@ from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_self_play import ValueSelfPlay
 from patchwork_env.learning.algorithms.td.config import Td
 from patchwork_env.learning.algorithms.td.games import (
+    NO_POSITIONS,
     STEPS,
     Games,
     Positions,
@@ -29,11 +30,12 @@ from patchwork_env.learning.algorithms.td.games import (
 )
 from patchwork_env.learning.algorithms.td.greedy_play import play_greedily
 from patchwork_env.learning.config import Reward
+from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.figures import statistics_of_games
 from patchwork_env.patchwork.rules import RULES
-from patchwork_env.patchwork.state import NOBODY, States
+from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 _LONGEST_OPENING = 40
 
@@ -70,6 +72,9 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
     guest is the quick policy of ``mcts``. Nothing is learned from openings. The statistics leave out games
     with guests.
     """
+
+    nothing_played = Played(NO_POSITIONS, empty_states(0), np.empty(0, np.int64), 0)
+    game = Game
 
     def __init__(self, config: Td, reward: Reward, special_patches: str, threads: ThreadPool) -> None:
         self._config = config

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import Payoffs
-from patchwork_env.agents.patchwork.value.network import OUTPUTS, new_weights
+from patchwork_env.agents.patchwork.value.network import new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
 from patchwork_env.learning.algorithms.td.config import TdConfig
-from patchwork_env.learning.algorithms.td.games import Positions
+from patchwork_env.learning.algorithms.td.games import NO_POSITIONS, Positions
 from patchwork_env.learning.algorithms.td.self_play import SelfPlay
 from patchwork_env.learning.algorithms.td.value import PatchworkValueModule
-from patchwork_env.patchwork.state import empty_states
 
 
 class TdTrainer(ValueTrainer[Positions]):
     """Trains a compiled value of Patchwork by self-play."""
 
     config: TdConfig
-    no_positions = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
+    no_positions = NO_POSITIONS
 
     @classmethod
     def new_self_play(cls, config: TdConfig, threads: ThreadPool) -> SelfPlay:
