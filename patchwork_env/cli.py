@@ -22,6 +22,7 @@ COMMANDS = {
     "gauntlet": "an agent's rating against a fixed pool of reference players",
     "review": "a game, move by move: who was ahead when, and which moves cost most",
     "report": "a page about a run, or about several",
+    "compare": "configurations by several runs of each: tables, curves, and how sure they are",
     "export": "write the policy of a checkpoint as an ONNX file",
     "sweep": "train runs that differ in some values, and compare them",
 }

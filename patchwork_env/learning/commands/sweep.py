@@ -24,11 +24,10 @@ from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
 from patchwork_env.learning.distributed.ray_cluster import LOCAL, connected
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.runs.checkpoints import new_run_folder
-from patchwork_env.learning.runs.folder import evaluation_files
+from patchwork_env.learning.runs.folder import METRICS, evaluation_files
 from patchwork_env.learning.runs.training import check_names
 from patchwork_env.learning.sweeps.folder import (
     FINISHED,
-    METRICS,
     Halving,
     Metric,
     Sweep,
@@ -46,8 +45,8 @@ from patchwork_env.learning.system.signals import Interruption, signals_interrup
 _OF_NEW = ("param", "set", "trials", "seed", "metric", "against", "scheduler", "grace", "reduction", "out")
 """The options that a sweep that is resumed does not take."""
 DEFAULT_OPPONENT = "greedy"
-_LARGEST_REDUCTION = 1000
 """The opponent that trials are compared by, if it is one of the configuration's; or else its last one."""
+_LARGEST_REDUCTION = 1000
 
 
 def main(arguments: list[str] | None = None, program: str = "training.sweep") -> int:

@@ -5,6 +5,7 @@ from patchwork_env.learning.config.explain import explain
 from patchwork_env.learning.config.loading import (
     differences,
     dump_config,
+    flattened,
     list_configs,
     load_config,
     load_stored_config,
@@ -44,6 +45,7 @@ __all__ = [
     "dump_config",
     "explain",
     "find_config",
+    "flattened",
     "list_configs",
     "load_config",
     "load_stored_config",

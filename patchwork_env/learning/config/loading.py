@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +84,16 @@ def list_configs(folder: Path = CONFIGS) -> list[tuple[Path, str]]:
 
 def differences(first: RunConfig, second: RunConfig) -> list[str]:
     """The full names of the keys in which two configurations differ."""
-    values, others = _flat(first.model_dump()), _flat(second.model_dump())
+    values, others = flattened(first.model_dump()), flattened(second.model_dump())
     missing = object()
     return [key for key in values | others if values.get(key, missing) != others.get(key, missing)]
 
 
-def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values of nested sections by full key."""
+def flattened(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values of a configuration and of its sections by their full keys, as in ``ppo.epochs``."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        flat |= flattened(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
     return flat
 
 

@@ -106,9 +106,16 @@ def interquartile_mean(scores: Floats) -> float:
     Args:
         scores: The scores, an array of any shape.
     """
-    ordered = np.sort(scores, axis=None)
-    cut = int(_QUARTER * len(ordered))
-    return float(ordered[cut : len(ordered) - cut].mean())
+    return float(middle_means(scores.reshape(-1)))
+
+
+def middle_means(scores: Floats) -> Floats:
+    """The interquartile means along the last axis, ``(..., n)`` to ``(...)``."""
+    ordered = np.sort(scores, axis=-1)
+    number = ordered.shape[-1]
+    cut = int(_QUARTER * number)
+    means: Floats = ordered[..., cut : number - cut].mean(-1)
+    return means
 
 
 def interquartile_interval(scores: Floats, *, seed: int = 0) -> Interval | None:
@@ -122,11 +129,20 @@ def interquartile_interval(scores: Floats, *, seed: int = 0) -> Interval | None:
         scores: The score of each run in each task, such as against each opponent, ``(runs, tasks)``.
         seed: The seed of the draws.
     """
-    runs, tasks = scores.shape
-    if runs < 2:
+    if len(scores) < 2:
         return None
-    chosen = np.random.default_rng(seed).integers(runs, size=(RESAMPLES, runs, tasks))
-    drawn = np.take_along_axis(scores[None], chosen, axis=1)
-    means = [interquartile_mean(draw) for draw in drawn]
-    low, high = np.quantile(means, [1 - _QUANTILE, _QUANTILE])
+    low, high = bounds(middle_means(resampled(scores, seed).reshape(RESAMPLES, -1)))
     return float(low), float(high)
+
+
+def resampled(scores: Floats, seed: int = 0) -> Floats:
+    """The draws of the bootstrap of :func:`interquartile_interval`, ``(RESAMPLES, runs, tasks)``."""
+    runs, tasks = scores.shape
+    chosen = np.random.default_rng(seed).integers(runs, size=(RESAMPLES, runs, tasks))
+    return np.take_along_axis(scores[None], chosen, axis=1)
+
+
+def bounds(drawn: Floats) -> Floats:
+    """The bounds of 95% intervals from the figures of all draws, ``(draws, ...)`` to ``(2, ...)``."""
+    quantiles: Floats = np.quantile(drawn, [1 - _QUANTILE, _QUANTILE], axis=0)
+    return quantiles

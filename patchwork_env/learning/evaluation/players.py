@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from patchwork_env import agents
@@ -84,8 +85,11 @@ def _imported(module: str, name: str) -> Agent:
 def fingerprint(text: str) -> str | None:
     """The SHA-256 of the weights that an agent plays with; None if it has none on disk."""
     path = None if _import_of(text) else agents.path_of(text)
-    if path is None:
-        return None
+    return None if path is None else hash_of_weights(path)
+
+
+def hash_of_weights(path: Path) -> str:
+    """The SHA-256 of a file of weights, or of that in the folder of a checkpoint."""
     with (path if path.is_file() else path / WEIGHTS_FILE).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -19,7 +19,7 @@ SERIES_ON_DARK = tuple(mix(color, "#ffffff", 0.35) for color in SERIES)
 """The colors of the same lines on a dark background."""
 
 _DPI = 120
-_PNG = "png"
+_PNG, _SVG = "png", "svg"
 
 
 def check_installed() -> None:
@@ -37,8 +37,16 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Writes a picture, complete or not at all; the ending of the name says whether it is PNG or SVG."""
-    target = io.BytesIO()
-    figure.savefig(target, dpi=_DPI, format=path.suffix[1:] or _PNG)
+def save(figure: Figure, path: Path, description: str | None = None) -> None:
+    """Writes a picture, complete or not at all; the ending of the name says whether it is PNG or SVG.
+
+    The same figure gives the same file. A description becomes part of it, which viewers show on demand.
+    """
+    from matplotlib import rc_context
+
+    form, target = path.suffix[1:] or _PNG, io.BytesIO()
+    metadata: dict[str, str | None] = {"Date": None} if form == _SVG else {}
+    metadata |= {} if description is None else {"Description": description}
+    with rc_context({"svg.hashsalt": path.stem}):
+        figure.savefig(target, dpi=_DPI, format=form, metadata=metadata)
     write_bytes(path, target.getvalue())

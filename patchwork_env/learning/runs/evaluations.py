@@ -68,10 +68,11 @@ class Evaluations:
         files = evaluation_files(self.folder)
         return (steps_of(files[-1]) or 0) if files else 0
 
-    def add(self, trainer: Trainer, results: list[MatchResult]) -> Path:
+    def add(self, trainer: Trainer, results: list[MatchResult], weights: str | None = None) -> Path:
         """Writes and logs the evaluation of the present policy, and keeps the best one; returns the file.
 
         ``results`` are those against every opponent; the games that each has ``kept`` are stored as samples.
+        ``weights`` is the SHA-256 of the policy's file of weights, None if it lies nowhere.
         """
         contents = {
             "format": EVALUATION_FORMAT,
@@ -82,6 +83,7 @@ class Evaluations:
             "iteration": trainer.iteration,
             "minutes": round(trainer.seconds / 60, 4),
             "machine": describe_machine(trainer.config.device),
+            **({} if weights is None else {"weights": weights}),
             "matches": [result.as_dict() for result in results],
             "sample_games": [sample for result in results for sample in sample_games(result)],
         }

@@ -14,8 +14,9 @@
 Only the newest two checkpoints keep their trainer's files.
 
 An evaluation, ``RUN/evaluations/step_0000655360.json``, holds ``format``, ``version``, ``game``,
-``algorithm``, ``steps``, ``iteration``, ``minutes``, ``machine``, ``matches`` and ``sample_games``. A match
-is the ``as_dict`` of the :class:`~patchwork_env.learning.evaluation.results.MatchResult` against an opponent.
+``algorithm``, ``steps``, ``iteration``, ``minutes``, ``machine``, ``matches`` and ``sample_games``; that of
+the final policy also ``weights``, the SHA-256 of its file of weights. A match is the ``as_dict`` of the
+:class:`~patchwork_env.learning.evaluation.results.MatchResult` against an opponent.
 A sample game has ``opponent``, ``players`` (their names by seat), ``scores``, ``winner`` (a seat, or null for
 a tie) and ``notation`` (see ``notation.py`` of the game).
 """
@@ -24,13 +25,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from patchwork_env.core.documents import parse_json, read_object
+from patchwork_env.core.documents import parse_json, read_object, read_text
 from patchwork_env.core.names import shorten
 from patchwork_env.learning.system.contents import as_type
 
@@ -93,6 +94,7 @@ class _Evaluation(_Part):
     steps: _Steps
     minutes: _Number
     machine: str
+    weights: str | None = None
     matches: list[_Match]
     sample_games: list[_SampleGame]
 
@@ -144,6 +146,34 @@ def read_evaluation(path: Path) -> dict[str, Any]:
         )
     as_type(_Evaluation, contents, path)
     return contents
+
+
+METRICS = ("win_rate", "score_difference", "score")
+"""What policies are compared by: figures of a match, of which more is better."""
+
+
+def metric_of(match: Mapping[str, Any], name: str) -> float:
+    """One of :data:`METRICS` of a match; ``score`` is the mean score of the policy."""
+    return float(match["sides"]["agent"]["score"] if name == "score" else match[name])
+
+
+def read_versions(folder: Path) -> list[dict[str, Any]]:
+    """What every start of a run was made with: its ``steps``, ``commit``, versions and ``machine``.
+
+    Lines that say nothing of the kind, such as one that a killed process left half written, are left out, and
+    runs of earlier versions have none.
+    """
+    path = folder / VERSIONS_FILE
+    lines = read_text(path).splitlines() if path.is_file() else []
+    return [start for line in lines if (start := _start(line)) is not None]
+
+
+def _start(line: str) -> dict[str, Any] | None:
+    try:
+        values = parse_json(line, VERSIONS_FILE)
+    except ValueError:
+        return None
+    return values if isinstance(values, dict) and type(values.get("steps")) is int else None
 
 
 def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:

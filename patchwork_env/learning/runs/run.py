@@ -15,6 +15,7 @@ from patchwork_env.core.files import GrowingFile, storing_in
 from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
     newest_checkpoint,
@@ -53,7 +54,7 @@ class Run:
         with storing_in(folder):
             self._log = Log(folder, trainer.steps, self.config.logging, evaluation.opponents)
             self._evaluations = Evaluations(folder, trainer, self._log)
-            _note_versions(folder, trainer.steps)
+            _note_versions(folder, trainer.steps, self.config.device)
         self._saved = time.monotonic()
         self._bar: Any = None
 
@@ -124,7 +125,7 @@ class Run:
         rate = trainer.steps / trainer.seconds
         minutes = trainer.seconds / 60
         print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
-        for result in self._evaluate(self.config.evaluation.final_games):
+        for result in self._evaluate(self.config.evaluation.final_games, hash_of_weights(final)):
             print(result.table())
         print(f"final policy: {final}   (play it: patchwork-env evaluate {final} --against greedy)")
 
@@ -136,15 +137,18 @@ class Run:
         self._saved = time.monotonic()
         return save_checkpoint(self.folder, self.trainer)
 
-    def _evaluate(self, games: int) -> list[MatchResult]:
-        """Plays the present policy against the fixed opponents, and writes what comes out."""
+    def _evaluate(self, games: int, weights: str | None = None) -> list[MatchResult]:
+        """Plays the present policy against the fixed opponents, and writes what comes out.
+
+        ``weights`` is the SHA-256 of the policy's file of weights, if it lies in the folder.
+        """
         config, player = self.config, self.trainer.agent()
         settings = {"game": config.game, "keep": SAMPLE_GAMES, **config.variant}
         opponents, seed = config.evaluation.opponents, config.evaluation.seed
         results = [play_matches(player, spec, games, seed, **settings) for spec in opponents]
         if results:
             with signals_wait(), storing_in(self.folder):
-                file = self._evaluations.add(self.trainer, results)
+                file = self._evaluations.add(self.trainer, results, weights)
             self.evaluated(file)
         return results
 
@@ -181,9 +185,9 @@ class Outcome:
     exit_code: int = 0
 
 
-def _note_versions(folder: Path, steps: int) -> None:
+def _note_versions(folder: Path, steps: int, device: str) -> None:
     """Notes the code, packages and machine with which the run begins or is resumed."""
-    start = {"steps": steps, "commit": commit()} | made_with()
+    start = {"steps": steps, "commit": commit()} | made_with(device)
     file = GrowingFile(folder / VERSIONS_FILE)
     file.write(f"{json.dumps(start)}\n".encode())
     file.close()

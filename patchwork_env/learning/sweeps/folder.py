@@ -20,7 +20,13 @@ from patchwork_env.core.documents import read_object
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import shorten
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
-from patchwork_env.learning.runs.folder import CONFIG_FILE, evaluation_files, read_evaluation
+from patchwork_env.learning.runs.folder import (
+    CONFIG_FILE,
+    METRICS,
+    evaluation_files,
+    metric_of,
+    read_evaluation,
+)
 from patchwork_env.learning.sweeps.parameters import Values, overrides
 from patchwork_env.learning.system.contents import as_type
 
@@ -32,8 +38,6 @@ _TRIALS = "trials"
 FINISHED: Final = "finished"
 STOPPED: Final = "stopped"
 FAILED: Final = "failed"
-
-METRICS = ("win_rate", "score_difference", "score")
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Metric:
     def of(self, evaluation: Mapping[str, Any]) -> float:
         """The figure in an evaluation of a run; see :mod:`patchwork_env.learning.runs.folder`."""
         match = next(match for match in evaluation["matches"] if match["opponent"] == self.against)
-        return float(match["sides"]["agent"]["score"] if self.name == "score" else match[self.name])
+        return metric_of(match, self.name)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from patchwork_env.core.threads import usable_cores
 
 __all__ = ["describe_machine", "describe_setup", "made_with", "memory_limit", "processor", "usable_cores"]
 
-_PACKAGES = ("numpy", "numba", "torch")
+PACKAGES = ("numpy", "numba", "torch")
+"""The packages whose versions could change results."""
 
 
 def processor() -> str:
@@ -59,13 +60,16 @@ def describe_setup(packages: Iterable[str] = ("numpy", "numba")) -> str:
     return f"{describe_machine()}, {platform.system()} {platform.machine()}, {', '.join(versions)}"
 
 
-def made_with() -> dict[str, str]:
-    """The machine, and the versions of packages that could change results, for the files of the results."""
+def made_with(device: str = "cpu") -> dict[str, str]:
+    """The machine, and the versions of packages that could change results, for the files of the results.
+
+    See :func:`describe_machine` for ``device``.
+    """
     versions = {"patchwork_env": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in PACKAGES:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
-    return versions | {"machine": describe_machine()}
+    return versions | {"machine": describe_machine(device)}
 
 
 def commit() -> str | None:

@@ -1,0 +1,139 @@
+"""Compares configurations by several runs of each, with different seeds: what they reach, and how surely.
+
+patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy
+patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy --out comparison --figures png
+patchwork-env compare runs/ppo-seed* --export results
+patchwork-env compare results/*.json --format latex
+
+Runs that differ in nothing but their seeds are put together. A run is the folder of a run, or the file that
+--export made of one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from patchwork_env.agents.checkpoints import make_folder
+from patchwork_env.learning.commands.command import CommandParser, run_command
+from patchwork_env.learning.commands.match_options import add_format
+from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
+from patchwork_env.learning.reports import plots
+from patchwork_env.learning.reports.comparison import tables
+from patchwork_env.learning.reports.comparison.figures import FORMATS, write_figures
+from patchwork_env.learning.reports.comparison.grouping import BY, Comparison, compare
+from patchwork_env.learning.reports.comparison.results import RunResult, read_result, write_result
+from patchwork_env.learning.runs.folder import METRICS
+from patchwork_env.learning.system.files import storing_in, write_text
+
+
+def main(arguments: list[str] | None = None, program: str = "training.compare") -> int:
+    """The command; returns the exit code."""
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.out:
+        plots.check_installed()
+    results = [read_result(path) for path in options.runs]
+    if options.export:
+        return _export(results, options.export)
+    comparison = compare(results, against=options.against, metric=options.metric, by=options.by)
+    if options.out:
+        write_comparison(comparison, options.out, options.figures)
+    print(tables.as_text(comparison, options.format))
+    return 0
+
+
+def write_comparison(comparison: Comparison, folder: Path, form: str = FORMATS[0]) -> None:
+    """Writes all tables of a comparison, as Markdown, LaTeX and CSV, and its figures into a folder.
+
+    Args:
+        comparison: The comparison.
+        folder: The folder, which is created if it does not exist.
+        form: The format of the figures, ``svg`` or ``png``.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    found = {
+        "summary": tables.summary_table(comparison, has_provenance=True),
+        "improvement": tables.improvement_table(comparison, has_provenance=True),
+        "runs": tables.runs_table(comparison, has_provenance=True),
+        "curves": tables.curves_table(comparison),
+        "profiles": tables.profiles_table(comparison),
+    }
+    with storing_in(folder):
+        make_folder(folder)
+        for name, ending in ((MARKDOWN, "md"), (LATEX, "tex")):
+            write_text(folder / f"comparison.{ending}", tables.as_text(comparison, name) + "\n")
+        for name, table in found.items():
+            write_text(folder / f"{name}.csv", table.csv())
+        write_figures(comparison, folder, form)
+
+
+def _export(results: list[RunResult], folder: Path) -> int:
+    sources: dict[tuple[str, int], str] = {}
+    for result in results:
+        other = sources.setdefault((result.name, result.seed), result.source)
+        if other != result.source:
+            raise ValueError(
+                f"{other} and {result.source} are both runs of {result.name} with the seed {result.seed}, "
+                "and would be one file: rename a folder"
+            )
+    for result in results:
+        print(write_result(result, folder))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = CommandParser(
+        description="Compares configurations by several runs of each, with different seeds.",
+        epilog="docs/benchmark.md has the protocol, docs/evaluation.md the statistics.",
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="the folder of a run, or the file of one from --export",
+    )
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        default=(),
+        metavar="AGENT",
+        help="the opponents that count (default: those of the last evaluations, which must be the same)",
+    )
+    parser.add_argument(
+        "--metric", choices=METRICS, help="what is compared (default: win_rate; for nmbr9 score)"
+    )
+    parser.add_argument(
+        "--by",
+        nargs="+",
+        default=BY,
+        metavar="WHAT",
+        help="what runs have in common that are put together: name (that of the folder without a seed), "
+        "configuration (apart from the seed), or keys such as algorithm or ppo.epochs "
+        f"(default: {' '.join(BY)})",
+    )
+    add_format(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
+    parser.add_argument(
+        "--figures",
+        choices=FORMATS,
+        default=FORMATS[0],
+        help=f"the format of figures (default: {FORMATS[0]})",
+    )
+    parser.add_argument(
+        "--export",
+        type=Path,
+        metavar="DIR",
+        help="write a small file for every run into DIR, and do nothing else",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

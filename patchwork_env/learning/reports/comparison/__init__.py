@@ -1,0 +1,1 @@
+"""Configurations compared by several runs of each: tables, curves, and how sure they are."""

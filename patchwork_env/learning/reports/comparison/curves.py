@@ -1,0 +1,77 @@
+"""Learning curves over several runs, performance profiles, and the figures of both as rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from patchwork_env.learning.evaluation.comparisons import Band, mean_curve, performance_profile
+from patchwork_env.learning.evaluation.intervals import Floats
+from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
+
+STEPS, MINUTES = "steps", "minutes"
+AXES = (STEPS, MINUTES)
+_MOST_PLACES = 120
+"""The highest number of places at which a curve is given."""
+_THRESHOLDS = 101
+
+
+class Curve(NamedTuple):
+    """What a group reached at several places of an axis, arrays ``(places,)``."""
+
+    places: Floats
+    band: Band
+
+
+def learning_curve(comparison: Comparison, group: Group, opponent: str, axis: str) -> Curve | None:
+    """The interquartile mean over the runs of a group, between what all of them have in common.
+
+    Runs are evaluated at the same steps, but not after the same minutes; between two evaluations of a run its
+    value lies on the straight line between them.
+
+    Args:
+        comparison: What is compared.
+        group: One of its groups.
+        opponent: One of its opponents.
+        axis: ``steps`` or ``minutes``.
+
+    Returns:
+        The curve, None if the evaluations of the runs have no place in common.
+    """
+    curves: list[tuple[Floats, Floats]] = []
+    for run in group.runs:
+        points = [one for one in run.evaluations if one.match(opponent) is not None]
+        values = [comparison.value(one, opponent) for one in points]
+        curves.append((np.array([float(getattr(one, axis)) for one in points]), np.array(values)))
+    places = _places([places for places, _ in curves], axis)
+    if not len(places):
+        return None
+    of_runs = np.array([np.interp(places, own, heights) for own, heights in curves])
+    return Curve(places, mean_curve(of_runs))
+
+
+def _places(of_runs: list[Floats], axis: str) -> Floats:
+    """The places at which a curve is given: those of the evaluations, or as many at even distances."""
+    low, high = max(places[0] for places in of_runs), min(places[-1] for places in of_runs)
+    if low > high:
+        return np.empty(0)
+    union = np.unique(np.concatenate(of_runs))
+    within = union[(union >= low) & (union <= high)]
+    number = min(len(within), _MOST_PLACES)
+    is_even = axis == MINUTES and len(of_runs) > 1
+    return within if len(within) == number and not is_even else np.linspace(low, high, number)
+
+
+def profile(comparison: Comparison, group: Group, opponent: str) -> Curve:
+    """The share of the runs of a group that reach more than each of some thresholds against an opponent."""
+    column = comparison.opponents.index(opponent)
+    thresholds = _thresholds(comparison, column)
+    return Curve(thresholds, performance_profile(comparison.scores(group)[:, [column]], thresholds))
+
+
+def _thresholds(comparison: Comparison, column: int) -> Floats:
+    if comparison.metric == "win_rate":
+        return np.linspace(0, 1, _THRESHOLDS)
+    scores = np.concatenate([comparison.scores(group)[:, column] for group in comparison.groups])
+    return np.linspace(np.floor(scores.min()), np.ceil(scores.max()), _THRESHOLDS)

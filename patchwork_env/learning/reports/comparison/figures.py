@@ -1,0 +1,148 @@
+"""The figures of a comparison: learning curves, performance profiles, and who is better."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from patchwork_env.learning.evaluation.comparisons import Band
+from patchwork_env.learning.reports.charts import number
+from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
+from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
+from patchwork_env.learning.reports.comparison.provenance import provenance_lines
+from patchwork_env.learning.reports.comparison.tables import TITLES, improvements
+from patchwork_env.learning.reports.plots import SERIES, new_figure, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("svg", "png")
+
+_WIDTH, _HEIGHT = 4.4, 3.2
+"""The size of a panel, in inches."""
+_ROW = 0.32
+_LEGEND_COLUMNS = 4
+_FOOTNOTE_SIZE = 5
+_LETTERS_PER_INCH = 25
+"""How many letters of the footnote go into an inch."""
+_NOTHING = Curve(np.empty(0), Band(np.empty(0), None, None))
+_DASHES = ("-", "--", ":", "-.")
+"""The lines of groups that have the same color."""
+
+
+def write_figures(comparison: Comparison, folder: Path, form: str) -> None:
+    """Writes all figures into a folder, as ``svg`` or ``png``."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):  # names may hold any characters
+        figures = {"curves": curves(comparison), "profiles": profiles(comparison)}
+        if len(comparison.groups) > 1:
+            figures["improvement"] = improvement(comparison)
+    said = "\n".join(provenance_lines(comparison.groups))
+    for name, figure in figures.items():
+        save(figure, folder / f"{name}.{form}", said)
+
+
+def curves(comparison: Comparison) -> Figure:
+    """Learning curves over steps and minutes, with a row of panels for each opponent."""
+    figure = new_figure(2 * _WIDTH, _HEIGHT * len(comparison.opponents) + 0.6)
+    panels = np.atleast_2d(figure.subplots(len(comparison.opponents), 2, squeeze=False))
+    for opponent, row in zip(comparison.opponents, panels, strict=True):
+        for axis, axes in zip(AXES, row, strict=True):
+            _draw(axes, comparison, partial(learning_curve, comparison, opponent=opponent, axis=axis))
+            axes.set(xlabel=f"{axis} of training", ylabel=f"{TITLES[comparison.metric]} against {opponent}")
+            axes.set_xlim(left=0)
+            axes.xaxis.set_major_formatter(lambda value, _: number(value))
+            _show_shares(axes, comparison)
+    _finish(figure, comparison)
+    return figure
+
+
+def profiles(comparison: Comparison) -> Figure:
+    """For each opponent the share of runs that reach more than a threshold."""
+    figure = new_figure(_WIDTH * len(comparison.opponents), _HEIGHT + 0.6)
+    for opponent, axes in zip(
+        comparison.opponents, _row_of_panels(figure, len(comparison.opponents)), strict=True
+    ):
+        _draw(axes, comparison, partial(profile, comparison, opponent=opponent), is_stair=True)
+        axes.set(
+            xlabel=f"{TITLES[comparison.metric]} against {opponent}",
+            ylabel="share of runs above",
+            ylim=(-0.02, 1.02),
+        )
+    _finish(figure, comparison)
+    return figure
+
+
+def improvement(comparison: Comparison) -> Figure:
+    """For every two configurations the probability that a run of the first does better."""
+    found = list(improvements(comparison))
+    parts = list(dict.fromkeys(name for _, _, name, _, _ in found))
+    pairs = list(dict.fromkeys((first.label, second.label) for first, second, *_ in found))
+    figure = new_figure(2 + 0.8 * _WIDTH * len(parts), 1.3 + _ROW * len(pairs))
+    panels = _row_of_panels(figure, len(parts))
+    for part, axes in zip(parts, panels, strict=True):
+        rows = [(value, interval) for *_, name, value, interval in found if name == part]
+        for row, (value, interval) in enumerate(reversed(rows)):
+            low, high = interval or (value, value)
+            axes.plot([low, high], [row, row], color=SERIES[0], linewidth=1.5)
+            axes.plot(value, row, "o", color=SERIES[0], markersize=5)
+        axes.axvline(0.5, color="#888888", linewidth=0.8, linestyle="--")
+        axes.set(
+            xlabel=f"probability of improvement against {part}",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.6, len(pairs) - 0.4),
+        )
+        axes.grid(alpha=0.3, axis="x")
+    panels[0].set_yticks(range(len(pairs)), [f"{first} > {second}" for first, second in reversed(pairs)])
+    _add_footnote(figure, comparison)
+    return figure
+
+
+def _row_of_panels(figure: Figure, count: int) -> list[Axes]:
+    return list(figure.subplots(1, count, sharey=True, squeeze=False)[0])
+
+
+def _draw(
+    axes: Axes, comparison: Comparison, curve_of: Callable[[Group], Curve | None], is_stair: bool = False
+) -> None:
+    """Draws a curve for every group, with a band for its interval; one without a curve is in the legend."""
+    for place, group in enumerate(comparison.groups):
+        color, dash = SERIES[place % len(SERIES)], _DASHES[place // len(SERIES) % len(_DASHES)]
+        label = f"{group.label} ({len(group.runs)} run{'s' * (len(group.runs) > 1)})"
+        curve = curve_of(group) or _NOTHING
+        (line,) = axes.plot(curve.places, curve.band.values, color=color, linestyle=dash, label=label)
+        line.set(linewidth=1.5, marker="o" if len(curve.places) == 1 else "")
+        if is_stair:
+            line.set_drawstyle("steps-post")
+        if curve.band.low is not None and curve.band.high is not None:
+            bounds = curve.band.low, curve.band.high
+            axes.fill_between(
+                curve.places, *bounds, color=color, alpha=0.16, linewidth=0, step="post" if is_stair else None
+            )
+    axes.grid(alpha=0.3)
+
+
+def _show_shares(axes: Axes, comparison: Comparison) -> None:
+    if comparison.metric == "win_rate":
+        axes.set_ylim(-0.02, 1.02)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
+
+
+def _finish(figure: Figure, comparison: Comparison) -> None:
+    lines, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside upper center", ncols=min(len(labels), _LEGEND_COLUMNS))
+    _add_footnote(figure, comparison)
+
+
+def _add_footnote(figure: Figure, comparison: Comparison) -> None:
+    """Writes below a figure what it was made with."""
+    width = int(_LETTERS_PER_INCH * figure.get_figwidth())
+    lines = [part for line in provenance_lines(comparison.groups) for part in textwrap.wrap(line, width)]
+    figure.supxlabel("\n".join(lines), fontsize=_FOOTNOTE_SIZE, color="#555555", x=0.01, ha="left")

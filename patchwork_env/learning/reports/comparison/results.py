@@ -1,0 +1,198 @@
+"""The result of a run as one small file: what was trained, with what, and every evaluation of it.
+
+From such files all tables and figures of a comparison can be made again, without the folders of the runs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from patchwork_env.agents.checkpoints import make_folder
+from patchwork_env.core.checks import check_between
+from patchwork_env.core.documents import read_object
+from patchwork_env.core.names import shorten
+from patchwork_env.games import GAMES
+from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.reports.run.run_data import RunData, read_run
+from patchwork_env.learning.runs.folder import FINAL, METRICS, metric_of, read_versions
+from patchwork_env.learning.system.contents import as_type
+from patchwork_env.learning.system.files import storing_in, write_text
+
+FORMAT = "patchwork-env result of a run"
+VERSION = 1
+
+_SEED = re.compile(r"([-_.]?seed[-_.]?\d+|[-_.]\d+)+$", re.ASCII)
+"""What names of folders say of seeds and repetitions, as in ``ppo-seed3`` and ``ppo-2``."""
+_NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)
+"""Characters that names of files do without."""
+
+_Text = Annotated[str, Field(max_length=1000)]
+_Number = Annotated[float, Field(ge=-1e15, le=1e15)]
+_Count = Annotated[int, Field(ge=0, lt=2**64)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MatchFigures(_Part):
+    """What a match of an evaluation came to.
+
+    Attributes:
+        opponent: The name of the opponent.
+        games: The number of games.
+        seed: The seed of the circles or decks.
+        variant: What was played of the game; empty where it has no variants.
+        win_rate, score_difference, score: The figures; ``score`` is the mean score of the policy.
+    """
+
+    opponent: _Text
+    games: Annotated[int, Field(ge=1)]
+    seed: _Count
+    variant: _Text
+    win_rate: Annotated[float, Field(ge=0, le=1)]
+    score_difference: _Number
+    score: _Number
+
+
+class EvaluationFigures(_Part):
+    """An evaluation after some steps, and minutes of playing and learning."""
+
+    steps: _Count
+    minutes: Annotated[float, Field(ge=0, le=1e9)]
+    matches: Annotated[tuple[MatchFigures, ...], Field(min_length=1)]
+
+    def match(self, opponent: str) -> MatchFigures | None:
+        """The match against an opponent; None if there was none."""
+        return next((match for match in self.matches if match.opponent == opponent), None)
+
+
+class RunResult(_Part):
+    """The result of a run.
+
+    Attributes:
+        name: What the run is a run of, such as the name of its configuration, without its seed.
+        seed: The seed of the run.
+        game, algorithm: What learned what.
+        configuration: The whole configuration.
+        starts: What every start of the run was made with; see :func:`~runs.folder.read_versions`.
+        weights: The SHA-256 of the final policy's file of weights; None if the run has not ended.
+        evaluations: All evaluations, by their steps.
+        source: The folder or file that this was read from; it is not written.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    seed: _Count
+    game: _Text
+    algorithm: _Text
+    configuration: dict[str, Any]
+    starts: tuple[dict[str, Any], ...]
+    weights: _Text | None
+    evaluations: Annotated[tuple[EvaluationFigures, ...], Field(min_length=1)]
+    source: str = Field("", exclude=True)
+
+    @property
+    def last(self) -> EvaluationFigures:
+        """The last evaluation."""
+        return self.evaluations[-1]
+
+    def made_with(self, key: str) -> str | None:
+        """A version, the ``commit`` or the ``machine`` of the run; several if it went on with others."""
+        noted = dict.fromkeys(str(start[key]) for start in self.starts if start.get(key) is not None)
+        return ", then ".join(noted) or None
+
+
+def read_result(path: Path) -> RunResult:
+    """Reads the folder of a run, or a file that :func:`write_result` wrote.
+
+    Raises:
+        FileNotFoundError: There is neither.
+        ValueError: The run has no evaluation yet, or a file is damaged; the message names it.
+    """
+    if path.is_file():
+        return _from_file(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no run {path}")
+    return _from_run(path)
+
+
+def write_result(result: RunResult, folder: Path) -> Path:
+    """Writes a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; returns the file.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    path = folder / f"{_NO_NAME.sub('-', result.name)}-seed{result.seed}.json"
+    contents: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    contents |= result.model_dump(mode="json")
+    evaluations = ",\n".join(f"  {json.dumps(one)}" for one in contents.pop("evaluations"))
+    head = json.dumps(contents, indent=1).removesuffix("\n}")
+    with storing_in(path):
+        make_folder(folder)
+        write_text(path, f'{head},\n "evaluations": [\n{evaluations}\n ]\n}}\n')
+    return path
+
+
+def _from_file(path: Path) -> RunResult:
+    contents = read_object(path, "format", "version")
+    found = contents.pop("format"), contents.pop("version")
+    if found != (FORMAT, VERSION):
+        raise ValueError(
+            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
+            f"this needs {FORMAT!r}, version {VERSION}"
+        )
+    result = as_type(RunResult, contents, path)
+    if result.game not in tuple(GAMES):
+        raise ValueError(f"{path}: game is {shorten(result.game)}; known are {', '.join(GAMES)}")
+    return result.model_copy(update={"source": str(path)})
+
+
+def _from_run(folder: Path) -> RunResult:
+    run = read_run(folder)
+    if not run.evaluations:
+        raise ValueError(
+            f"{folder} has no evaluation yet; a run evaluates its policy at its end, if not before"
+        )
+    contents: dict[str, Any] = {
+        "name": _name_of(folder.resolve()),
+        "seed": check_between(run.config.get("seed", 0), 0, 2**64 - 1, f"{folder}: seed"),
+        "game": run.game,
+        "algorithm": str(run.config.get("algorithm", "")),
+        "configuration": json.loads(json.dumps(run.config, default=str)),
+        "starts": read_versions(folder),
+        "weights": _weights(folder, run),
+        "source": str(folder),
+    }
+    try:
+        contents["evaluations"] = [_evaluation(run.game, one) for one in run.evaluations]
+    except KeyError as error:
+        raise ValueError(f"{folder} is damaged: an evaluation has no {error}") from None
+    return as_type(RunResult, contents, folder)
+
+
+def _name_of(folder: Path) -> str:
+    """The name of a folder without its seed, or if nothing else is in it, that of the folder around it."""
+    return _SEED.sub("", f"-{folder.name}").strip("-_.") or _SEED.sub("", folder.parent.name) or folder.name
+
+
+def _weights(folder: Path, run: RunData) -> str | None:
+    """The hash that the final evaluation noted or, in runs of earlier versions, that of the final policy."""
+    noted: str | None = run.evaluations[-1].get("weights")
+    return noted or (hash_of_weights(folder / FINAL) if run.has_ended else None)
+
+
+def _evaluation(game: str, contents: dict[str, Any]) -> dict[str, Any]:
+    matches = [_match(contest_of(game).variant, match) for match in contents["matches"]]
+    return {"steps": contents["steps"], "minutes": contents["minutes"], "matches": matches}
+
+
+def _match(variant: str, match: dict[str, Any]) -> dict[str, Any]:
+    figures = {name: metric_of(match, name) for name in METRICS}
+    told = {"opponent": match["opponent"], "games": match["games"], "seed": match.get("seed", 0)}
+    return told | {"variant": str(match.get(variant, ""))} | figures

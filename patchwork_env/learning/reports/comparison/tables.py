@@ -1,0 +1,175 @@
+"""The tables of a comparison: what was reached, who is better, every run, and the figures of all curves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from patchwork_env.learning.evaluation.comparisons import probability_of_improvement
+from patchwork_env.learning.evaluation.intervals import (
+    Floats,
+    Interval,
+    interquartile_interval,
+    interquartile_mean,
+)
+from patchwork_env.learning.evaluation.results import interval_columns
+from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS
+from patchwork_env.learning.evaluation.tables import CSV, Column, Table, render
+from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
+from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
+from patchwork_env.learning.reports.comparison.provenance import (
+    SHORT,
+    UNKNOWN,
+    provenance_cells,
+    provenance_columns,
+    provenance_lines,
+)
+
+TITLES = {"win_rate": "wins", "score_difference": "score difference", "score": "score"}
+_IMPROVEMENT = (
+    "Probability of improvement: that a run of the first configuration does better than one of the second."
+)
+_FORMS = {"win_rate": "{:.1%}", "score_difference": "{:+.1f}", "score": "{:.1f}"}
+
+
+def as_text(comparison: Comparison, form: str) -> str:
+    """The tables in one of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
+
+    CSV is the first of them alone, with what the runs were made with in each row.
+    """
+    if form == CSV:
+        return render([summary_table(comparison, has_provenance=True)], CSV)
+    parts: list[str | Table] = [_explanation(comparison), summary_table(comparison)]
+    if len(comparison.groups) > 1:
+        parts += [_IMPROVEMENT, improvement_table(comparison)]
+    parts += ["All runs, at their last evaluations.", runs_table(comparison)]
+    return render([*parts, *provenance_lines(comparison.groups)], form)
+
+
+def _explanation(comparison: Comparison) -> str:
+    matches = [
+        run.last.match(name)
+        for group in comparison.groups
+        for run in group.runs
+        for name in comparison.opponents
+    ]
+    games = sorted({match.games for match in matches if match})
+    seeds = sorted({match.seed for match in matches if match})
+    of_games = " or ".join(f"{number:,}" for number in games)
+    of_seeds = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+    return (
+        f"{comparison.game}: {TITLES[comparison.metric]} over {of_games} games of every run, "
+        f"evaluation {of_seeds}. Interquartile means over runs, with 95% intervals of the stratified "
+        "bootstrap; steps and minutes are means."
+    )
+
+
+def summary_table(comparison: Comparison, *, has_provenance: bool = False) -> Table:
+    """A row for every configuration and opponent, and one for all opponents if there are several."""
+    form = _FORMS[comparison.metric]
+    extremes = [Column(title, form.format) for title in ("lowest", "highest")]
+    training = [Column("steps", "{:,.0f}".format), Column("minutes", "{:.1f}".format)]
+    columns = [Column("configuration"), Column("against"), Column("runs")]
+    columns += [*interval_columns(TITLES[comparison.metric], form), *extremes, *training]
+    rows = [
+        [
+            group.label,
+            name,
+            len(group.runs),
+            interquartile_mean(scores),
+            interquartile_interval(scores),
+            float(scores.min()),
+            float(scores.max()),
+            float(np.mean([run.last.steps for run in group.runs])),
+            float(np.mean([run.last.minutes for run in group.runs])),
+            *(provenance_cells(group.runs) if has_provenance else ()),
+        ]
+        for group in comparison.groups
+        for name, scores in _parts(comparison, comparison.scores(group))
+    ]
+    return Table([*columns, *(provenance_columns() if has_provenance else ())], rows)
+
+
+def improvements(comparison: Comparison) -> Iterator[tuple[Group, Group, str, float, Interval | None]]:
+    """For every two groups and every opponent: the probability of improvement and its interval."""
+    for first, second in itertools.combinations(comparison.groups, 2):
+        both = (_parts(comparison, comparison.scores(group)) for group in (first, second))
+        for (name, own), (_, others) in zip(*both, strict=True):
+            yield (first, second, name, *probability_of_improvement(own, others))
+
+
+def improvement_table(comparison: Comparison, *, has_provenance: bool = False) -> Table:
+    """A row for every two configurations and every opponent."""
+    columns = [Column("configuration"), Column("better than"), Column("against")]
+    columns += interval_columns("probability", "{:.0%}")
+    rows: list[list[Any]] = []
+    for first, second, *found in improvements(comparison):
+        more = provenance_cells([*first.runs, *second.runs]) if has_provenance else ()
+        rows.append([first.label, second.label, *found, *more])
+    return Table([*columns, *(provenance_columns() if has_provenance else ())], rows)
+
+
+def runs_table(comparison: Comparison, *, has_provenance: bool = False) -> Table:
+    """A row for every run."""
+    form = _FORMS[comparison.metric].format
+    columns = [Column("configuration"), Column("seed"), Column("steps", "{:,}".format)]
+    columns += [
+        Column("minutes", "{:.1f}".format),
+        *(Column(f"against {name}", form) for name in comparison.opponents),
+    ]
+    columns += provenance_columns() if has_provenance else [Column("weights")]
+    rows = []
+    for group in comparison.groups:
+        for run, scores in zip(group.runs, comparison.scores(group), strict=True):
+            weights = run.weights[:SHORT] if run.weights else UNKNOWN
+            more = provenance_cells([run]) if has_provenance else [weights]
+            rows.append([group.label, run.seed, run.last.steps, run.last.minutes, *map(float, scores), *more])
+    return Table(columns, rows)
+
+
+def curves_table(comparison: Comparison) -> Table:
+    """The places of all learning curves, with what the runs were made with."""
+    columns = [Column("configuration"), Column("against"), Column("runs"), Column("axis"), Column("place")]
+    rows = [
+        [group.label, name, len(group.runs), axis, *figures, *provenance_cells(group.runs)]
+        for group in comparison.groups
+        for name in comparison.opponents
+        for axis in AXES
+        for figures in _figures(learning_curve(comparison, group, name, axis))
+    ]
+    return Table([*columns, *_band_columns(TITLES[comparison.metric])], rows)
+
+
+def profiles_table(comparison: Comparison) -> Table:
+    """The places of all performance profiles, with what the runs were made with."""
+    columns = [Column("configuration"), Column("against"), Column("runs"), Column("threshold")]
+    rows = [
+        [group.label, name, len(group.runs), *figures, *provenance_cells(group.runs)]
+        for group in comparison.groups
+        for name in comparison.opponents
+        for figures in _figures(profile(comparison, group, name))
+    ]
+    return Table([*columns, *_band_columns("share of runs above")], rows)
+
+
+def _band_columns(title: str) -> list[Column]:
+    return [*interval_columns(title, "{}"), *provenance_columns()]
+
+
+def _figures(curve: Curve | None) -> Iterator[list[Any]]:
+    """The place, the value and its interval, one by one."""
+    if curve is None:
+        return
+    (values, low, high) = curve.band
+    for k, place in enumerate(curve.places):
+        interval = None if low is None or high is None else (float(low[k]), float(high[k]))
+        yield [float(place), float(values[k]), interval]
+
+
+def _parts(comparison: Comparison, scores: Floats) -> Sequence[tuple[str, Floats]]:
+    """The scores against each opponent and, if there are several, against all of them."""
+    parts = [(name, scores[:, [column]]) for column, name in enumerate(comparison.opponents)]
+    return parts if len(parts) == 1 else [*parts, (ALL_OPPONENTS, scores)]

@@ -1,0 +1,25 @@
+"""Compares configurations by several runs of each, with different seeds: what they reach, and how surely.
+
+python -m training.compare runs/ppo-seed* runs/td-seed* --against greedy
+python -m training.compare benchmarks/results/ppo-*.json --against greedy --out comparison
+
+The same in Python:
+
+    from pathlib import Path
+
+    from patchwork_env.learning.reports.comparison.figures import write_figures
+    from patchwork_env.learning.reports.comparison.grouping import compare
+    from patchwork_env.learning.reports.comparison.results import read_result
+    from patchwork_env.learning.reports.comparison.tables import summary_table
+
+    comparison = compare([read_result(path) for path in Path("runs").glob("ppo-seed*")], against=["greedy"])
+    print(summary_table(comparison).csv())
+    write_figures(comparison, Path("figures"), "svg")
+"""
+
+import sys
+
+from patchwork_env.learning.commands.compare import main
+
+if __name__ == "__main__":
+    sys.exit(main())
