@@ -15,7 +15,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from patchwork_env.agents.checkpoints import make_folder
+from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
@@ -25,7 +25,6 @@ from patchwork_env.learning.reports.comparison.figures import FORMATS, write_fig
 from patchwork_env.learning.reports.comparison.grouping import BY, Comparison, compare
 from patchwork_env.learning.reports.comparison.results import RunResult, read_result, write_result
 from patchwork_env.learning.runs.folder import METRICS
-from patchwork_env.learning.system.files import storing_in, write_text
 
 
 def main(arguments: list[str] | None = None, program: str = "training.compare") -> int:
@@ -90,7 +89,7 @@ def _export(results: list[RunResult], folder: Path) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         description="Compares configurations by several runs of each, with different seeds.",
-        epilog="docs/benchmark.md has the protocol, docs/evaluation.md the statistics.",
+        epilog="docs/evaluation.md says what the statistics are.",
     )
     parser.add_argument(
         "runs",

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from patchwork_env.agents.checkpoints import make_folder
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import read_object
+from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import shorten
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.contests import contest_of
@@ -22,7 +22,6 @@ from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.reports.run.run_data import RunData, read_run
 from patchwork_env.learning.runs.folder import FINAL, METRICS, metric_of, read_versions
 from patchwork_env.learning.system.contents import as_type
-from patchwork_env.learning.system.files import storing_in, write_text
 
 FORMAT = "patchwork-env result of a run"
 VERSION = 1
