@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.learning.system.memory import keep_freed_memory
 
@@ -58,7 +58,7 @@ def processes(num_envs: int) -> VecEnv:
 
 def batch(num_envs: int) -> VecEnv:
     """All games in one compiled batch."""
-    return PatchworkVecEnv(num_envs, OPPONENT, seed=0)
+    return SelfPlayVecEnv(num_envs, OPPONENT, seed=0)
 
 
 def make_model(env: VecEnv, threads: ThreadPool | None, decisions: int) -> MaskablePPO:

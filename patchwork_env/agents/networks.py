@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,7 +17,9 @@ from torch import Tensor, nn
 
 from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
 from patchwork_env.core.checks import check_between
+from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import States
+from patchwork_env.games import NMBR9, PATCHWORK
 
 MOST_UNITS = 2**16
 """The largest number of units of a layer."""
@@ -130,6 +133,27 @@ class PolicyNetwork(nn.Module, ABC):
         """The network's inputs for states, none of which is over, and the actions to choose from."""
         legal = cls.listed(states)
         return Inputs(*map(torch.from_numpy, (observations_of(states), legal.rows, legal.actions))), legal
+
+
+_CLASSES = {
+    PATCHWORK: "patchwork_env.agents.patchwork.policy_network:PatchworkNetwork",
+    NMBR9: "patchwork_env.agents.nmbr9.policy_network:Nmbr9Network",
+}
+
+
+def network_class(game: str) -> type[PolicyNetwork]:
+    """The policy network of a game, imported when it is asked for.
+
+    Raises:
+        ValueError: The game has none.
+    """
+    if game not in _CLASSES:
+        raise ValueError(
+            f"there is no policy network for {shorten(game)}; there are for {', '.join(_CLASSES)}"
+        )
+    module, _, name = _CLASSES[game].partition(":")
+    found: type[PolicyNetwork] = getattr(import_module(module), name)
+    return found
 
 
 def new_trunk(inputs: int, config: NetworkConfig) -> nn.Sequential:

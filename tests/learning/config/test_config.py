@@ -379,8 +379,8 @@ def test_missing_file_names_the_nearest(tmp_path):
     ("algorithm", "override", "readers"),
     [
         ("td", "league.size=3", "maskable_ppo, ppo, rllib_ppo"),
-        ("td", "network.width=3", "alphazero, ppo, rllib_ppo"),
-        ("maskable_ppo", "network.width=3", "alphazero, ppo, rllib_ppo"),
+        ("td", "network.width=3", "alphazero, maskable_ppo, ppo, rllib_ppo"),
+        ("maskable_ppo", "ppo.epochs=3", "ppo"),
         ("alphazero", "league.size=3", "maskable_ppo, ppo, rllib_ppo"),
         ("ppo", "cluster.workers=2", "alphazero, rllib_ppo, solo_td, td"),
         ("solo_td", "reward.margin=1", "alphazero, maskable_ppo, ppo, rllib_ppo, td"),

@@ -20,7 +20,14 @@ def rewards_of_players(
         winners: The winner, 0 or 1, where a game ended, else -1; of any shape.
         scores: Both players' scores where a game ended, ``(..., 2)``.
     """
-    outcome = np.where(winners == 0, 1.0, -1.0)
-    margin = np.clip((scores[..., 0] - scores[..., 1]) / reward.margin_scale, -1, 1)
-    first = (winners >= 0) * (reward.outcome * outcome + reward.margin * margin)
+    outcomes = np.where(winners == 0, 1.0, -1.0)
+    first = (winners >= 0) * weighed(reward, outcomes, scores[..., 0] - scores[..., 1])
     return np.stack([first, -first], -1).astype(np.float32)
+
+
+def weighed(
+    reward: Reward, outcomes: npt.NDArray[np.float64], margins: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[Any]:
+    """Rewards ``(...)`` from outcomes, 1 for a win and -1 for a loss, and score differences in points."""
+    margin = np.clip(margins / reward.margin_scale, -1, 1)
+    return reward.outcome * outcomes + reward.margin * margin

@@ -15,9 +15,11 @@ from patchwork_env.learning.config.sections import (
     BYTES_OF_MASK,
     BYTES_OF_OBSERVATION,
     BYTES_OF_WEIGHT,
+    NETWORK_KEYS,
     Fraction,
     League,
     Needs,
+    Network,
     Positive,
     Several,
     Size,
@@ -44,8 +46,12 @@ class MaskablePpo(PpoLearning):
     sb3-contrib."""
     normalize_advantage: bool = True
     """Whether the advantages of a minibatch are scaled to mean 0 and standard deviation 1."""
+    policy: Literal["mlp", "network"] = "mlp"
+    """What learns: ``mlp``, two perceptrons as in ``MlpPolicy``, or ``network``, the network that is shaped
+    after the game, whose size is that of the section ``network``."""
     net_arch: Annotated[tuple[Units, ...], Field(max_length=256)] = (256, 256)
-    """Number of units in each hidden layer; policy and value have the same layers, each its own."""
+    """Number of units in each hidden layer of perceptrons; policy and value have the same layers, each its
+    own."""
     activation_fn: Literal["relu", "tanh"] = "relu"
     """Activation of the hidden layers."""
     ortho_init: bool = True
@@ -80,6 +86,7 @@ class MaskablePpoConfig(RewardedRun):
     algorithm: Literal["maskable_ppo"] = "maskable_ppo"
     """The algorithm that learns."""
     maskable_ppo: MaskablePpo = MaskablePpo()
+    network: Network = Network()
     league: League = League()
 
     @model_validator(mode="after")
@@ -98,11 +105,14 @@ class MaskablePpoConfig(RewardedRun):
         snapshots = self.league.num_snapshots(self.total_steps // decisions)
         sizes = (BYTES_OF_OBSERVATION // 4, *settings.net_arch, BYTES_OF_MASK)
         weights = sum(first * second for first, second in pairwise(sizes))
-        keys = ("maskable_ppo.num_envs", "maskable_ppo.rollout_steps")
+        keys: tuple[str, ...] = ("maskable_ppo.net_arch",)
+        if settings.policy == "network":
+            weights, keys = self.network.num_weights, NETWORK_KEYS
         return {
-            keys: decisions * (BYTES_OF_OBSERVATION + BYTES_OF_MASK),
-            ("maskable_ppo.net_arch",): weights * BYTES_OF_LEARNING,
-            ("league.size", "maskable_ppo.net_arch"): snapshots * weights * BYTES_OF_WEIGHT,
+            ("maskable_ppo.num_envs", "maskable_ppo.rollout_steps"): decisions
+            * (BYTES_OF_OBSERVATION + BYTES_OF_MASK),
+            keys: weights * BYTES_OF_LEARNING,
+            ("league.size", *keys): snapshots * weights * BYTES_OF_WEIGHT,
         }
 
 

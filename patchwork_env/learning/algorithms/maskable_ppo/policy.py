@@ -100,12 +100,7 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
             return super().evaluate_actions(obs, actions, action_masks)
         samples = (obs, actions, self._as_bool(action_masks))
         results = in_parallel(self._threads, self._evaluate, list(self.parameters()), samples)
-        if not all(torch.isfinite(result.sum()) for result in results):
-            names = ("values", "log-probabilities", "entropies")
-            means = {name: result.mean().item() for name, result in zip(names, results, strict=True)}
-            listed = ", ".join(f"{name} {mean:.4g}" for name, mean in means.items())
-            raise DivergenceError(f"training diverged: means over a minibatch are {listed}", means)
-        return cast(tuple[Tensor, Tensor, Tensor], results)
+        return check_finite(results)
 
     def _evaluate(self, obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         logits, values = self._logits_and_values(obs)
@@ -119,6 +114,20 @@ class LegalMlpPolicy(MaskableActorCriticPolicy):
 
     def _as_bool(self, masks: Masks) -> Tensor:
         return torch.as_tensor(masks, dtype=torch.bool, device=self.device)
+
+
+def check_finite(results: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """The values, log-probabilities and entropies of a minibatch, unless one of them is not finite.
+
+    Raises:
+        DivergenceError: One is not.
+    """
+    if not all(torch.isfinite(result.sum()) for result in results):
+        names = ("values", "log-probabilities", "entropies")
+        means = {name: result.mean().item() for name, result in zip(names, results, strict=True)}
+        listed = ", ".join(f"{name} {mean:.4g}" for name, mean in means.items())
+        raise DivergenceError(f"training diverged: means over a minibatch are {listed}", means)
+    return cast(tuple[Tensor, Tensor, Tensor], results)
 
 
 def _draw(softmax: LegalSoftmax) -> Tensor:
@@ -139,5 +148,5 @@ class BoolMaskBuffer(MaskableRolloutBuffer):
     def reset(self) -> None:
         """Empties the buffer."""
         super(MaskableRolloutBuffer, self).reset()  # its own would allocate the large masks
-        self.mask_dims = NUM_ACTIONS
-        self.action_masks = np.ones((self.buffer_size, self.n_envs, NUM_ACTIONS), np.bool_)
+        self.mask_dims = int(cast(Any, self.action_space).n)
+        self.action_masks = np.ones((self.buffer_size, self.n_envs, self.mask_dims), np.bool_)

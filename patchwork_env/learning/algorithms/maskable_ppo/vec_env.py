@@ -14,24 +14,21 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.core import batches
-from patchwork_env.core.batches import OUTCOME, Games, list_games, loop
+from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_at_least_one, check_seed, seed_streams
-from patchwork_env.core.rules import SetUp
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
+from patchwork_env.core.rules import SetUp, States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import answers, opponent_seed
-from patchwork_env.envs.options import check_batch, check_saved
+from patchwork_env.envs.options import check_batch, check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
+from patchwork_env.games import PATCHWORK, rules_of
+from patchwork_env.learning.algorithms.common.rewards import weighed
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork.actions import NUM_ACTIONS
-from patchwork_env.patchwork.components import NUM_PLAYERS
-from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE
-from patchwork_env.patchwork.rules import RULES
-from patchwork_env.patchwork.state import States, empty_states
 
+Flags = npt.NDArray[np.bool_]
 Indices = None | int | Iterable[int]
 Info = dict[str, Any]
 
@@ -54,40 +51,47 @@ class FinishedGames(NamedTuple):
     lengths: npt.NDArray[np.int64]
 
 
-_NO_NUMBERS = np.empty(0, np.int64)
-_NONE_FINISHED = FinishedGames(
-    empty_states(0), _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS.astype(np.bool_), _NO_NUMBERS
-)
-
-
-class PatchworkVecEnv(VecEnv):
+class SelfPlayVecEnv(VecEnv):
     """``num_envs`` games for an algorithm of Stable-Baselines3; all rules run compiled, over the whole batch.
 
     >>> from sb3_contrib import MaskablePPO
-    >>> env = PatchworkVecEnv(64, opponents=["random", "greedy"], seed=1)
+    >>> env = SelfPlayVecEnv(64, opponent=["random", "greedy"], seed=1)
     >>> model = MaskablePPO("MlpPolicy", env, n_steps=64)
 
-    The learner has player number 0 in game 0, 1 in game 1, 0 in game 2 and so on; chance decides who starts.
-    The opponents' moves are part of each step, and each opponent gets all games in which it is to move at
-    once, through :meth:`Agent.act_batch`. Turns with a single legal action, of any player, are part of the
-    step too, so that every step is a decision of the learner.
+    The learner has player number 0 in game 0, 1 in game 1, 0 in game 2 and so on. In Patchwork chance decides
+    who starts. The opponents' moves are part of each step, and each opponent gets all games in which it is to
+    move at once, through :meth:`Agent.act_batch`. In Patchwork turns with a single legal action, of any
+    player, are part of the step too, so that every step is a decision of the learner.
 
-    Spaces are those of the Gymnasium environment ``Patchwork-v0``, and a model can go from one to the other.
-    The reward, see ``Reward``, comes at the end of a game, no matter whose move ended it.
+    Spaces are those of the game's Gymnasium environment, and a model can go from one to the other. Rewards
+    for the end of a game come with the learner's last step, no matter whose move ended it. A game in which a
+    move cannot be carried out, as its tile would reach the edge of NMBR 9's table, is truncated.
 
     **Info**: empty until a game ends. Then ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
-    where ``l`` is the number of the learner's decisions; ``is_success``, whether the learner won; ``scores``,
-    the own and the opponent's; ``opponent``, the number of the opponent.
+    where ``l`` is the number of the learner's decisions; ``scores``, first the learner's; against opponents
+    ``is_success``, whether the learner won, and ``opponent``, the number of the opponent;
+    ``TimeLimit.truncated`` of a game that was truncated.
 
     Args:
         num_envs: The number of games, at least 1.
-        opponents: The opponents: a spec, or a list of specs, agents and functions; see
-            :func:`patchwork_env.agents.as_agent`. Game ``i`` has opponent ``i // 2`` modulo their number,
-            until :meth:`set_opponents` changes that.
+        opponent: Who plays for all other players: a spec, an agent, a function (see
+            :func:`patchwork_env.agents.as_agent`), or a list of these, of which neighboring games with all
+            seats share one, until :meth:`set_opponents` changes that. None is ``"random"``, or nobody in a
+            game for one player.
+        game: The game, ``"patchwork"`` or ``"nmbr9"``.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
-        reward: The learner's reward for the end of a game; None for the outcome alone.
-        special_patches: The print of the time track, ``"revised"`` or ``"2014"``.
+        rewards: The learner's rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments
+            here, or the weights of outcome and margin at the end of a game; None for the outcome, or the
+            score of a single player.
+        reward_scale: What rewards are multiplied by, above 0. Points are large for a value to learn: 0.02 is
+            good for ``"score"``.
         keep_finished: Whether to keep games that end for :meth:`take_finished`.
+        options: Options of the game, such as ``special_patches="2014"`` or ``players=2``.
+
+    Attributes:
+        rules: The rules of the game.
+        opponents: The agents that play against the learner.
+        opponent_numbers: int64 ``(num_envs,)``, the number of the opponent in each game.
 
     Raises:
         ValueError: An option is unknown or its value not allowed.
@@ -97,36 +101,57 @@ class PatchworkVecEnv(VecEnv):
     def __init__(
         self,
         num_envs: int,
-        opponents: str | Sequence[Any] = "random",
+        opponent: Any = None,
         *,
+        game: str = PATCHWORK,
         seed: int | None = None,
-        reward: Reward | None = None,
-        special_patches: str = "revised",
+        rewards: str | Reward | None = None,
+        reward_scale: float = 1.0,
         keep_finished: bool = False,
+        **options: Any,
     ) -> None:
-        check_at_least_one(num_envs, "num_envs")
-        options = {**RULES.options, "special_patches": special_patches, "first_player": "random"}
-        self._set_up: SetUp = RULES.set_up(options, {})
-        self._reward = reward or Reward()
-        self.states = empty_states(num_envs)
-        self.seats = np.arange(num_envs) % NUM_PLAYERS
-        listed = [opponents] if isinstance(opponents, str) else opponents
+        self.rules = rules = rules_of(game)
+        own = ("num_envs", "opponent", "game", "seed", "rewards", "reward_scale", "keep_finished")
+        given = complete(options, {**rules.options, **rules.batch_options}, own, type(self).__name__)
+        self._set_up: SetUp = rules.set_up(given, {})
+        self._rewarding = _Rewarding(rewards, reward_scale, self._set_up.players)
+        self.states = rules.empty_states(check_num_envs(num_envs))
+        self.seats = np.arange(num_envs) % self._set_up.players
         self._has_begun = False
-        self.set_opponents([as_agent(opponent, game=PATCHWORK) for opponent in listed])
+        self.opponents: list[Agent] = []
+        self.opponent_numbers = np.zeros(num_envs, np.int64)
+        self._next_numbers = self.opponent_numbers
+        self._choose_opponents(opponent)
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
         self._lengths = np.zeros(num_envs, np.int64)
+        self._returns = np.zeros(num_envs)
+        self._points = np.zeros(num_envs, np.int16)
         self._actions = np.zeros(num_envs, np.int64)
         self._all_games = np.arange(num_envs)
-        self._observations = np.zeros((num_envs, OBSERVATION_SIZE), np.float32)
-        self._masks = np.zeros((num_envs, NUM_ACTIONS), np.int8)
-        self._keep_finished = keep_finished
+        self._cut_off = np.zeros(num_envs, np.bool_)
+        self._observations = np.zeros((num_envs, rules.layout.size), np.float32)
+        self._masks = np.zeros((num_envs, rules.num_actions), np.int8)
+        self.keep_finished = keep_finished
         self._finished: list[FinishedGames] = []
         self._rewards, self._ends = np.zeros(num_envs, np.float32), np.zeros(num_envs, np.bool_)
         self._infos: list[Info] = [{} for _ in range(num_envs)]
         self._created = time.time()
-        spaces = GameSpaces(RULES)
+        spaces = GameSpaces(rules)
         super().__init__(num_envs, spaces.flat_space(), spaces.action_space())
+
+    @property
+    def num_players(self) -> int:
+        """The number of players of each game."""
+        return self._set_up.players
+
+    def _choose_opponents(self, given: Any) -> None:
+        if self.num_players == 1:
+            if given is not None:
+                raise ValueError(f"opponent is {shorten(given)}; a game for one player has none")
+            return
+        listed = given if isinstance(given, list | tuple) else ["random" if given is None else given]
+        self.set_opponents([as_agent(opponent, game=self.rules.name) for opponent in listed])
 
     def set_opponents(
         self,
@@ -147,7 +172,7 @@ class PatchworkVecEnv(VecEnv):
         count = len(opponents)
         check_at_least_one(count, "the number of opponents")
         if numbers is None:
-            numbers = np.arange(len(self.states)) // NUM_PLAYERS % count
+            numbers = np.arange(len(self.states)) // self.num_players % count
         if numbers.shape != self.states.shape or numbers.min() < 0 or numbers.max() >= count:
             raise ValueError(
                 f"the numbers of the opponents are {numbers}; "
@@ -177,8 +202,10 @@ class PatchworkVecEnv(VecEnv):
                 for game, seed in enumerate(self._seeds):
                     self._streams[game : game + 1] = seed_streams(seed)
                 self._reseed_opponents(self._seeds[0])
+            self._cut_off[:] = False
             self._begin(self._all_games)
             self._play_on()
+            self._points[:] = self._own_scores()
         self._reset_seeds()
         self._has_begun = True
         self._finished.clear()
@@ -192,7 +219,7 @@ class PatchworkVecEnv(VecEnv):
             ValueError: The actions have another shape or type.
         """
         self._actions[:] = check_batch(actions, self.num_envs)
-        illegal = loop(batches.first_illegal, RULES)(self.states, self._actions)
+        illegal = loop(batches.first_illegal, self.rules)(self.states, self._actions)
         if illegal >= 0:
             raise IllegalActionError(
                 f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed"
@@ -210,8 +237,10 @@ class PatchworkVecEnv(VecEnv):
         self._infos = [{} for _ in range(self.num_envs)]
         with self._undone_by_errors():
             self._lengths += 1
-            loop(batches.play_listed, RULES)(self.states, self._all_games, self._actions)
+            self._play(self._all_games, self._actions)
             self._play_on()
+            if self._rewarding.kind == SCORE:
+                self._reward_points()
         return self._observe(), self._rewards, self._ends, self._infos
 
     def close(self) -> None:
@@ -255,18 +284,20 @@ class PatchworkVecEnv(VecEnv):
     # --- beyond it ----------------------------------------------------------------------------------------
 
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """1 for the learner's legal actions, int8 ``(num_envs, 2026)``; the next step overwrites them."""
+        """1 for the learner's legal actions, int8 ``(num_envs, num_actions)``; a step overwrites them."""
         return self._masks
 
     def take_finished(self) -> FinishedGames:
         """The games that have ended since the last call, if the environment was made to keep them."""
-        finished = FinishedGames._make(map(np.concatenate, zip(_NONE_FINISHED, *self._finished, strict=True)))
+        empty = np.empty(0, np.int64)
+        none = FinishedGames(self.rules.empty_states(0), empty, empty, empty.astype(np.bool_), empty)
+        finished = FinishedGames._make(map(np.concatenate, zip(none, *self._finished, strict=True)))
         self._finished.clear()
         return finished
 
-    def games(self) -> list[Game]:
+    def games(self) -> list[BaseGame]:
         """Copies of all games."""
-        return [Game._of_record(self.states, i) for i in range(self.num_envs)]
+        return [self.rules.game._of_record(self.states, i) for i in range(self.num_envs)]
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, except the opponents, for :meth:`restore`."""
@@ -275,6 +306,8 @@ class PatchworkVecEnv(VecEnv):
             "streams": self._streams,
             "lengths": self._lengths,
         }
+        if self._rewarding.kind == SCORE:
+            arrays["returns"] = self._returns
         return {name: array.copy() for name, array in arrays.items()}
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Observation:
@@ -285,14 +318,20 @@ class PatchworkVecEnv(VecEnv):
                 the learner. Nothing has changed.
         """
         saved = check_saved(saved, self.save())
-        states = Game.check_states(saved["states"].view(self.states.dtype))
-        over = list_games(batches.list_over, RULES, states)
-        wrong = [*over, *list_games(batches.list_waiting, RULES, states, self.seats)]
+        states = self.rules.game.check_states(saved["states"].view(self.states.dtype))
+        players = {self.rules.kernels.num_players(states, i) for i in range(len(states))}
+        if players != {self.num_players}:
+            raise ValueError(f"the saved games have {sorted(players)} players, not {self.num_players}")
+        over = list_games(batches.list_over, self.rules, states)
+        wrong = [*over, *list_games(batches.list_waiting, self.rules, states, self.seats)]
         if wrong:
             raise ValueError(f"in the saved game {wrong[0]} it is not the learner's turn")
         self.states[:] = states
         self._streams[:] = saved["streams"]
         self._lengths[:] = saved["lengths"]
+        self._returns[:] = saved.get("returns", 0)
+        self._points[:] = self._own_scores()
+        self._cut_off[:] = False
         self._finished.clear()
         return self._observe()
 
@@ -301,7 +340,8 @@ class PatchworkVecEnv(VecEnv):
     @contextmanager
     def _undone_by_errors(self) -> Iterator[None]:
         """Brings games and random streams back to where they were if the block raises an error."""
-        arrays = (self.states, self._streams, self._lengths, self.opponent_numbers)
+        counts: tuple[npt.NDArray[Any], ...] = (self._lengths, self._returns, self._points, self._cut_off)
+        arrays = (self.states, self._streams, *counts, self.opponent_numbers)
         before, finished = [array.copy() for array in arrays], len(self._finished)
         try:
             yield
@@ -313,16 +353,29 @@ class PatchworkVecEnv(VecEnv):
                 self._observe()
             raise
 
+    def _play(self, games: Games, actions: npt.NDArray[np.int64]) -> None:
+        """Plays legal actions ``(k,)`` in the ``k`` listed games, and notes which of them are cut off."""
+        if self.rules.can_cut_off:
+            refused = np.zeros(len(games), np.bool_)
+            states, legal = self.states[games], np.ones(len(games), np.bool_)
+            loop(batches.check_cut_offs, self.rules)(states, actions, legal, refused)
+            self._cut_off[games[refused]] = True
+            games, actions = games[~refused], actions[~refused]
+        loop(batches.play_listed, self.rules)(self.states, games, actions)
+
     def _play_on(self) -> None:
         """Plays up to the learner's next decision in every game, and begins a new game where one ends."""
         while True:
-            loop(batches.play_forced, RULES)(self.states)
-            over = list_games(batches.list_over, RULES, self.states)
-            if len(over):
-                self._finish(over)
-                self._begin(over)
+            if not self.rules.can_cut_off:  # a single legal action might be one that cuts the game off
+                loop(batches.play_forced, self.rules)(self.states)
+            ended = list_games(batches.list_over, self.rules, self.states)
+            if self._cut_off.any():
+                ended = np.union1d(ended, np.flatnonzero(self._cut_off))
+            if len(ended):
+                self._finish(ended)
+                self._begin(ended)
                 continue
-            waiting = list_games(batches.list_waiting, RULES, self.states, self.seats)
+            waiting = list_games(batches.list_waiting, self.rules, self.states, self.seats)
             if not len(waiting):
                 return
             self._let_opponents_move(waiting)
@@ -331,41 +384,68 @@ class PatchworkVecEnv(VecEnv):
         numbers = self.opponent_numbers[waiting]
         for number in np.unique(numbers):
             games, opponent = waiting[numbers == number], self.opponents[number]
-            actions = answers(opponent, RULES, self.states[games], games)
-            loop(batches.play_listed, RULES)(self.states, games, actions)
+            self._play(games, answers(opponent, self.rules, self.states[games], games))
 
-    def _finish(self, over: Games) -> None:
-        """Notes the results of games that are over."""
-        outcomes, scores = np.zeros(self.num_envs), np.zeros((self.num_envs, NUM_PLAYERS), np.int16)
-        loop(batches.write_final_rewards, RULES)(self.states, over, self.seats, OUTCOME, outcomes)
-        loop(batches.write_scores, RULES)(self.states, over, self.seats, scores)
-        has_lost = (outcomes[over] < 0).astype(np.int8)
-        self._rewards[over] = rewards_of_players(self._reward, has_lost, scores[over])[:, 0]
-        self._ends[over] = True
-        loop(batches.write_views, RULES)(self.states, over, self.seats, self._masks, self._observations)
-        seconds = round(time.time() - self._created, 6)
-        for game in over:
-            self._infos[game] = {
-                "terminal_observation": self._observations[game].copy(),
-                "episode": {"r": float(self._rewards[game]), "l": int(self._lengths[game]), "t": seconds},
-                "is_success": bool(outcomes[game] > 0),
-                "scores": scores[game].copy(),
-                "opponent": int(self.opponent_numbers[game]),
-            }
-        if not self._keep_finished:
+    def _finish(self, ended: Games) -> None:
+        """Notes the results of games that are over or cut off."""
+        truncated = self._cut_off[ended]
+        over = ended[~truncated]
+        outcomes = np.zeros(self.num_envs)
+        scores = np.zeros((self.num_envs, self.num_players), np.int16)
+        if self.num_players > 1:
+            loop(batches.write_final_rewards, self.rules)(self.states, over, self.seats, OUTCOME, outcomes)
+        loop(batches.write_scores, self.rules)(self.states, ended, self.seats, scores)
+        self._rewards[over] = self._rewarding.of_ends(outcomes[over], scores[over])
+        if self._rewarding.kind == SCORE:
+            self._rewards[ended] = self._rewarding.of_points(scores[ended, 0] - self._points[ended])
+        self._ends[ended] = True
+        loop(batches.write_views, self.rules)(self.states, ended, self.seats, self._masks, self._observations)
+        for game in ended:
+            self._infos[game] = self._info_of_end(game, outcomes[game], scores[game])
+        if not self.keep_finished:
             return
         games = FinishedGames(self.states, self.seats, self.opponent_numbers, outcomes > 0, self._lengths)
         self._finished.append(FinishedGames._make(array[over] for array in games))
 
+    def _info_of_end(self, game: int, outcome: float, scores: npt.NDArray[np.int16]) -> Info:
+        """What is told of a game that ended."""
+        total = float(self._returns[game] + self._rewards[game])
+        seconds = round(time.time() - self._created, 6)
+        info: Info = {
+            "terminal_observation": self._observations[game].copy(),
+            "episode": {"r": total, "l": int(self._lengths[game]), "t": seconds},
+            "scores": scores.copy(),
+        }
+        if self.num_players > 1:
+            info |= {"is_success": bool(outcome > 0), "opponent": int(self.opponent_numbers[game])}
+        if self._cut_off[game]:
+            info["TimeLimit.truncated"] = True
+        return info
+
+    def _reward_points(self) -> None:
+        """Rewards what the learners' scores have changed by, in games that go on."""
+        scores, goes_on = self._own_scores(), ~self._ends
+        self._rewards[goes_on] = self._rewarding.of_points((scores - self._points)[goes_on])
+        self._returns[goes_on] += self._rewards[goes_on]
+        self._points[:] = scores
+
+    def _own_scores(self) -> npt.NDArray[np.int16]:
+        """The learners' present scores, int16 ``(num_envs,)``."""
+        scores = np.zeros((self.num_envs, 1), np.int16)
+        loop(batches.write_scores, self.rules)(self.states, self._all_games, self.seats, scores)
+        return scores[:, 0]
+
     def _begin(self, games: Games) -> None:
         beginning, chance, _ = self._set_up
-        loop(batches.deal_listed, RULES)(self.states, games, self._streams, beginning, chance)
+        loop(batches.deal_listed, self.rules)(self.states, games, self._streams, beginning, chance)
         self.opponent_numbers[games] = self._next_numbers[games]
         self._lengths[games] = 0
+        self._returns[games] = 0
+        self._cut_off[games] = False
 
     def _observe(self) -> Observation:
         """Writes observations and masks; returns a copy, as SB3 still needs the observations before."""
-        loop(batches.write_views, RULES)(
+        loop(batches.write_views, self.rules)(
             self.states, self._all_games, self.seats, self._masks, self._observations
         )
         return self._observations.copy()
@@ -374,3 +454,29 @@ class PatchworkVecEnv(VecEnv):
         if seed is not None:
             for opponent in self.opponents:
                 opponent.reseed(opponent_seed(check_seed(seed)))
+
+
+class _Rewarding:
+    """What the learner is rewarded for; see :class:`SelfPlayVecEnv` for the arguments."""
+
+    def __init__(self, rewards: str | Reward | None, scale: float, players: int) -> None:
+        self._weights = rewards if isinstance(rewards, Reward) else None
+        if self._weights is not None and players == 1:
+            raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
+        self.kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, players)
+        if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < np.inf:
+            raise ValueError(f"reward_scale is {shorten(scale)}; it must be a number above 0")
+        self._scale = scale
+
+    def of_ends(self, outcomes: npt.NDArray[np.float64], scores: npt.NDArray[np.int16]) -> npt.NDArray[Any]:
+        """Rewards ``(k,)`` for the ends of games with outcomes ``(k,)`` and scores ``(k, players)``."""
+        if self._weights is None and self.kind != MARGIN:
+            return outcomes * self._scale
+        margins = scores[:, 0] - scores[:, 1:].max(1)
+        if self._weights is None:
+            return margins / MARGIN_SCALE * self._scale
+        return weighed(self._weights, outcomes, margins) * self._scale
+
+    def of_points(self, points: npt.NDArray[np.int16]) -> npt.NDArray[Any]:
+        """Rewards ``(k,)`` for points gained."""
+        return points * self._scale

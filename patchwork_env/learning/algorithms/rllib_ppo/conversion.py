@@ -12,10 +12,9 @@ from torch import nn
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoint_tensors import read_network
-from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
 from patchwork_env.agents.policy import save_policy
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.algorithms.rllib_ppo.policies import NETWORKS
 
 State = dict[str, npt.NDArray[Any]]
 """The result of ``get_state`` of a ``PolicyModule``: weights by name."""
@@ -33,7 +32,7 @@ def to_rllib(game: str, checkpoint: Path) -> tuple[NetworkConfig, State]:
         FileNotFoundError: There is no checkpoint.
         ValueError: The checkpoint is damaged, or of another game or kind of policy.
     """
-    network, _ = read_network(checkpoint, NETWORKS[game])
+    network, _ = read_network(checkpoint, network_class(game))
     return network.config, state_of(network)
 
 
@@ -52,7 +51,7 @@ def from_rllib(
         FileExistsError: The folder exists.
         RuntimeError: The state is not that of a network of these sizes.
     """
-    network = NETWORKS[game](sizes)
+    network = network_class(game)(sizes)
     load_state(network, state)
     save_policy(folder, network, info)
 
@@ -79,9 +78,9 @@ def initial_network(game: str, sizes: NetworkConfig, spec: str | None) -> Policy
         ConfigError: The policy cannot be read, or is of another kind or of other sizes.
     """
     if spec is None:
-        return NETWORKS[game](sizes)
+        return network_class(game)(sizes)
     try:
-        network, _ = read_network(agents.path_of(spec) or Path(spec), NETWORKS[game])
+        network, _ = read_network(agents.path_of(spec) or Path(spec), network_class(game))
     except (ValueError, OSError) as error:
         raise ConfigError(f"rllib_ppo.initial_policy is {spec!r}: {error}") from None
     if network.config != sizes:

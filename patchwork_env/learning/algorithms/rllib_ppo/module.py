@@ -13,16 +13,10 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import Tensor
 
-from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.rllib_ppo.policies import (
-    NETWORKS,
-    Evaluated,
-    draw,
-    evaluate,
-    likeliest,
-)
+from patchwork_env.learning.algorithms.common.masked_policy import Evaluated, draw, evaluate, likeliest
 
 Batch = dict[str, Any]
 
@@ -94,7 +88,7 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
     def setup(self) -> None:
         """Makes the network."""
         config = NetworkConfig(**self.model_config["network"])
-        self.network = NETWORKS[self.model_config["game"]](config)
+        self.network = network_class(self.model_config["game"])(config)
 
     def evaluate(self, batch: Batch) -> Evaluated:
         """The network's output for the observations of a batch."""

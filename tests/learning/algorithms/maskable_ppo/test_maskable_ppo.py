@@ -223,7 +223,7 @@ def test_opponents(config):
     assert trainer.env.opponent_numbers.tolist() == [0] * 12 + [1] * 4
     for _ in range(4):
         trainer.iterate()
-    trainer._choose_opponents()
+    trainer.opponents.choose()
     names = [opponent.name for opponent in trainer.env.opponents[:4]]
     assert names == ["present self", "past self", "past self", "greedy"]
     assert trainer.env.opponent_numbers.tolist()[-4:] == [3] * 4
@@ -238,23 +238,27 @@ def test_league_games_are_played_to_their_ends_against_one_past_self(config):
     """The results that the league hears of are those of the snapshot that a game began against."""
     trainer = small_trainer(config, "league.snapshot_every=1", "league.opponents=1", "league.size=1")
     began, heard, expected = {}, Counter(), Counter()
-    record, begin, finish = trainer.pool.record, trainer.env._begin, trainer.env._finish
+    record, begin, finish = trainer.opponents.pool.record, trainer.env._begin, trainer.env._finish
 
     def note_begin(games):
         begin(games)
-        began.update((game, trainer._opponent_keys()[game]) for game in games.tolist())
+        began.update((game, trainer.opponents.keys()[game]) for game in games.tolist())
 
     def note_end(games):
         expected.update(began[game] for game in games.tolist() if began[game] >= 0)
-        assert [trainer._opponent_keys()[game] for game in games] == [began[game] for game in games]
+        assert [trainer.opponents.keys()[game] for game in games] == [began[game] for game in games]
         finish(games)
 
     def note_results(wins, games):
         heard.update(games)
         record(wins, games)
 
-    trainer.env._begin, trainer.env._finish, trainer.pool.record = note_begin, note_end, note_results
-    began.update(enumerate(trainer._opponent_keys()))
+    trainer.env._begin, trainer.env._finish, trainer.opponents.pool.record = (
+        note_begin,
+        note_end,
+        note_results,
+    )
+    began.update(enumerate(trainer.opponents.keys()))
     for _ in range(12):
         trainer.iterate()
     assert len(expected) > 2

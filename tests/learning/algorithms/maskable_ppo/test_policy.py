@@ -17,7 +17,7 @@ from patchwork_env.learning.algorithms.maskable_ppo.policy import (
     legal_softmax,
 )
 from patchwork_env.learning.algorithms.maskable_ppo.threads import in_parallel
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 
 ACTIONS = 2026
 
@@ -86,7 +86,7 @@ def draw_as_torch_does(softmax):
 
 
 def make_model(policy, **options):
-    env = PatchworkVecEnv(6, ["random", "greedy"], seed=1)
+    env = SelfPlayVecEnv(6, ["random", "greedy"], seed=1)
     kwargs = {"net_arch": [24], "activation_fn": torch.nn.ReLU} | options.pop("policy_kwargs", {})
     return MaskablePPO(
         policy, env, n_steps=40, batch_size=60, n_epochs=2, ent_coef=0.01, learning_rate=3e-3, seed=2,

@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor
 
 from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
 from patchwork_env.errors import OpponentError
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import PatchworkVecEnv
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game, IllegalActionError
 from patchwork_env.patchwork.rules import RULES, deal
@@ -96,7 +96,7 @@ class SingleGame:
 @pytest.mark.parametrize("special_patches", ["revised", "2014"])
 def test_it_plays_the_games_that_single_ones_are(special_patches):
     opponents = ["greedy", advance]
-    env = PatchworkVecEnv(6, opponents, seed=3, reward=REWARD, special_patches=special_patches)
+    env = SelfPlayVecEnv(6, opponents, seed=3, rewards=REWARD, special_patches=special_patches)
     env.reset()
     streams, players = env.save()["streams"], [GreedyAgent().act, advance]
     singles = [
@@ -130,7 +130,7 @@ def test_it_plays_the_games_that_single_ones_are(special_patches):
 
 
 def test_every_decision_is_the_learners_and_has_a_choice():
-    env = PatchworkVecEnv(8, "random", seed=1)
+    env = SelfPlayVecEnv(8, "random", seed=1)
     env.reset()
     for _ in play(env, 60):
         assert env.states["current_player"].tolist() == [0, 1] * 4
@@ -141,7 +141,7 @@ def test_every_decision_is_the_learners_and_has_a_choice():
 def test_opponents_have_their_games():
     """Two neighbors have one opponent, which has one seat and the other."""
     recorders = [Recorder(), Recorder()]
-    env = PatchworkVecEnv(8, recorders, seed=1)
+    env = SelfPlayVecEnv(8, recorders, seed=1)
     env.reset()
     assert env.opponent_numbers.tolist() == [0, 0, 1, 1] * 2
     steps = list(play(env, 40))
@@ -158,7 +158,7 @@ def test_opponents_have_their_games():
 
 def test_opponents_change_when_a_game_begins():
     first, second = Recorder(), Recorder()
-    env = PatchworkVecEnv(4, [first], seed=1, keep_finished=True)
+    env = SelfPlayVecEnv(4, [first], seed=1, keep_finished=True)
     env.reset()
     env.set_opponents([second])
     assert env.opponents == [second, first]
@@ -178,7 +178,7 @@ def test_opponents_change_when_a_game_begins():
 
 
 def test_finished_games():
-    env = PatchworkVecEnv(6, ["random", "greedy"], seed=2, keep_finished=True)
+    env = SelfPlayVecEnv(6, ["random", "greedy"], seed=2, keep_finished=True)
     env.reset()
     assert len(env.take_finished().states) == 0
     steps = list(play(env, 60))
@@ -194,7 +194,7 @@ def test_finished_games():
         assert game.is_over
         assert (game.winner() == finished.seats[i]) == finished.won[i]
     assert len(env.take_finished().states) == 0
-    env = PatchworkVecEnv(6, seed=2)  # which would keep more and more
+    env = SelfPlayVecEnv(6, seed=2)  # which would keep more and more
     env.reset()
     assert sum(ends.sum() for _, _, ends, _ in play(env, 60)) > 5
     assert len(env.take_finished().states) == 0
@@ -204,7 +204,7 @@ def test_finished_games():
 
 
 def test_spaces_are_those_of_the_gymnasium_environment():
-    env, single = PatchworkVecEnv(2), gymnasium.make("patchwork_env:Patchwork-v0")
+    env, single = SelfPlayVecEnv(2), gymnasium.make("patchwork_env:Patchwork-v0")
     assert isinstance(env, VecEnv)
     assert env.observation_space == single.observation_space
     assert env.action_space == single.action_space
@@ -214,7 +214,7 @@ def test_spaces_are_those_of_the_gymnasium_environment():
 
 
 def test_arrays_of_a_step_stay_as_they_are():
-    env = PatchworkVecEnv(4, seed=1)
+    env = SelfPlayVecEnv(4, seed=1)
     returned, copies = [env.reset()], []
     copies.append(returned[0].copy())
     for observations, rewards, ends, _ in play(env, 40):
@@ -229,7 +229,7 @@ def test_arrays_of_a_step_stay_as_they_are():
 
 def test_wrappers_and_helpers():
     with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
-        env = VecMonitor(VecCheckNan(PatchworkVecEnv(3, seed=1), raise_exception=True))
+        env = VecMonitor(VecCheckNan(SelfPlayVecEnv(3, seed=1), raise_exception=True))
     env.reset()
     assert is_masking_supported(env)
     masks = get_action_masks(env)
@@ -259,11 +259,11 @@ def test_wrappers_and_helpers():
 
 
 def test_stock_maskable_ppo_learns_on_it():
-    env = PatchworkVecEnv(4, ["random", "greedy"], seed=1)
+    env = SelfPlayVecEnv(4, ["random", "greedy"], seed=1)
     model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, seed=3, device="cpu")
     model.learn(256)
     assert len(model.ep_info_buffer) > 4
-    mean, _ = evaluate_policy(model, PatchworkVecEnv(2, seed=1), n_eval_episodes=4)
+    mean, _ = evaluate_policy(model, SelfPlayVecEnv(2, seed=1), n_eval_episodes=4)
     assert -1 <= mean <= 1
 
 
@@ -271,21 +271,21 @@ def test_seeds():
     def play_on(env):
         return np.concatenate([step[0] for step in play(env, 30)])
 
-    first, second = PatchworkVecEnv(3, seed=4), PatchworkVecEnv(3, seed=4)
+    first, second = SelfPlayVecEnv(3, seed=4), SelfPlayVecEnv(3, seed=4)
     assert (first.reset() == second.reset()).all()
     assert (play_on(first) == play_on(second)).all()
     assert (first.reset() == second.reset()).all()
-    third = PatchworkVecEnv(3, seed=5)
-    assert (third.reset() != PatchworkVecEnv(3, seed=4).reset()).any()
+    third = SelfPlayVecEnv(3, seed=5)
+    assert (third.reset() != SelfPlayVecEnv(3, seed=4).reset()).any()
     for env in (first, third):
         env.seed(9)
     assert (first.reset() == third.reset()).all()
     assert (play_on(first) == play_on(third)).all()
-    assert (first.reset() != PatchworkVecEnv(3, seed=4).reset()).any()
+    assert (first.reset() != SelfPlayVecEnv(3, seed=4).reset()).any()
 
 
 def test_the_number_of_games_does_not_matter():
-    few, many = PatchworkVecEnv(2, "greedy", seed=4), PatchworkVecEnv(9, "greedy", seed=4)
+    few, many = SelfPlayVecEnv(2, "greedy", seed=4), SelfPlayVecEnv(9, "greedy", seed=4)
     assert (few.reset() == many.reset()[:2]).all()
     for _ in range(50):
         actions = many.action_masks().argmax(1)
@@ -295,7 +295,7 @@ def test_the_number_of_games_does_not_matter():
 
 
 def test_saved_games_go_on_alike():
-    env, other = PatchworkVecEnv(5, "greedy", seed=1), PatchworkVecEnv(5, "greedy", seed=2)
+    env, other = SelfPlayVecEnv(5, "greedy", seed=1), SelfPlayVecEnv(5, "greedy", seed=2)
     env.reset()
     list(play(env, 25))
     saved = env.save()
@@ -308,11 +308,11 @@ def test_saved_games_go_on_alike():
             i.get("episode", {}).get("l") for i in two[3]
         ]
     with pytest.raises(ValueError, match="this environment needs"):
-        PatchworkVecEnv(4).restore(saved)
+        SelfPlayVecEnv(4).restore(saved)
 
 
 def test_only_decisions_of_the_learner_are_restored():
-    env = PatchworkVecEnv(4, "greedy", seed=1)
+    env = SelfPlayVecEnv(4, "greedy", seed=1)
     env.reset()
     before, saved = env.games(), env.save()
     states = saved["states"].view(env.states.dtype)
@@ -329,7 +329,7 @@ def test_only_decisions_of_the_learner_are_restored():
 
 
 def test_illegal_actions_change_nothing():
-    env = PatchworkVecEnv(3, "greedy", seed=1)
+    env = SelfPlayVecEnv(3, "greedy", seed=1)
     env.reset()
     before, actions = env.games(), env.action_masks().argmax(1)
     for action in (2025, -1, 2026):
@@ -341,21 +341,21 @@ def test_illegal_actions_change_nothing():
 
 @pytest.mark.parametrize("actions", [np.zeros(2, int), np.zeros((3, 1), int), np.zeros(3)])
 def test_actions_of_another_kind(actions):
-    env = PatchworkVecEnv(3, seed=1)
+    env = SelfPlayVecEnv(3, seed=1)
     env.reset()
     with pytest.raises(ValueError, match="they must be 3 integers"):
         env.step(actions)
 
 
 def test_options_of_a_reset():
-    env = PatchworkVecEnv(3, seed=1)
+    env = SelfPlayVecEnv(3, seed=1)
     env.set_options({"first_player": 1})
     with pytest.raises(ValueError, match=r"'first_player': 1.*they take none"):
         env.reset()
 
 
 def test_illegal_actions_of_opponents():
-    env = PatchworkVecEnv(4, [lambda game: 2025], seed=1)
+    env = SelfPlayVecEnv(4, [lambda game: 2025], seed=1)
     with pytest.raises(OpponentError, match=r"opponent '<lambda>': action 2025 is not legal in game \d"):
         env.reset()
 
@@ -366,7 +366,7 @@ def test_an_opponent_that_fails_leaves_all_games_as_they_were():
     def last(game):
         return -3 if fails[0] else int(game.legal_actions()[-1])
 
-    env, twin = (PatchworkVecEnv(4, [last], seed=1) for _ in range(2))
+    env, twin = (SelfPlayVecEnv(4, [last], seed=1) for _ in range(2))
     for one in (env, twin):
         one.reset()
     failures = 0
@@ -388,14 +388,14 @@ def test_an_opponent_that_fails_leaves_all_games_as_they_were():
 
 def test_wrong_options():
     with pytest.raises(ValueError, match="num_envs is 0"):
-        PatchworkVecEnv(0)
+        SelfPlayVecEnv(0)
     with pytest.raises(ValueError, match="no agent 'gredy'"):
-        PatchworkVecEnv(2, ["gredy"])
+        SelfPlayVecEnv(2, ["gredy"])
     with pytest.raises(ValueError, match="number of opponents is 0"):
-        PatchworkVecEnv(2, [])
+        SelfPlayVecEnv(2, [])
     with pytest.raises(ValueError, match="special_patches is '2015'"):
-        PatchworkVecEnv(2, special_patches="2015")
-    env = PatchworkVecEnv(2)
+        SelfPlayVecEnv(2, special_patches="2015")
+    env = SelfPlayVecEnv(2)
     for numbers in (np.array([0, 1]), np.array([-1, 0]), np.array([0])):
         with pytest.raises(ValueError, match="must be 2 integers from 0 to 0"):
             env.set_opponents([RandomAgent()], numbers)

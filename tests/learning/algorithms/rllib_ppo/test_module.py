@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from ray.rllib.core.columns import Columns
 
 from patchwork_env import agents
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.networks import NetworkConfig, network_class
 from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.games import rules_of
+from patchwork_env.learning.algorithms.common.masked_policy import IMPOSSIBLE, evaluate
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import from_rllib, load_state, state_of, to_rllib
 from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions, module_spec
-from patchwork_env.learning.algorithms.rllib_ppo.policies import IMPOSSIBLE, NETWORKS, evaluate
 from patchwork_env.patchwork.actions import FIRST_BUY
 
 GAMES = ["patchwork", "nmbr9"]
@@ -200,9 +200,9 @@ def test_the_shipped_policy_plays_in_rllib_as_everywhere():
 
 
 def test_states_that_do_not_fit_are_refused(tmp_path):
-    state = state_of(NETWORKS["nmbr9"](SIZES))
+    state = state_of(network_class("nmbr9")(SIZES))
     with pytest.raises(RuntimeError):
-        load_state(NETWORKS["patchwork"](SIZES), state)
+        load_state(network_class("patchwork")(SIZES), state)
     with pytest.raises(RuntimeError):
         from_rllib("nmbr9", NetworkConfig(width=8), state, tmp_path / "policy")
     assert not (tmp_path / "policy").exists()

@@ -14,11 +14,11 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.evaluation.postprocessing import Postprocessing
 
+from patchwork_env.agents.networks import network_class
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import GamePPO, ppo_config
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import state_of
 from patchwork_env.learning.algorithms.rllib_ppo.league import MAIN, past_self, set_opponents, take_finished
 from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions
-from patchwork_env.learning.algorithms.rllib_ppo.policies import NETWORKS
 from patchwork_env.learning.algorithms.rllib_ppo.results import league_results
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import League
@@ -151,7 +151,9 @@ def test_past_selves_play_their_share_and_nothing_is_learned_from_them(algorithm
     algorithm = algorithm_of(config)
     runner = algorithm.env_runner
     torch.manual_seed(3)
-    past = [NETWORKS["patchwork"](algorithm.learner_group._learner.module[MAIN].network.config) for _ in "12"]
+    past = [
+        network_class("patchwork")(algorithm.learner_group._learner.module[MAIN].network.config) for _ in "12"
+    ]
     states = {slot: state_of(network) for slot, network in enumerate(past)}
     set_opponents(states, [(0, 10), (1, 11)])(runner)
     for slot, network in enumerate(past):

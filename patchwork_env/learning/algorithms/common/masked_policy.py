@@ -1,8 +1,7 @@
-"""The project's policies as RLlib needs them: evaluated from observations and masks."""
+"""The project's policies as other libraries need them: evaluated from observations and masks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,17 +11,9 @@ from torch import Tensor
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.networks import Inputs, Output, PolicyNetwork
-from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 
 IMPOSSIBLE = float(torch.finfo(torch.float32).min)
 """The log-probability of illegal actions: finite, so that no gradient becomes undefined."""
-
-
-NETWORKS: Mapping[str, type[PolicyNetwork]] = {
-    network.game: network for network in (PatchworkNetwork, Nmbr9Network)
-}
-"""The policy network of each game, by the name of the game."""
 
 
 class Evaluated(NamedTuple):
