@@ -21,12 +21,14 @@ from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
 from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.random import RandomAgent
 from patchwork_env.agents.specs import (
+    boolean,
     integer,
     load,
     names,
     path_of,
     register,
     register_checkpoint,
+    register_file,
     seconds,
 )
 from patchwork_env.core.names import shorten
@@ -60,6 +62,7 @@ register(
     "patchwork_env.agents.uct:UctAgent",
     options={"simulations": integer(2), "seconds": seconds},
 )
+register_file(".zip", "patchwork_env.agents.sb3_models:load", options={"sample": boolean}, extra="train")
 
 
 def as_agent(

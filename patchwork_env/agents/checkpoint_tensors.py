@@ -59,7 +59,7 @@ def read_network(folder: Path, network: type[SizedNetwork]) -> tuple[SizedNetwor
         ValueError: It is damaged, of another game, version or kind of policy, or its weights are not finite.
     """
     description = read_description(folder, network.game, NETWORK)
-    config = network_config(description.get("network"), folder)
+    config = network_config(description.get("network"), str(folder / CHECKPOINT_FILE))
     weights = read_tensors(folder, network.weight_shapes(config), config)
     made = network(config)
     made.load_state_dict(weights)
@@ -77,18 +77,16 @@ def read_tensors(folder: Path, shapes: Shapes, config: object) -> dict[str, Tens
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def network_config(sizes: Any, folder: Path) -> NetworkConfig:
-    """The sizes that the description of a checkpoint gives.
+def network_config(sizes: Any, source: str) -> NetworkConfig:
+    """The sizes that the description of a policy gives; ``source`` is what messages call the description.
 
     Raises:
         ValueError: The description does not give such sizes.
     """
     names = [field.name for field in fields(NetworkConfig)]
     if not isinstance(sizes, dict) or set(sizes) != set(names):
-        raise ValueError(
-            f"{folder / CHECKPOINT_FILE}: network is {shorten(sizes)}; it must give {', '.join(names)}"
-        )
+        raise ValueError(f"{source}: network is {shorten(sizes)}; it must give {', '.join(names)}")
     try:
         return NetworkConfig(**sizes)
     except ValueError as error:
-        raise ValueError(f"{folder / CHECKPOINT_FILE}: {error}") from None
+        raise ValueError(f"{source}: {error}") from None

@@ -1,0 +1,171 @@
+"""Models of sb3-contrib's MaskablePPO as agents: files that ``model.save("model.zip")`` writes. Needs torch.
+
+Such a file holds tensors, and JSON in which whatever is no plain value is pickled. Here the tensors are read
+as PyTorch reads weights alone, and of the JSON plain values; nothing is unpickled, and Stable-Baselines3 is
+not needed. So only policies can be played whose code is here: ``PatchworkPolicy`` of
+:mod:`patchwork_env.integrations.sb3` for every game, and ``MlpPolicy`` for Patchwork.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from patchwork_env.agents.base import SamplingAgent
+from patchwork_env.agents.checkpoint_tensors import network_config
+from patchwork_env.agents.networks import network_class
+from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.agents.weights import Shapes, not_finite
+from patchwork_env.core.documents import MOST_BYTES, one_line, parse_json
+from patchwork_env.core.names import shorten
+
+WEIGHTS, DATA = "policy.pth", "data"
+"""The members of a file with the policy's tensors, and with everything that is JSON."""
+EXTRA_STATE = "_extra_state"
+"""The entry of a ``PatchworkPolicy`` that tells the game and the sizes of the network."""
+PREFIX = "network."
+"""The beginning of the names of the tensors of a ``PatchworkPolicy``."""
+_MLP = "patchwork_env.agents.patchwork.mlp"
+_MLP_MODULES = (
+    "sb3_contrib.common.maskable.policies",
+    "patchwork_env.learning.algorithms.maskable_ppo.policy",
+)
+"""The modules of the policies that are perceptrons and nothing else."""
+_HOW_TO_PLAY = (
+    "if you trust the file, load it with MaskablePPO.load and take "
+    "patchwork_env.integrations.sb3.as_agent(model) instead of its path"
+)
+
+
+def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> SamplingAgent:
+    """The agent that plays the policy of a file; see :class:`~patchwork_env.agents.base.SamplingAgent`.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is damaged, or its policy is of another kind or for other spaces.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no model of Stable-Baselines3 at {shorten(str(path), 200)}")
+    tensors, data = _read(path)
+    own = tensors.pop(EXTRA_STATE, None)
+    if own is None:
+        network = _perceptron(tensors, data, path)
+        agent: SamplingAgent = import_module(_MLP).MlpAgent(network, path.name, sample=sample, seed=seed)
+        return agent
+    if not isinstance(own, dict) or set(own) != {"game", "network"}:
+        raise ValueError(f"{path}: {WEIGHTS} tells {shorten(own)}; it must tell game and network")
+    try:
+        kind = network_class(own["game"])
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    config = network_config(own["network"], str(path))
+    shapes = {PREFIX + name: shape for name, shape in kind.weight_shapes(config).items()}
+    weights = _checked(tensors, shapes, path, f"a network of {config}")
+    made = kind(config)
+    made.load_state_dict({name.removeprefix(PREFIX): tensor for name, tensor in weights.items()})
+    return PolicyAgent(made.eval(), path.name, sample=sample, seed=seed)
+
+
+# --- perceptrons ------------------------------------------------------------------------------------------
+
+
+def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path) -> Any:
+    """The perceptrons of an ``MlpPolicy``."""
+    mlp = import_module(_MLP)
+    kind, given = data.get("policy_class"), data.get("policy_kwargs")
+    module = kind.get("__module__") if isinstance(kind, dict) else kind
+    if module not in _MLP_MODULES or not isinstance(given, dict):
+        raise ValueError(f"{path}: a policy of {shorten(module)} is not known here; {_HOW_TO_PLAY}")
+    if given.get("features_extractor_class") is not None:
+        raise ValueError(f"{path}: a policy with features_extractor_class is not known here; {_HOW_TO_PLAY}")
+    activation = _activation(given.get("activation_fn"), mlp.ACTIVATIONS, path)
+    layers = [tensors.get(f"mlp_extractor.policy_net.{2 * k}.bias") for k in range(len(tensors))]
+    sizes = tuple(len(bias) for bias in layers if isinstance(bias, Tensor) and bias.dim() == 1)
+    try:
+        config = mlp.MlpConfig(sizes, activation)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    what = f"an MlpPolicy of Patchwork with {list(sizes)} units for both policy and value"
+    weights = _checked(tensors, mlp.MlpNetwork.weight_shapes(config), path, what)
+    network = mlp.MlpNetwork(config)
+    network.load_state_dict(weights)
+    return network.eval()
+
+
+def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:
+    """The name of an activation function that JSON tells as text; None is sb3-contrib's default."""
+    texts = {f"<class '{kind.__module__}.{kind.__qualname__}'>": name for name, kind in known.items()}
+    if given is None:
+        return "tanh"
+    if not isinstance(given, str) or given not in texts:
+        allowed = ", ".join(known)
+        raise ValueError(f"{path}: the activation {shorten(given)} is none of {allowed}; {_HOW_TO_PLAY}")
+    return texts[given]
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The tensors of the policy by name, and what the JSON of a file holds."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            weights, text = _member(archive, WEIGHTS, path), _member(archive, DATA, path)
+            with zipfile.ZipFile(io.BytesIO(weights)) as inner:  # torch.load reads older formats, too
+                _check_stored(inner.infolist(), path)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise ValueError(f"{path} is no model of Stable-Baselines3: {one_line(str(error))}") from None
+    try:
+        tensors = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
+    except Exception as error:  # whatever a damaged file leads to in PyTorch
+        reason = one_line(str(error), 100)
+        raise ValueError(f"{path}: {WEIGHTS} holds more than tensors, or is damaged: {reason}") from None
+    data = parse_json(text.decode(errors="replace"), f"{path}: {DATA}", finite=False)
+    if not isinstance(tensors, dict) or not isinstance(data, dict):
+        raise ValueError(f"{path}: {WEIGHTS} or {DATA} holds no names with values")
+    return dict(tensors), data
+
+
+def _member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    if name not in archive.namelist():
+        raise ValueError(f"{path} is no model of Stable-Baselines3: it holds no {name}")
+    info = archive.getinfo(name)
+    _check_stored([info], path)
+    if name == DATA and info.file_size > MOST_BYTES:
+        raise ValueError(f"{path}: {name} has more than {MOST_BYTES:,} bytes")
+    return archive.read(info)
+
+
+def _check_stored(members: list[zipfile.ZipInfo], path: Path) -> None:
+    """A member that is compressed may be of any size; Stable-Baselines3 and PyTorch compress nothing."""
+    for info in members:
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{path}: {shorten(info.filename)} is compressed, as in no model that was saved")
+
+
+def _checked(tensors: Mapping[str, Any], shapes: Shapes, path: Path, what: str) -> dict[str, Tensor]:
+    """The tensors, which must be of these shapes, of float32, and finite."""
+    wrong = sorted(map(str, tensors.keys() ^ shapes.keys()))
+    wrong += [name for name in shapes if name in tensors and not _fits(tensors[name], shapes[name])]
+    if wrong:
+        raise ValueError(
+            f"{path} does not hold the weights of {what}: {shorten(wrong[0])} does not fit; {_HOW_TO_PLAY}"
+        )
+    arrays = {name: tensors[name].numpy() for name in shapes}
+    if damaged := not_finite(arrays):
+        raise ValueError(f"{path}: {damaged[0]} holds numbers that are not finite")
+    return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+
+
+def _fits(tensor: Any, shape: tuple[int, ...]) -> bool:
+    if not isinstance(tensor, Tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu":
+        return False
+    return tensor.dtype == torch.float32 and tuple(tensor.shape) == shape

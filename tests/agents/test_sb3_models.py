@@ -1,0 +1,182 @@
+"""Models of MaskablePPO as agents: what a file's model plays, and that nothing in a file is executed."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sb3_contrib import MaskablePPO
+
+from patchwork_env import agents
+from patchwork_env.agents.patchwork.mlp import MlpAgent
+from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.core.batches import begin_games
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.games import rules_of
+from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
+
+SIZES = {"width": 16, "depth": 1, "channels": 4}
+
+
+def save_model(path, policy=PatchworkPolicy, game="patchwork", **policy_kwargs):
+    env = SelfPlayVecEnv(2, game=game, seed=1)
+    model = MaskablePPO(
+        policy, env, n_steps=8, batch_size=8, seed=3, device="cpu", policy_kwargs=policy_kwargs or None
+    )
+    model.save(path)
+    return model
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.zip"
+    save_model(path, network=SIZES)
+    return path
+
+
+def change(source, target, weights=None, data=None, compression=zipfile.ZIP_STORED, leave_out=()):
+    """A copy of a model with other tensors, or other JSON."""
+    with zipfile.ZipFile(source) as archive:
+        members = {name: archive.read(name) for name in archive.namelist() if name not in leave_out}
+    if weights is not None:
+        tensors = torch.load(io.BytesIO(members["policy.pth"]), weights_only=True)
+        weights(tensors)
+        buffer = io.BytesIO()
+        torch.save(tensors, buffer)
+        members["policy.pth"] = buffer.getvalue()
+    if data is not None:
+        contents = json.loads(members["data"])
+        data(contents)
+        members["data"] = json.dumps(contents).encode()
+    with zipfile.ZipFile(target, "w", compression) as archive:
+        for name, contents in members.items():
+            archive.writestr(name, contents)
+    return target
+
+
+@pytest.mark.parametrize(
+    ("policy", "game", "kwargs", "kind"),
+    [
+        (PatchworkPolicy, "patchwork", {"network": SIZES}, PolicyAgent),
+        (PatchworkPolicy, "nmbr9", {"network": SIZES}, PolicyAgent),
+        ("MlpPolicy", "patchwork", {"net_arch": [24, 8], "activation_fn": torch.nn.ReLU}, MlpAgent),
+        ("MlpPolicy", "patchwork", {}, MlpAgent),
+    ],
+)
+def test_it_plays_what_the_model_plays(tmp_path, policy, game, kwargs, kind):
+    model = save_model(tmp_path / "model.zip", policy, game, **kwargs)
+    agent = agents.load(tmp_path / "model.zip")
+    assert type(agent) is kind
+    assert agent.games == (game,)
+    rules = rules_of(game)
+    states = begin_games(rules, seed_streams(1, 8))
+    for _ in range(6):
+        games = [rules.game._of_record(states, i) for i in range(len(states))]
+        observations = np.array([game.observation() for game in games])
+        masks = np.array([game.action_mask() for game in games])
+        expected, _ = model.predict(observations, action_masks=masks, deterministic=True)
+        assert (agent.act_batch(states) == expected).all()
+        for one, action in zip(games, expected, strict=True):
+            one.play(int(action))
+        states = np.concatenate([game.state for game in games])
+
+
+def test_a_spec_may_draw_actions(saved):
+    game = rules_of("patchwork").game(seed=1)
+    drawn = {agents.load(f"{saved}:sample=true", seed=seed).act(game) for seed in range(20)}
+    assert len(drawn) > 3
+    assert drawn <= set(game.legal_actions())
+    with pytest.raises(ValueError, match="has no option 'simulations'"):
+        agents.load(f"{saved}:simulations=4")
+
+
+class Trap:
+    """An object whose unpickling leaves a file behind."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def __reduce__(self):
+        return Path.touch, (self._path,)
+
+
+def test_nothing_is_executed(saved, tmp_path):
+    mark, trapped = tmp_path / "mark", tmp_path / "trapped.zip"
+
+    def set_traps(contents):
+        for entry in contents.values():
+            if isinstance(entry, dict) and ":serialized:" in entry:
+                entry[":serialized:"] = pickle.dumps(Trap(mark)).hex()
+
+    agents.load(change(saved, trapped, data=set_traps))  # plays: nothing of it is read
+    change(saved, trapped, weights=lambda tensors: tensors.update(more=Trap(mark)))
+    with pytest.raises(ValueError, match=r"policy\.pth holds more than tensors"):
+        agents.load(trapped)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            lambda tensors: tensors.update({"network.value.bias": torch.zeros(2)}),
+            "network.value.bias' does not",
+        ),
+        (lambda tensors: tensors.pop("network.value.bias"), "network.value.bias' does not fit"),
+        (lambda tensors: tensors["network.value.bias"].fill_(torch.nan), "numbers that are not finite"),
+        (lambda tensors: tensors["_extra_state"].update(game="chess"), "no policy network for 'chess'"),
+        (lambda tensors: tensors["_extra_state"].update(game="nmbr9"), "does not hold the weights of"),
+        (lambda tensors: tensors["_extra_state"].update(network={}), "it must give width, depth, channels"),
+        (
+            lambda tensors: tensors["_extra_state"]["network"].update(width=10**9),
+            "network.width is 1000000000",
+        ),
+        (lambda tensors: tensors.update(_extra_state=7), "tells 7; it must tell game and network"),
+    ],
+)
+def test_weights_that_do_not_fit(saved, tmp_path, changed, message):
+    with pytest.raises(ValueError, match=message):
+        agents.load(change(saved, tmp_path / "changed.zip", weights=changed))
+
+
+def test_files_of_another_kind(saved, tmp_path):
+    path = tmp_path / "model.zip"
+    with pytest.raises(FileNotFoundError, match="no model of Stable-Baselines3"):
+        agents.load(path)
+    path.write_bytes(b"PK")
+    with pytest.raises(ValueError, match="no model of Stable-Baselines3: File is not a zip file"):
+        agents.load(path)
+    with pytest.raises(ValueError, match=r"it holds no policy\.pth"):
+        agents.load(change(saved, path, leave_out=["policy.pth"]))
+    with pytest.raises(ValueError, match=r"'policy\.pth' is compressed"):
+        agents.load(change(saved, path, compression=zipfile.ZIP_DEFLATED))
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"net_arch": {"pi": [8], "vf": [9]}}, r"\[8\] units for both policy and value: 'value_net.weight'"),
+        ({"net_arch": [8], "activation_fn": torch.nn.GELU}, r"GELU'>\" is none of relu, tanh"),
+    ],
+)
+def test_perceptrons_of_another_kind(tmp_path, kwargs, message):
+    save_model(tmp_path / "model.zip", "MlpPolicy", **kwargs)
+    with pytest.raises(ValueError, match=f"{message}.*load it with MaskablePPO.load"):
+        agents.load(tmp_path / "model.zip")
+
+
+def test_policies_with_code_of_their_own(tmp_path):
+    save_model(tmp_path / "model.zip", "MlpPolicy", net_arch=[8])
+
+    def claim(contents):
+        contents["policy_class"]["__module__"] = "__main__"
+
+    with pytest.raises(ValueError, match="a policy of '__main__' is not known here; if you trust the file"):
+        agents.load(change(tmp_path / "model.zip", tmp_path / "own.zip", data=claim))
