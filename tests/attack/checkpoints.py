@@ -39,6 +39,11 @@ _RUNS = {
     ),
     "td": ("td", "td={games: 2, gradient_steps: 1, minibatch_size: 8}"),
     "solo_td": ("nmbr9_quick", "solo_td={games: 2, gradient_steps: 1, minibatch_size: 8}"),
+    "maskable_ppo": (
+        "maskable_ppo",
+        "maskable_ppo={num_envs: 4, rollout_steps: 4, minibatch_size: 8, epochs: 1, net_arch: [8]}",
+        "league={fraction: 0.5, snapshot_every: 1, size: 2}",
+    ),
 }
 
 

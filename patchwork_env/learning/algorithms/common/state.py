@@ -200,7 +200,8 @@ def restore_optimizer(
     """Brings an optimizer to the state of :func:`tensors_of_optimizer`.
 
     Raises:
-        ValueError: A tensor belongs to no parameter, is missing, or has another shape than its parameter.
+        ValueError: A tensor belongs to no parameter, is missing, or has another shape than its parameter; or
+            a number of steps is none, with which Adam would divide by zero or overflow.
     """
     parameters = list(module.named_parameters())
     names = [name for name, _ in parameters]
@@ -214,6 +215,9 @@ def restore_optimizer(
         expected = {key: () if key == "step" else tuple(parameter.shape) for key in _OF_ADAM}
         if shapes != expected:
             raise ValueError(f"the optimizer holds {shapes} for {name}, which needs {expected}")
+        step = entry["step"].item()
+        if not 0 <= step <= _HIGHEST_COUNT:
+            raise ValueError(f"the optimizer holds {step} steps for {name}; allowed are 0 to {_HIGHEST_COUNT}")
     optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
 
 

@@ -31,12 +31,16 @@ def learner():
         ("weight.exp_avg", torch.zeros(3, 2)),
         ("weight.exp_avg_sq", torch.zeros(())),
         ("bias.step", torch.zeros(2)),
+        ("bias.step", torch.tensor(-1.0)),
+        ("bias.step", torch.tensor(-1e8)),
+        ("weight.step", torch.tensor(torch.nan)),
+        ("weight.step", torch.tensor(1e30)),
         ("bias.exp_avg", None),
         ("bias.momentum", torch.zeros(2)),
         ("other.exp_avg", torch.zeros(2)),
     ],
 )
-def test_what_an_optimizer_keeps_has_the_shapes_of_the_parameters(learner, name, tensor):
+def test_what_an_optimizer_keeps_fits_its_parameters(learner, name, tensor):
     """Its steps may be compiled code that checks no bounds."""
     tensors = tensors_of_optimizer(*learner)
     restore_optimizer(*learner, tensors)
