@@ -103,8 +103,9 @@ test-proofs: $(proofs)/ready  ## run the tests of proofs with OR-Tools
 $(proofs)/ready: $(ready) requirements-proofs.lock
 	$(call create_beside,$(proofs),--requirement requirements-proofs.lock)
 
-test-ray: $(ray)/ready  ## run the tests of clusters with Ray
+test-ray: $(ray)/ready  ## run the tests of clusters with Ray, and kill what needs it
 	$(call test_what_needs,ray,$(ray))
+	$(ray)/bin/python -m tests.attack kill_sweep kill_rllib_ppo --attempts 1 --workers 1
 
 $(ray)/ready: $(ready) requirements-ray.lock
 	$(call create_beside,$(ray),--requirement requirements-ray.lock)

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,7 +22,9 @@ def main() -> int:
     """Runs the attacks that the command line names, and prints a table."""
     options = _options()
     attacks = frame.find_attacks()
-    names = [name for name in attacks if any(fnmatch.fnmatch(name, pattern) for pattern in options.names)]
+    for name in _chosen(frame.left_out(), options.names):
+        print(f"{name} is left out: {frame.left_out()[name]} is not installed")
+    names = _chosen(attacks, options.names)
     if not names:
         raise SystemExit(f"there is no attack {' '.join(options.names)}; there are {', '.join(attacks)}")
     if options.attempt is not None:
@@ -48,6 +51,11 @@ def main() -> int:
         found = {name: asdict(result) for name, result in results.items()}
         options.json.write_text(json.dumps({"seed": options.seed, "attacks": found}, indent=1) + "\n")
     return int(any(result.failures for result in results.values()))
+
+
+def _chosen(names: Iterable[str], patterns: list[str]) -> list[str]:
+    """The names that one of the patterns matches."""
+    return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
 
 
 def _options() -> argparse.Namespace:

@@ -3,14 +3,14 @@
 A module of this package takes part with ``ATTACKS``, a dictionary from a name to a function. One call of the
 function is one attempt: it gets a random generator, raises whatever shows that something broke, and returns
 the number of inputs that it tried (None counts as one). Names in ``SLOW``, a set beside ``ATTACKS``, take too
-long for the test suite.
+long for the test suite; those in ``NEEDS``, a dictionary, are left out where a module is not installed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
-import importlib
+import importlib.util
 import multiprocessing
 import os
 import pkgutil
@@ -45,14 +45,23 @@ MOST_MEMORY = 8 * 2**30
 
 
 def find_attacks(package: str = PACKAGE) -> dict[str, Attack]:
-    """All attacks of a package, or of a module, by name."""
+    """All attacks of a package, or of a module, by name, but for those that :func:`left_out` tells of."""
     attacks: dict[str, Attack] = {}
     for module in _modules(package):
         repeated = attacks.keys() & module.ATTACKS.keys()
         if repeated:
             raise ValueError(f"{module.__name__} repeats the names {sorted(repeated)}")
         attacks |= module.ATTACKS
-    return attacks
+    missing = left_out(package)
+    return {name: attack for name, attack in attacks.items() if name not in missing}
+
+
+def left_out(package: str = PACKAGE) -> dict[str, str]:
+    """The names of the attacks that need a module which is not installed, and this module."""
+    needs = {
+        name: need for module in _modules(package) for name, need in getattr(module, "NEEDS", {}).items()
+    }
+    return {name: need for name, need in needs.items() if not importlib.util.find_spec(need)}
 
 
 def slow_attacks() -> set[str]:

@@ -143,12 +143,13 @@ def _is_idle(folder: Path, until: float) -> bool:
     return time.monotonic() < until and not any(folder.rglob("*.partial"))
 
 
-def _kill_and_go_on(
+def kill_and_go_on(
     start: Callable[[], Forked | Fresh],
     folder: Path,
     seconds: float,
     random: Generator,
-    check: Callable[[], None],
+    check: Callable[[], object],
+    most: int = KILLS,
 ) -> int:
     """Starts a command again and again until it ends, and returns how often it was killed before.
 
@@ -158,14 +159,15 @@ def _kill_and_go_on(
         seconds: The time that the command takes if nobody kills it.
         random: The moments.
         check: Called after every kill.
+        most: Processes that may be killed.
     """
-    for kills in range(KILLS):
+    for kills in range(most):
         is_idle = partial(_is_idle, folder, time.monotonic() + 2 * seconds)
-        if ends(start(), random.uniform(0, 2 * seconds / KILLS), is_idle if random.random() < 0.5 else bool):
+        if ends(start(), random.uniform(0, 2 * seconds / most), is_idle if random.random() < 0.5 else bool):
             return kills
         check()
     assert ends(start())
-    return KILLS
+    return most
 
 
 # --- trainings ----------------------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ def kill_training(algorithm: str, is_fresh: bool, random: Generator) -> int:
         run, witness = Path(name, "run"), Witness(Path(name, "run"))
         config = Path(name, "config.yaml")
         config.write_text(configurations()[algorithm])
-        kills = _kill_and_go_on(
+        kills = kill_and_go_on(
             partial(start_training, config, run, is_fresh),
             run,
             seconds + 20 * is_fresh,
@@ -192,14 +194,19 @@ def kill_training(algorithm: str, is_fresh: bool, random: Generator) -> int:
 
 def start_training(config: Path, run: Path, is_fresh: bool) -> Forked | Fresh:
     """Starts a run, or goes on with it; what it says goes to a file beside the configuration."""
-    is_run = (run / "config.yaml").exists()
-    if not is_run and run.exists():
-        shutil.rmtree(run)  # its first process was killed before it was a run
-    arguments = ["--resume", str(run)] if is_run else ["--config", str(config), "--run-dir", str(run)]
+    arguments = begin_or_resume(run, "config.yaml", "--config", str(config), "--run-dir", str(run))
     output = config.with_name("output.txt")
     if is_fresh:
         return Fresh(["-m", "patchwork_env.cli", "train", *arguments], output)
     return Forked("train", arguments, output)
+
+
+def begin_or_resume(folder: Path, file: str, *begin: str) -> list[str]:
+    """The arguments that resume what is in a folder, if there is the file that says so, or else begin it."""
+    if (folder / file).exists():
+        return ["--resume", str(folder)]
+    shutil.rmtree(folder, ignore_errors=True)  # its first process was killed too early
+    return list(begin)
 
 
 @functools.cache
@@ -245,7 +252,7 @@ def kill_games(command: str, random: Generator) -> int:
     expected, seconds = unharmed_games(command)
     with tempfile.TemporaryDirectory() as name:
         start = partial(start_games, command, Path(name), Path(name, "output.txt"))
-        kills = _kill_and_go_on(start, Path(name), seconds, random, partial(results_of, Path(name)))
+        kills = kill_and_go_on(start, Path(name), seconds, random, partial(results_of, Path(name)))
         assert results_of(Path(name)) == expected
     return kills
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_EVERY_RUN = """
+EVERY_RUN = """
 checkpoint_every: 1
 threads: 1
 seed: 5
 logging: [csv]
 evaluation: {every: 2, games: 2, final_games: 2, opponents: [random]}
 """
+"""What the configurations of all small runs have in common, as YAML."""
 _PPO = """
 algorithm: ppo
 total_steps: 192
@@ -57,12 +58,13 @@ _FILES = ("*.safetensors", "checkpoint.json", "trainer.json")
 def configurations() -> dict[str, str]:
     """A configuration as YAML for every algorithm whose packages are installed.
 
-    Two runs of ``rllib_ppo`` are not the same to the bit, so that it is not among them.
+    A run of ``rllib_ppo`` that was resumed does not end like one that never stopped, so that it is not among
+    them.
     """
     texts = {"ppo": _PPO, "td": _TD, "solo_td": _SOLO_TD, "alphazero": _ALPHAZERO}
     texts["maskable_ppo"] = _MASKABLE_PPO
     return {
-        name: text + _EVERY_RUN
+        name: text + EVERY_RUN
         for name, text in texts.items()
         if importlib.util.find_spec(_NEEDED.get(name, "json"))
     }
@@ -94,7 +96,7 @@ def result_of(run: Path) -> dict[str, Any]:
     folders = [*(run / "checkpoints").iterdir(), run / "final", run / "best"]
     paths = [path for folder in folders for pattern in _FILES for path in folder.glob(pattern)]
     paths += (run / "evaluations").iterdir()
-    found: dict[str, Any] = {str(path.relative_to(run)): _contents(path) for path in paths}
+    found: dict[str, Any] = {str(path.relative_to(run)): contents_of(path) for path in paths}
     lines = (run / "metrics.jsonl").read_text().splitlines()
     found["metrics.jsonl"] = [without_times(json.loads(line)) for line in lines]
     found["left behind"] = [path.name for path in run.rglob("*.partial")]
@@ -107,7 +109,8 @@ def require_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert not differing, f"these are not those of the unharmed run: {', '.join(differing)}"
 
 
-def _contents(path: Path) -> Any:
+def contents_of(path: Path) -> Any:
+    """What a file holds, without times: the values of JSON, or else a digest."""
     data = path.read_bytes()
     return without_times(json.loads(data)) if path.suffix == ".json" else hashlib.sha256(data).hexdigest()
 

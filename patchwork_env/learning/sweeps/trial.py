@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from patchwork_env.errors import InUseError
 from patchwork_env.learning.runs.folder import CONFIG_FILE, evaluation_files, read_evaluation
 from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, End, Sweep, read_sweep
 
@@ -23,6 +24,9 @@ def run_trial(job: Mapping[str, Any]) -> None:
     of the run is written into the folder of the sweep. An error of anything else is raised, and Ray Tune
     tries the trial again. ``job`` has the folder of the ``sweep``, the number of the ``trial``, and the
     ``directory`` in which the command was started.
+
+    Raises:
+        InUseError: A process trains there that the sweep has lost, or whose sweep was killed; it soon ends.
     """
     os.chdir(job["directory"])
     sweep, number = read_sweep(Path(job["sweep"])), job["trial"]
@@ -33,6 +37,8 @@ def run_trial(job: Mapping[str, Any]) -> None:
         return
     try:
         _train(sweep, number, reporter)
+    except InUseError:
+        raise
     except Exception as error:
         sweep.set_end(number, End(FAILED, f"{type(error).__name__}: {error}"))
     else:

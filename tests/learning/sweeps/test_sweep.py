@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from patchwork_env.errors import ConfigError
+from patchwork_env.errors import ConfigError, InUseError
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.commands.sweep import main
 from patchwork_env.learning.config import load_config
@@ -27,6 +27,8 @@ from patchwork_env.learning.sweeps.folder import (
 )
 from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, overrides, parse_parameter
 from patchwork_env.learning.sweeps.table import rows_of, write_results
+from patchwork_env.learning.sweeps.trial import run_trial
+from patchwork_env.learning.system.lock import sole_user
 
 TINY = """
 total_steps: 640
@@ -323,6 +325,17 @@ def test_ends_are_noted_and_failures_forgotten(tmp_path):
     (sweep.folder / "trials" / "002.json").write_text("{")
     with pytest.raises(ValueError, match=r"002\.json is damaged"):
         sweep.end(2)
+
+
+def test_a_trial_in_which_a_lost_process_still_works_has_not_failed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sweep = tiny_sweep(tmp_path, 1)
+    sweep.run_folder(0).mkdir()
+    shutil.copy(sweep.folder / "config.yaml", sweep.run_folder(0))
+    job = {"sweep": str(sweep.folder), "trial": 0, "directory": str(tmp_path)}
+    with sole_user(sweep.run_folder(0)), pytest.raises(InUseError):
+        run_trial(job)
+    assert sweep.end(0) is None
 
 
 @pytest.fixture

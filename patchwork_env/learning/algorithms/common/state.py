@@ -217,7 +217,9 @@ def restore_optimizer(
             raise ValueError(f"the optimizer holds {shapes} for {name}, which needs {expected}")
         step = entry["step"].item()
         if not 0 <= step <= _HIGHEST_COUNT:
-            raise ValueError(f"the optimizer holds {step} steps for {name}; allowed are 0 to {_HIGHEST_COUNT}")
+            raise ValueError(
+                f"the optimizer holds {step} steps for {name}; allowed are 0 to {_HIGHEST_COUNT}"
+            )
     optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
