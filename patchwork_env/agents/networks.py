@@ -29,25 +29,35 @@ MOST_LAYERS = 256
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """The sizes of a network.
+    """The sizes of a network, and what it reads.
 
     Attributes:
         width: The units of each hidden layer of the trunk, at most :data:`MOST_UNITS`.
         depth: The number of hidden layers of the trunk, 1 to :data:`MOST_LAYERS`.
-        channels: The features of each cell or placement, at most :data:`MOST_UNITS`; see the network of each
-            game.
+        channels: The channels of the convolutions over boards, at most :data:`MOST_UNITS`; 0 leaves the
+            convolutions out.
+        features: Whether the network reads the features of positions and actions that are counted for it; see
+            the network of each game.
 
     Raises:
-        ValueError: A size is none of these.
+        ValueError: A size is none of these, or there are neither convolutions nor features.
     """
 
     width: int = 256
     depth: int = 2
     channels: int = 32
+    features: bool = True
 
     def __post_init__(self) -> None:
-        for name, most in (("width", MOST_UNITS), ("depth", MOST_LAYERS), ("channels", MOST_UNITS)):
+        for name, most in (("width", MOST_UNITS), ("depth", MOST_LAYERS)):
             check_between(getattr(self, name), 1, most, f"network.{name}")
+        check_between(self.channels, 0, MOST_UNITS, "network.channels")
+        if not isinstance(self.features, bool):
+            raise ValueError(f"network.features is {shorten(self.features)}; allowed are True and False")
+        if not (self.channels or self.features):
+            raise ValueError(
+                "network.channels is 0 and network.features is False; a network needs one of them"
+            )
 
 
 class Inputs(NamedTuple):
@@ -179,34 +189,3 @@ def linear_shapes(layers: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int,
 
 def _trunk_sizes(inputs: int, config: NetworkConfig) -> list[int]:
     return [inputs, *[config.width] * config.depth]
-
-
-def hierarchical_policy(
-    kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Log-probabilities of the legal actions, and entropies of the states in nats.
-
-    ``log p(action) = log p(kind) + log p(action | kind)``. A state without legal actions is no error, and
-    adds nothing to gradients.
-
-    Args:
-        kind_logits: ``(n, kinds)``, the logits of the kinds of action.
-        scores: ``(total,)``, the logits of the legal actions within their kind.
-        rows: ``(total,)``, the state that each legal action belongs to.
-        kinds: ``(total,)``, the kind of each legal action.
-
-    Returns:
-        The log-probabilities ``(total,)`` and the entropies ``(n,)``.
-    """
-    groups = rows * kind_logits.shape[1] + kinds
-    highest = scores.new_full((kind_logits.numel(),), -torch.inf)
-    highest = highest.scatter_reduce(0, groups, scores.detach(), "amax")
-    centered = scores - highest.index_select(0, groups)
-    sums = torch.zeros_like(highest).index_add(0, groups, centered.exp())
-    placement = centered - sums.clamp(min=1e-30).log().index_select(0, groups)
-    placement_entropies = torch.zeros_like(highest).index_add(0, groups, -placement.exp() * placement)
-    possible = (sums > 0).view_as(kind_logits)
-    kind = torch.log_softmax(kind_logits.masked_fill(~possible, -1e9), 1)
-    probabilities = kind.exp()
-    entropies = (probabilities * (placement_entropies.view_as(kind) - kind)).sum(1)
-    return kind.view(-1).index_select(0, groups) + placement, entropies

@@ -37,8 +37,8 @@ from patchwork_env.patchwork.components import (
     SPECIAL_SPACES,
 )
 from patchwork_env.patchwork.engine import empty_cells
-from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.tables import INCOMES_UP_TO
+from patchwork_env.patchwork.state import NOBODY, States
+from patchwork_env.patchwork.tables import INCOMES_UP_TO, SECOND_WORD_ROW, WORD_ROWS
 
 BOX = 5
 """The side of the square that holds the drawing of any patch, in cells."""
@@ -94,6 +94,8 @@ _SPECIALS_AT = SLICES["specials"].start
 _NUM_INCOMES = len(INCOME_SPACES)
 _U1, _U17, _U18 = np.uint64(1), np.uint64(17), np.uint64(18)
 _F = np.float32
+_HALF = _F(0.5)
+_MOST_BUTTONS = int(32 * MAX_BUTTONS)
 
 
 @kernel
@@ -114,6 +116,74 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
     for k in range(_SPECIALS.shape[1]):
         space = _SPECIALS[states[i]["variant"], k]
         out[_SPECIALS_AT + k] = space / _F(LAST_SPACE) if space > furthest else _F(0)
+
+
+@kernel
+def read_observation(observation: Observation, states: States, i: int) -> None:
+    """Writes the state that an observation shows, with the observer as player 0, to move.
+
+    The inverse of :func:`write_observation` for the player to move. Of an array that is no observation the
+    result has no meaning, but each of its fields is within its bounds.
+    """
+    state = states[i]
+    for player in range(NUM_PLAYERS):
+        _read_quilt(observation, _QUILTS_AT + player * NUM_CELLS, states, i, player)
+        at = _PLAYERS_AT + player * PLAYER_FEATURES
+        state["position"][player] = _number(observation[at + 2], LAST_SPACE, LAST_SPACE)
+        state["buttons"][player] = _number(observation[at + BUTTONS_FEATURE], 32, _MOST_BUTTONS)
+        state["income"][player] = _number(observation[at + 4], 38, 38)
+    state["circle"][:] = 0
+    state["num_patches"] = 0
+    while state["num_patches"] < NUM_PATCHES:
+        patch = _number(observation[_CIRCLE_AT + state["num_patches"]], NUM_PATCHES, NUM_PATCHES)
+        if patch == 0:
+            break
+        state["circle"][state["num_patches"]] = patch - 1
+        state["num_patches"] += 1
+    state["current_player"] = 0
+    state["pending_special"] = observation[_PLAYERS_AT + 1] > _HALF
+    state["bonus_owner"] = _owner(observation, 8)
+    state["first_finisher"] = _owner(observation, 9)
+    state["variant"] = _read_variant(observation, max(state["position"][0], state["position"][1]))
+
+
+@kernel
+def _number(feature: float, scale: int, most: int) -> int:
+    """The number that was divided by ``scale``, from 0 to ``most``."""
+    return min(max(int(feature * scale + 0.5), 0), most) if feature == feature else 0
+
+
+@kernel
+def _owner(observation: Observation, feature: int) -> int:
+    """The first player whose feature is 1, or NOBODY."""
+    for player in range(NUM_PLAYERS):
+        if observation[_PLAYERS_AT + player * PLAYER_FEATURES + feature] > _HALF:
+            return player
+    return NOBODY
+
+
+@kernel
+def _read_quilt(observation: Observation, at: int, states: States, i: int, player: int) -> None:
+    quilt = states[i]["quilt"]
+    for word in range(2):
+        first = at + word * SECOND_WORD_ROW * QUILT_SIZE
+        quilt[player, word] = 0
+        for cell in range(WORD_ROWS * QUILT_SIZE):
+            quilt[player, word] |= np.uint64(observation[first + cell] > _HALF) << np.uint64(cell)
+
+
+@kernel
+def _read_variant(observation: Observation, furthest: int) -> int:
+    """The first variant whose special patches are those that are left."""
+    for variant in range(len(_SPECIALS)):
+        agrees = True
+        for k in range(_SPECIALS.shape[1]):
+            space = _SPECIALS[variant, k]
+            left = space if space > furthest else 0
+            agrees &= _number(observation[_SPECIALS_AT + k], LAST_SPACE, LAST_SPACE) == left
+        if agrees:
+            return variant
+    return 0
 
 
 @kernel

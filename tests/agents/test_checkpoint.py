@@ -109,7 +109,7 @@ def test_files(folder):
         "version": 1,
         "game": "patchwork",
         "policy": "network",
-        "network": {"width": 12, "depth": 2, "channels": 4},
+        "network": {"width": 12, "depth": 2, "channels": 4, "features": True},
         "info": {"steps": 5},
     }
 
@@ -184,7 +184,7 @@ def with_tensors(change):
     return damage
 
 
-SIZES = {"width": 12, "depth": 2, "channels": 4}
+SIZES = {"width": 12, "depth": 2, "channels": 4, "features": True}
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ SIZES = {"width": 12, "depth": 2, "channels": 4}
         (
             describe(network=SIZES | {"channels": 5}),
             ValueError,
-            r"weights.*modulation.weight is F32 \[4, 12\], not F32 \[5, 12\]",
+            r"weights.*window\.bias is F32 \[4\], not F32 \[5\]",
         ),
         (describe(network=SIZES | {"depth": 3}), ValueError, r"weights.*trunk\.4\.weight is missing"),
         (describe(network=SIZES | {"depth": 1}), ValueError, r"weights.*'trunk\.2\..*' is unknown"),
@@ -271,6 +271,8 @@ def test_damaged_checkpoints(folder, damage, error, message):
     ("kind", "sizes"),
     [
         (PatchworkNetwork, NetworkConfig(12, 3, 4)),
+        (PatchworkNetwork, NetworkConfig(12, 3, 4, features=False)),
+        (PatchworkNetwork, NetworkConfig(12, 3, 0)),
         (Nmbr9Network, NetworkConfig(12, 3, 4)),
         (MlpNetwork, MlpConfig((8, 6, 4))),
         (MlpNetwork, MlpConfig(())),

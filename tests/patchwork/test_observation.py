@@ -5,11 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from patchwork_env.agents.ragged import observations_of
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import INCOME_SPACES, SPECIAL_SPACES
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict
+from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict, read_observation
 from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
 from patchwork_env.patchwork_v0 import PatchworkAECEnv, SelfPlayVectorEnv
 
 Tensors = dict[str, np.ndarray]
@@ -150,3 +152,34 @@ def test_buttons_cannot_leave_their_range() -> None:
     """The bound: the start, advancing from 0 to 53, and nine incomes with every button on one quilt."""
     most = 5 + 53 + 9 * sum(patch.income for patch in PATCHES)
     assert most / 32 <= GameSpaces(RULES).observation_space(named=True)["players"].high[0, 3]
+
+
+@pytest.mark.parametrize("variant", SPECIAL_SPACES)
+def test_a_state_is_read_from_what_its_player_to_move_sees(variant: str) -> None:
+    found = empty_states(1)
+    for game in positions_of_play(3, buy=True, variant=variant):
+        read_observation(observations_of(game.state)[0], found, 0)
+        mover = game.current_player
+        expected = game.state
+        if mover == 1:
+            for name in ("quilt", "buttons", "position", "income"):
+                expected[name] = expected[name][:, ::-1]
+            for name in ("bonus_owner", "first_finisher"):
+                expected[name] = [1, 0, NOBODY][expected[name][0]]
+        expected["current_player"] = 0
+        names = [name for name in STATE.names or () if name != "variant"]  # both are alike near the end
+        assert found[names] == expected[names]
+        assert (observations_of(found) == observations_of(game.state)).all()
+
+
+def test_an_array_that_is_no_observation_is_read_as_a_state_within_bounds() -> None:
+    found, random = empty_states(1), np.random.default_rng(2)
+    for number in (np.nan, np.inf, -np.inf, 1e30, -1e30, 0.7):
+        observation = random.normal(size=OBSERVATION_SIZE).astype(np.float32)
+        observation[random.random(OBSERVATION_SIZE) < 0.5] = number
+        read_observation(observation, found, 0)
+        assert (found["position"] <= 53).all()
+        assert (found["circle"] < 33).all()
+        assert found["num_patches"][0] <= 33
+        assert found["variant"][0] < 2
+        assert {found["bonus_owner"][0], found["first_finisher"][0]} <= {0, 1, NOBODY}

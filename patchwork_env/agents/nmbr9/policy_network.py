@@ -23,12 +23,12 @@ from patchwork_env.agents.networks import (
     NetworkConfig,
     Output,
     PolicyNetwork,
-    hierarchical_policy,
     linear_shapes,
     new_trunk,
     trunk_shapes,
 )
 from patchwork_env.agents.ragged import LegalLists
+from patchwork_env.agents.ragged_policy import hierarchical_policy
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import (

@@ -19,10 +19,17 @@ class DensePolicy(nn.Module):
 
     Args:
         network: The network whose weights it uses.
+
+    Raises:
+        ValueError: The network reads features.
     """
 
     def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
+        if network.config.features:
+            raise ValueError(
+                "a network with network.features=True has no dense form; without features it has"
+            )
         self.network = network
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -39,7 +46,7 @@ class DensePolicy(nn.Module):
             expected returns of the players to move, ``(n,)``.
         """
         legal = action_mask != 0
-        kind_logits, scores, values = self.network.scores(observation)
+        kind_logits, scores, values = self._scores(observation)
         groups = _by_kind(torch.cat([torch.zeros_like(scores[:, :1]), scores], 1))
         masks = _by_kind(legal)
         possible = torch.stack([mask.any(1) for mask in masks], 1)
@@ -51,6 +58,14 @@ class DensePolicy(nn.Module):
         joint = torch.cat([kinds[:, k : k + 1] + placements[k] for k in range(NUM_KINDS)], 1)
         log_probabilities = joint.masked_fill(~legal, -torch.inf)
         return _choose(kinds, placements), log_probabilities, values
+
+    def _scores(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits of the kinds ``(n, NUM_KINDS)``, of all placements ``(n, 2025)``, and values ``(n,)``."""
+        network = self.network
+        patches, quilts = network.patches_and_quilts(observations)
+        trunk = network.trunk(network.trunk_input(observations, patches, None))
+        maps = network.placement_maps(quilts, patches[:, :NUM_OFFERED], trunk)
+        return network.kind(trunk), maps.flatten(1), network.value(trunk).squeeze(1)
 
 
 class DenseMlp(nn.Module):

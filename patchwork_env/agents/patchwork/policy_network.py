@@ -4,12 +4,18 @@ The policy first chooses a kind of move (advance, one of three slots, special pa
 
     log p(action) = log p(kind) + log p(placement | kind)
 
-so that the choice between advancing and buying does not depend on how many placements a patch has. Placements
-are scored by maps of positions: every cell of the own quilt is described by the 7x7 window that spans a patch
-anchored there and its neighborhood, and matched with a key for every orientation of every patch. The key is a
-learned one plus one that is computed from the shape, so that what is learned with one patch helps with all
-others. Only legal actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`),
-which takes a small fraction of the work of a dense softmax over 2026 actions.
+so that the choice between advancing and buying does not depend on how many placements a patch has. Only legal
+actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`), which takes a small
+fraction of the work of a dense softmax over 2026 actions.
+
+With ``features``, the network reads figures of positions and of what every action leads to
+(:mod:`.policy_features`). Kinds are scored by their figures together with the trunk, and placements by a
+product of theirs with weights that the trunk gives.
+
+With ``channels``, placements are scored by maps of positions as well: every cell of the own quilt is
+described by the 7x7 window that spans a patch anchored there and its neighborhood, and matched with a key for
+every orientation of every patch. The key is a learned one plus one that is computed from the shape, so that
+what is learned with one patch helps with all others.
 
 Entries are picked with ``index_select``: on a CPU its gradient is summed in one order every time. That of
 ``tensor[indices]`` is not if there are several threads, and no two training runs would be equal. Sizes of
@@ -29,11 +35,20 @@ from patchwork_env.agents.networks import (
     NetworkConfig,
     Output,
     PolicyNetwork,
-    hierarchical_policy,
     linear_shapes,
     new_trunk,
     trunk_shapes,
 )
+from patchwork_env.agents.patchwork.policy_features import (
+    KIND_FEATURES,
+    NUM_KINDS,
+    PLACEMENT_FEATURES,
+    POSITION_FEATURES,
+    SLOT_SIZE,
+    features_of,
+    position_features,
+)
+from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import observation
@@ -41,15 +56,11 @@ from patchwork_env.patchwork.actions import FIRST_BUY, ORIENTED
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, NUM_PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SLICES
 
-NUM_KINDS = 2 + NUM_OFFERED
-"""Advance, the three slots, special patch."""
-
-SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
-"""The number of actions that buy from one slot."""
 _NUM_PLACES = NUM_OFFERED * SLOT_SIZE + NUM_CELLS
 _WINDOW = 7
 _WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
 _PATCH_FEATURES = 4
+_KIND_UNITS = 64
 
 
 class PatchworkNetwork(PolicyNetwork):
@@ -61,44 +72,63 @@ class PatchworkNetwork(PolicyNetwork):
 
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__(config)
-        config = self.config
-        self.trunk = new_trunk(_trunk_inputs(), config)
-        self.value = nn.Linear(config.width, 1)
-        self.kind = nn.Linear(config.width, NUM_KINDS)
-        self.modulation = nn.Linear(config.width, config.channels)
-        self.window = nn.Conv2d(1, config.channels, _WINDOW)
-        self.keys = nn.Embedding((NUM_PATCHES + 1) * NUM_ORIENTATIONS, config.channels)
-        self.key_of_shape = nn.Linear(2 * _WINDOW * _WINDOW, config.channels)
-        self.special_key = nn.Parameter(torch.zeros(config.channels))
+        self._prepared: tuple[Tensor, Tensor, Tensor] | None = None
+        width, channels = self.config.width, self.config.channels
+        self.trunk = new_trunk(_trunk_inputs(self.config), self.config)
+        self.value = nn.Linear(width, 1)
+        self.kind = nn.Linear(width, NUM_KINDS)
         self.register_buffer("patch_features", _patch_features(), persistent=False)
-        self.register_buffer("shapes", _shapes(), persistent=False)
+        if self.config.features:
+            self.placement = nn.Linear(width, PLACEMENT_FEATURES)
+            self.kind_hidden = nn.Linear(KIND_FEATURES, _KIND_UNITS)
+            self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False)
+            self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False)
+        if channels:
+            self.modulation = nn.Linear(width, channels)
+            self.window = nn.Conv2d(1, channels, _WINDOW)
+            self.keys = nn.Embedding((NUM_PATCHES + 1) * NUM_ORIENTATIONS, channels)
+            self.key_of_shape = nn.Linear(2 * _WINDOW * _WINDOW, channels)
+            self.special_key = nn.Parameter(torch.zeros(channels))
+            self.register_buffer("shapes", _shapes(), persistent=False)
         self._initialize()
 
     @staticmethod
     def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
         """See :meth:`PolicyNetwork.weight_shapes`."""
         width, channels = config.width, config.channels
-        return (
-            trunk_shapes(_trunk_inputs(), config)
-            | linear_shapes(
-                {"value": (width, 1), "kind": (width, NUM_KINDS), "modulation": (width, channels)}
+        shapes = trunk_shapes(_trunk_inputs(config), config)
+        shapes |= linear_shapes({"value": (width, 1), "kind": (width, NUM_KINDS)})
+        if config.features:
+            shapes |= linear_shapes(
+                {"placement": (width, PLACEMENT_FEATURES), "kind_hidden": (KIND_FEATURES, _KIND_UNITS)}
             )
-            | {"window.weight": (channels, 1, _WINDOW, _WINDOW), "window.bias": (channels,)}
-            | {"keys.weight": ((NUM_PATCHES + 1) * NUM_ORIENTATIONS, channels), "special_key": (channels,)}
-            | linear_shapes({"key_of_shape": (2 * _WINDOW * _WINDOW, channels)})
-        )
+            shapes |= {"kind_context.weight": (_KIND_UNITS, width), "kind_score.weight": (1, _KIND_UNITS)}
+        if channels:
+            shapes |= {"window.weight": (channels, 1, _WINDOW, _WINDOW), "window.bias": (channels,)}
+            shapes |= {"keys.weight": ((NUM_PATCHES + 1) * NUM_ORIENTATIONS, channels)}
+            shapes |= {"special_key": (channels,)}
+            shapes |= linear_shapes(
+                {"modulation": (width, channels), "key_of_shape": (2 * _WINDOW * _WINDOW, channels)}
+            )
+        return shapes
 
     def _initialize(self) -> None:
         for module in self.trunk:
             if isinstance(module, nn.Linear):
                 nn.init.orthogonal_(module.weight, 2**0.5)
                 nn.init.zeros_(module.bias)
-        for module in (self.value, self.kind, self.modulation):
-            nn.init.orthogonal_(module.weight, 0.01)
-            nn.init.zeros_(module.bias)
-        nn.init.normal_(self.keys.weight, std=0.1)
-        nn.init.normal_(self.key_of_shape.weight, std=0.02)
-        nn.init.zeros_(self.key_of_shape.bias)
+        heads = [self.value, self.kind]
+        if self.config.features:
+            heads.append(self.placement)
+            nn.init.normal_(self.kind_score.weight, std=0.01)
+        if self.config.channels:
+            heads.append(self.modulation)
+            nn.init.normal_(self.keys.weight, std=0.1)
+            nn.init.normal_(self.key_of_shape.weight, std=0.02)
+            nn.init.zeros_(self.key_of_shape.bias)
+        for head in heads:
+            nn.init.orthogonal_(head.weight, 0.01)
+            nn.init.zeros_(head.bias)
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
@@ -108,31 +138,27 @@ class PatchworkNetwork(PolicyNetwork):
     def forward(self, inputs: Inputs) -> Output:
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
-        kind_logits, maps, values = self.scores(observations)
-        places = (actions - FIRST_BUY).clamp(min=0)  # advancing is alone in its kind: its place has no effect
-        scores = maps.view(-1).index_select(0, rows * _NUM_PLACES + places)
-        policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
-        return Output(*policy, values)
-
-    def scores(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The logits that the policy is made from once the legal actions are known, and the values.
-
-        Args:
-            observations: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
-
-        Returns:
-            The logits of the kinds, ``(n, NUM_KINDS)``; the logits of all placements within their kind,
-            ``(n, NUM_ACTIONS - 1)``, that of action ``i`` in column ``i - 1``; and the values, ``(n,)``.
-        """
         patches, quilts = self.patches_and_quilts(observations)
-        features = self.trunk(self.trunk_input(observations, patches))
-        maps = self._placement_maps(quilts, patches[:, :NUM_OFFERED], features)
-        return self.kind(features), maps.flatten(1), self.value(features).squeeze(1)
+        features = features_of(*inputs) if self.config.features else None
+        positions = None if features is None else features.positions
+        trunk = self.trunk(self.trunk_input(observations, patches, positions))
+        kind_logits, scores = self.kind(trunk), trunk.new_zeros(actions.shape[0])
+        if features is not None:
+            kind_logits = kind_logits + self.kind_scores(trunk, features.kinds)
+            scores = scores + ragged_products(self.placement(trunk), features.placements, rows)
+        if self.config.channels:
+            maps = self.placement_maps(quilts, patches[:, :NUM_OFFERED], trunk)
+            # Advancing is alone in its kind: its score has no effect.
+            places = (actions - FIRST_BUY).clamp(min=0)
+            scores = scores + maps.view(-1).index_select(0, rows * _NUM_PLACES + places).float()
+        policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
+        return Output(*policy, self.value(trunk).squeeze(1))
 
     def values(self, observations: Tensor) -> Tensor:
-        """The values ``(n,)`` alone, without the work on the policy; see :meth:`scores`."""
+        """The values ``(n,)`` alone, without the work on the policy."""
         patches, _ = self.patches_and_quilts(observations)
-        values: Tensor = self.value(self.trunk(self.trunk_input(observations, patches)))
+        positions = position_features(observations) if self.config.features else None
+        values: Tensor = self.value(self.trunk(self.trunk_input(observations, patches, positions)))
         return values.squeeze(1)
 
     def patches_and_quilts(self, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -144,10 +170,17 @@ class PatchworkNetwork(PolicyNetwork):
         """
         return _patch_numbers(observations), observations[:, SLICES["quilts"]][:, :NUM_CELLS]
 
-    def trunk_input(self, observations: Tensor, patches: Tensor) -> Tensor:
+    def trunk_input(self, observations: Tensor, patches: Tensor, positions: Tensor | None) -> Tensor:
         """The input of the trunk: observations, with the features of each patch instead of its number."""
         circle = self.patch_features[patches].flatten(1)
-        return torch.cat([_without_circle(observations), circle], 1)
+        parts = [_without_circle(observations), circle]
+        return torch.cat(parts if positions is None else [*parts, positions], 1)
+
+    def kind_scores(self, trunk: Tensor, kinds: Tensor) -> Tensor:
+        """What the features of the kinds add to their logits, ``(n, NUM_KINDS)``."""
+        context = self.kind_context(trunk).unsqueeze(1)
+        scores: Tensor = self.kind_score(torch.relu(self.kind_hidden(kinds) + context))
+        return scores.squeeze(2)
 
     def keys_by_patch(self) -> Tensor:
         """The keys of all orientations, ``(34, 8 * channels)``; row 0 stands for no patch."""
@@ -168,19 +201,33 @@ class PatchworkNetwork(PolicyNetwork):
         walls = self.window(functional.pad(torch.zeros_like(one_hot[:1]), padding, value=1.0))
         return matrix.view(NUM_CELLS, -1), walls.view(1, -1)
 
-    def _placement_maps(self, quilts: Tensor, offered: Tensor, features: Tensor) -> Tensor:
-        """Scores of all placements, ``(n, 25, 81)``.
+    def prepare_maps(self, dtype: torch.dtype) -> None:
+        """Makes maps faster from now on, with the present weights: what depends on them alone is kept.
+
+        Args:
+            dtype: The type of the products that make the maps.
+        """
+        if self.config.channels:
+            with torch.no_grad():
+                matrix, walls, keys = self._map_factors()
+                self._prepared = matrix.to(dtype), walls.to(dtype), keys
+
+    def placement_maps(self, quilts: Tensor, offered: Tensor, trunk: Tensor) -> Tensor:
+        """What the maps add to the scores of all placements, ``(n, 25, 81)``.
 
         24 maps for the slots and orientations, and one for special patches.
         """
-        matrix, walls = self.window_matrix()
-        cells = torch.relu(torch.addmm(walls, quilts, matrix))
-        cells = cells.view(quilts.shape[0], self.config.channels, NUM_CELLS)
-        keys = self.keys_by_patch().index_select(0, offered.flatten())
-        keys = keys.view(quilts.shape[0], NUM_OFFERED * NUM_ORIENTATIONS, self.config.channels)
-        special = self.special_key.expand(quilts.shape[0], 1, -1)
-        keys = torch.cat([keys, special], 1) * (1 + self.modulation(features)).unsqueeze(1)
-        return torch.bmm(keys, cells)
+        rows, channels = quilts.shape[0], self.config.channels
+        matrix, walls, keys = self._prepared or self._map_factors()
+        cells = torch.relu(torch.addmm(walls, quilts.to(matrix.dtype), matrix))
+        keys = keys.index_select(0, offered.flatten()).view(rows, NUM_OFFERED * NUM_ORIENTATIONS, channels)
+        keys = torch.cat([keys, self.special_key.expand(rows, 1, -1)], 1)
+        keys = keys * (1 + self.modulation(trunk)).unsqueeze(1)
+        return torch.bmm(keys.to(matrix.dtype), cells.view(rows, channels, NUM_CELLS))
+
+    def _map_factors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What maps are computed from and depends on the weights alone."""
+        return *self.window_matrix(), self.keys_by_patch()
 
 
 def _patch_numbers(observations: Tensor) -> Tensor:
@@ -193,9 +240,9 @@ def _without_circle(observations: Tensor) -> Tensor:
     return torch.cat([observations[:, : circle.start], observations[:, circle.stop :]], 1)
 
 
-def _trunk_inputs() -> int:
+def _trunk_inputs(config: NetworkConfig) -> int:
     observation_without_circle: int = OBSERVATION_SIZE - NUM_PATCHES
-    return observation_without_circle + NUM_PATCHES * _PATCH_FEATURES
+    return observation_without_circle + NUM_PATCHES * _PATCH_FEATURES + config.features * POSITION_FEATURES
 
 
 def _patch_features() -> Tensor:

@@ -85,6 +85,8 @@ def brought_over(tree: dict[str, Any]) -> dict[str, Any]:
     search = tree["td"]["search"] if _holds(tree, "td", "search") else None
     if isinstance(search, dict) and search.get("begin", 1) == 1:  # it had no effect
         tree["td"] = {key: value for key, value in tree["td"].items() if key != "search"}
+    if "network" in kind.model_fields and isinstance(tree.get("network"), dict):
+        tree["network"] = {"features": False, **tree["network"]}  # earlier versions had none
     for path, old, new in list(_other_names(tree, kind)):
         section = tree
         for key in path:

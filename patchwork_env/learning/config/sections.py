@@ -17,6 +17,7 @@ Size = Annotated[int, Field(ge=1, le=10**6)]
 Several = Annotated[int, Field(ge=2, le=10**6)]
 Units = Annotated[int, Field(ge=1, le=2**16)]
 Layers = Annotated[int, Field(ge=1, le=256)]
+Channels = Annotated[int, Field(ge=0, le=2**16)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
 Count = Annotated[int, Field(ge=0, le=10**5)]
 Seed = Annotated[int, Field(ge=0, lt=2**64)]
@@ -72,14 +73,22 @@ class Schedule(Section):
 
 
 class Network(Section):
-    """The size of the policy network; see ``NetworkConfig`` in ``agents/patchwork/policy_network.py``."""
+    """The size of the policy network, and what it reads; see ``NetworkConfig`` in ``agents/networks.py``."""
 
     width: Units = 256
     """Number of units in each hidden layer; more of them learn more and take more time."""
     depth: Layers = 2
     """Number of hidden layers."""
-    channels: Units = 32
-    """Number of channels of the convolutions over the boards."""
+    channels: Channels = 32
+    """Number of channels of the convolutions over the boards; 0 leaves the convolutions out."""
+    features: bool = True
+    """Whether the network reads figures that are counted for it: how boards lie, what actions lead to."""
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> Network:
+        if not (self.channels or self.features):
+            raise ValueError("channels is 0 and features is false: a network needs one of them")
+        return self
 
     @property
     def num_weights(self) -> int:

@@ -17,12 +17,13 @@ def states():
     return many_states()
 
 
-@pytest.fixture(scope="module")
-def network():
+@pytest.fixture(scope="module", params=[True, False], ids=["features", "maps"])
+def network(request):
     torch.manual_seed(1)
-    network = PatchworkNetwork(NetworkConfig(width=32, depth=2, channels=8))
+    network = PatchworkNetwork(NetworkConfig(width=32, depth=2, channels=8, features=request.param))
+    heads = [network.value, network.kind, network.modulation]
     with torch.no_grad():  # the first weights of the heads are tiny
-        for head in (network.value, network.kind, network.modulation):
+        for head in [*heads, network.placement] if request.param else heads:
             head.weight.normal_(std=0.3)
             head.bias.normal_(std=0.3)
     return network

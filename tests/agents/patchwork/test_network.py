@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
 from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_features import features_of
 from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
@@ -22,11 +25,12 @@ def states():
     return many_states()
 
 
-@pytest.fixture(scope="module")
-def network():
+@pytest.fixture(scope="module", params=["both", "features", "maps"])
+def network(request):
     """A network of which all parts matter; a fresh one is nearly uniform."""
     torch.manual_seed(3)
-    network = PatchworkNetwork(SMALL)
+    without = {"both": {}, "features": {"channels": 0}, "maps": {"features": False}}[request.param]
+    network = PatchworkNetwork(replace(SMALL, **without))
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))
@@ -89,10 +93,18 @@ def test_policy_against_dense_softmaxes(network, states):
     inputs, _ = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         patches = torch.from_numpy(_circle(states))
-        features = network.trunk(network.trunk_input(inputs.observations, patches))
-        quilts = inputs.observations[:, :81]
-        maps = network._placement_maps(quilts, patches[:, :3], features)
-        kinds = network.kind(features)
+        features = features_of(*inputs) if network.config.features else None
+        positions = features and features.positions
+        trunk = network.trunk(network.trunk_input(inputs.observations, patches, positions))
+        maps, kinds = torch.zeros(len(states), 2025), network.kind(trunk)
+        if network.config.channels:
+            quilts = inputs.observations[:, :81]
+            maps += network.placement_maps(quilts, patches[:, :3], trunk).flatten(1)
+        if features:
+            kinds += network.kind_scores(trunk, features.kinds)
+            products = (network.placement(trunk)[inputs.rows] * features.placements).sum(1)
+            placed = inputs.actions > 0
+            maps[inputs.rows[placed], inputs.actions[placed] - 1] += products[placed]
     for i in range(0, len(states), 7):
         mask = torch.from_numpy(Game.from_state(states, i).action_mask().astype(bool))
         scores = torch.cat([torch.zeros(1), maps[i].flatten()])
@@ -113,6 +125,8 @@ def _circle(states):
 
 
 def test_windows_are_the_convolution_of_the_quilt_within_walls(network, states):
+    if not network.config.channels:
+        pytest.skip("this network has no windows")
     quilts = torch.from_numpy(np.array([_own_quilt(states, i) for i in range(0, len(states), 3)]))
     walled = functional.pad(quilts[:, None], (1, 5, 1, 5), value=1.0)
     with torch.inference_mode():
@@ -169,10 +183,19 @@ def test_players_have_no_names(network, states):
         np.testing.assert_array_equal(array, other)
 
 
-@pytest.mark.parametrize("sizes", [{"width": 0}, {"depth": -1}, {"channels": 2.0}, {"width": True}])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"width": 0},
+        {"depth": -1},
+        {"channels": 2.0},
+        {"width": True},
+        {"features": 1},
+        {"channels": 0, "features": False},
+    ],
+)
 def test_wrong_sizes(sizes):
-    (name,) = sizes
-    with pytest.raises(ValueError, match=f"network.{name}"):
+    with pytest.raises(ValueError, match=f"network.{next(iter(sizes))}"):
         NetworkConfig(**sizes)
 
 

@@ -24,7 +24,7 @@ from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import many_states
 
-SMALL = NetworkConfig(width=24, depth=2, channels=8)
+SMALL = NetworkConfig(width=24, depth=2, channels=8, features=False)
 
 
 @pytest.fixture(scope="module")

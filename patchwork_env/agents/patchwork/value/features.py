@@ -114,7 +114,7 @@ def list_game_rows(states: States, i: int, rows: Rows) -> int:
         rows[count + 1] = _MONEY + role * _BUTTONS + _clip(buttons, _BUTTONS)
         rows[count + 2] = _INCOME + role * _INCOMES + _clip(signed(states[i]["income"][player]), _INCOMES)
         rows[count + 3] = _EMPTY + role * (NUM_CELLS + 1) + empty_cells(states, i, player)
-        projected = _projected_buttons(states, i, player)
+        projected = projected_buttons(states, i, player)
         rows[count + 4] = _PROJECTION + role * _PROJECTED + _clip(projected, _PROJECTED)
         to_special = _spaces_to_special(variant, furthest, space)
         rows[count + 5] = _TO_SPECIAL + role * (_SPACES + 1) + to_special
@@ -140,7 +140,7 @@ def _relative(player: int, mover: int) -> int:
 
 
 @kernel(inline=True)
-def _projected_buttons(states: States, i: int, player: int) -> int:
+def projected_buttons(states: States, i: int, player: int) -> int:
     """The buttons at the end of a player who buys nothing more, without those that advancing would earn."""
     space = states[i]["position"][player]
     marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[space])
@@ -237,7 +237,7 @@ def list_known_square_rows(states: States, i: int, missing_own: int, missing_oth
     for role in range(2):
         player = mover if role == 0 else 1 - mover
         penalty = PENALTY_PER_EMPTY_CELL * empty_cells(states, i, player)
-        margin += (1 - 2 * role) * (_projected_buttons(states, i, player) - penalty)
+        margin += (1 - 2 * role) * (projected_buttons(states, i, player) - penalty)
     rows[1] = _MARGIN + min(max(margin, -_MARGINS), _MARGINS) + _MARGINS
     if owner != NOBODY:
         return 2

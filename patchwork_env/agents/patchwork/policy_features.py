@@ -1,0 +1,242 @@
+"""What a policy network reads beside the observation: how quilts lie, and what every action leads to.
+
+A network learns these numbers from the cells of a quilt only slowly, and they are cheap to count. All are
+from the view of the player to move, and scaled so that most lie between -2 and 2.
+
+**Positions**, :data:`POSITION_FEATURES`: for both players, the own one first, the figures of the quilt
+(below), how many placements the next :data:`NEXT` patches have on it (logarithms), and the buttons at the end
+if nothing more were bought or earned by advancing.
+
+**Kinds of action**, :data:`KIND_FEATURES` each: for advancing, the three slots and the special patch, what
+any action of the kind changes for the player; see :func:`_write_kind`. Of its placements: how much the best
+one changes the two figures that placements are judged by, and how many there are.
+
+**Placements**, :data:`PLACEMENT_FEATURES` each: by how much they change the figures of the own quilt.
+
+The figures of a quilt: its empty cells with no, one, two, three and four empty neighbors; its covered cells
+with none and one; the pairs of neighboring empty cells (:mod:`.joints`); and the empty cells of the 7x7
+square that has the fewest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.patchwork.joints import count_joints, count_neighbors
+from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
+from patchwork_env.core.bits import popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS, QUILT_SIZE
+from patchwork_env.patchwork.engine import apply, count_placements, empty_cells, placed_words
+from patchwork_env.patchwork.observation import read_observation
+from patchwork_env.patchwork.state import States, empty_states
+from patchwork_env.patchwork.tables import FOOTPRINTS, FULL_WORD, SECOND_WORD_ROW
+
+NEXT = 8
+"""The number of patches, from the neutral token on, whose placements are counted."""
+NUM_KINDS = 2 + NUM_OFFERED
+"""Advance, the three slots, special patch."""
+SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
+"""The number of actions that buy from one slot."""
+_FIGURES = 9
+POSITION_FEATURES = NUM_PLAYERS * (_FIGURES + NEXT + 1)
+PLACEMENT_FEATURES = _FIGURES
+KIND_FEATURES = 13
+_IS_POSSIBLE, _MOST_COMPACT, _MOST_JOINTS, _NUM_PLACEMENTS = 0, 10, 11, 12
+
+_ROWS_0_TO_4 = np.uint64((1 << 5 * QUILT_SIZE) - 1)
+_ROWS_5_TO_8 = np.uint64(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
+
+Indices = npt.NDArray[np.int64]
+
+
+class Features(NamedTuple):
+    """The features of ``n`` positions with ``total`` legal actions.
+
+    Attributes:
+        positions: float32 ``(n, POSITION_FEATURES)``.
+        kinds: float32 ``(n, NUM_KINDS, KIND_FEATURES)``; zeros where no action of a kind is legal.
+        placements: float32 ``(total, PLACEMENT_FEATURES)``; zeros for advancing.
+    """
+
+    positions: Tensor
+    kinds: Tensor
+    placements: Tensor
+
+
+def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
+    """The features of positions and their legal actions; see :class:`~patchwork_env.agents.networks.Inputs`.
+
+    Arrays that are no observations have features without a meaning.
+    """
+    positions = position_features(observations)
+    kinds = np.zeros((observations.shape[0], NUM_KINDS, KIND_FEATURES), np.float32)
+    placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
+    arrays = (_array(tensor) for tensor in (observations, rows, actions))
+    _write_actions(*arrays, empty_states(1), empty_states(1), kinds, placements)
+    device = observations.device
+    return Features(positions, torch.from_numpy(kinds).to(device), torch.from_numpy(placements).to(device))
+
+
+def position_features(observations: Tensor) -> Tensor:
+    """The features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
+    positions = np.empty((observations.shape[0], POSITION_FEATURES), np.float32)
+    _write_positions(_array(observations), empty_states(1), positions)
+    return torch.from_numpy(positions).to(observations.device)
+
+
+def _array(tensor: Tensor) -> npt.NDArray[np.generic]:
+    return tensor.detach().cpu().contiguous().numpy()
+
+
+@kernel(inline=True)
+def kind_of(action: int) -> int:
+    """The kind of an action: 0 advance, 1-3 a slot, 4 special patch."""
+    return 1 + (action - FIRST_BUY) // SLOT_SIZE
+
+
+# --- positions ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def _write_positions(observations: Floats, states: States, positions: Floats) -> None:
+    """``states`` is memory for a record."""
+    for i in range(len(observations)):
+        read_observation(observations[i], states, 0)
+        for player in range(NUM_PLAYERS):
+            first = player * (_FIGURES + NEXT + 1)
+            _write_player(states, 0, player, positions[i, first : first + _FIGURES + NEXT + 1])
+
+
+@kernel
+def _write_player(states: States, i: int, player: int, out: Floats) -> None:
+    quilt = states[i]["quilt"][player]
+    _write_figures(quilt[0], quilt[1], out)
+    for k in range(_FIGURES):
+        out[k] /= 20
+    for k in range(NEXT):
+        out[_FIGURES + k] = 0
+        if k < signed(states[i]["num_patches"]):
+            placements = count_placements(quilt[0], quilt[1], signed(states[i]["circle"][k]))
+            out[_FIGURES + k] = math.log(1.0 + placements) / 5
+    out[_FIGURES + NEXT] = projected_buttons(states, i, player) / 40
+
+
+@kernel
+def _write_figures(word_0: np.uint64, word_1: np.uint64, out: Floats) -> None:
+    """Writes the figures of a quilt, given as its two words; see the module."""
+    (one_0, two_0, four_0), (one_1, two_1, four_1) = count_neighbors(word_0, word_1)
+    empty_0, empty_1 = ~word_0 & FULL_WORD, ~word_1 & FULL_WORD
+    none_0, none_1 = ~(one_0 | two_0 | four_0), ~(one_1 | two_1 | four_1)
+    single_0, single_1 = one_0 & ~two_0, one_1 & ~two_1
+    out[0] = _count(empty_0 & none_0, empty_1 & none_1)
+    out[1] = _count(empty_0 & single_0, empty_1 & single_1)
+    out[2] = _count(empty_0 & two_0 & ~one_0, empty_1 & two_1 & ~one_1)
+    out[3] = _count(empty_0 & two_0 & one_0, empty_1 & two_1 & one_1)
+    out[4] = _count(empty_0 & four_0, empty_1 & four_1)
+    out[5] = _count(word_0 & none_0, word_1 & none_1)
+    out[6] = _count(word_0 & single_0, word_1 & single_1)
+    out[7] = count_joints(word_0, word_1)
+    out[8] = missing_cells(word_0, word_1)
+
+
+@kernel(inline=True)
+def _count(cells_0: np.uint64, cells_1: np.uint64) -> int:
+    """The number of cells of a quilt that are marked in two words, each cell counted once."""
+    return popcount(cells_0 & _ROWS_0_TO_4) + popcount(cells_1 & _ROWS_5_TO_8)
+
+
+# --- actions ------------------------------------------------------------------------------------------------
+
+
+@kernel(allocates=True)
+def _write_actions(
+    observations: Floats,
+    rows: Indices,
+    actions: Indices,
+    states: States,
+    successor: States,
+    kinds: Floats,
+    placements: Floats,
+) -> None:
+    """Writes the features of the kinds and placements of all legal actions into arrays of zeros.
+
+    ``states`` and ``successor`` are memory for a record each.
+    """
+    before = np.empty(_FIGURES, np.float32)
+    row = -1
+    for k in range(len(actions)):
+        if rows[k] != row:
+            row = rows[k]
+            read_observation(observations[row], states, 0)
+            _write_figures(states[0]["quilt"][0, 0], states[0]["quilt"][0, 1], before)
+        kind = kind_of(actions[k])
+        if not _is_possible(states, kind):
+            continue
+        features = kinds[row, kind]
+        if not features[_IS_POSSIBLE]:
+            successor[0] = states[0]
+            apply(successor, 0, actions[k])
+            _write_kind(states, successor, features)
+        if actions[k] != ADVANCE:
+            _write_placement(states, kind, actions[k] - FIRST_BUY, before, placements[k])
+            _note_placement(placements[k], features)
+
+
+@kernel(inline=True)
+def _is_possible(states: States, kind: int) -> bool:
+    """Whether actions of a kind can be legal; they are, unless the arrays are no observations."""
+    if kind == NUM_KINDS - 1 or states[0]["pending_special"]:
+        return bool(states[0]["pending_special"]) and kind == NUM_KINDS - 1
+    return kind <= signed(states[0]["num_patches"])
+
+
+@kernel
+def _write_kind(states: States, successor: States, out: Floats) -> None:
+    """Writes what an action changes for the player who acts, all that does not depend on the placement."""
+    space, target = signed(states[0]["position"][0]), signed(successor[0]["position"][0])
+    covered = empty_cells(states, 0, 0) - empty_cells(successor, 0, 0)
+    buttons = signed(successor[0]["buttons"][0])
+    out[_IS_POSSIBLE] = 1
+    out[1] = buttons / 30
+    out[2] = (buttons - signed(states[0]["buttons"][0])) / 10
+    out[3] = (signed(successor[0]["income"][0]) - signed(states[0]["income"][0])) / 3
+    out[4] = (projected_buttons(successor, 0, 0) - projected_buttons(states, 0, 0)) / 20
+    out[5] = covered / 8
+    out[6] = covered * target / (4 * LAST_SPACE)
+    out[7] = (target - space) / 6
+    out[8] = (signed(states[0]["position"][1]) - target) / 10
+    out[9] = int(successor[0]["current_player"] == 0) + int(successor[0]["pending_special"])
+
+
+@kernel
+def _write_placement(states: States, kind: int, place: int, before: Floats, out: Floats) -> None:
+    """Writes by how much a placement changes the figures of the quilt, which were ``before``."""
+    footprint = np.uint64(1)
+    if kind <= NUM_OFFERED:
+        patch = signed(states[0]["circle"][kind - 1])
+        footprint = np.uint64(FOOTPRINTS[patch, place // NUM_CELLS % NUM_ORIENTATIONS])
+    word_0, word_1 = placed_words(footprint, place % NUM_CELLS)
+    quilt = states[0]["quilt"]
+    _write_figures(quilt[0, 0] | word_0, quilt[0, 1] | word_1, out)
+    for k in range(_FIGURES):
+        out[k] = (out[k] - before[k]) / 4
+
+
+@kernel(inline=True)
+def _note_placement(placement: Floats, kind: Floats) -> None:
+    """Adds a placement to the features of its kind: the most compact one, the most joints, their number."""
+    compact, joints = (2 * placement[5] + placement[6]) / 4, placement[7] / 4 + 3
+    is_first = kind[_NUM_PLACEMENTS] == 0
+    kind[_MOST_COMPACT] = compact if is_first else max(kind[_MOST_COMPACT], compact)
+    kind[_MOST_JOINTS] = joints if is_first else max(kind[_MOST_JOINTS], joints)
+    kind[_NUM_PLACEMENTS] += np.float32(0.01)
