@@ -42,7 +42,7 @@ from tianshou.trainer import OnPolicyTrainerParams
 from torch import Tensor, nn
 
 from patchwork_env import patchwork_v0
-from patchwork_env.agents.patchwork.dense import DensePolicy
+from patchwork_env.agents.networks import Inputs
 from patchwork_env.agents.patchwork.policy import save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.evaluation import play_matches
@@ -60,12 +60,15 @@ class Actor(nn.Module):
 
     def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
-        self.dense = DensePolicy(network)
+        self.network = network
 
     def forward(self, obs: Any, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
         """Log-probabilities ``(n, 2026)``, and the state, of which there is none."""
-        _, log_probabilities, _ = self.dense(torch.as_tensor(obs.obs), torch.as_tensor(obs.mask))
-        return log_probabilities, state
+        observations, masks = torch.as_tensor(obs.obs), torch.as_tensor(obs.mask)
+        rows, actions = masks.nonzero(as_tuple=True)
+        output = self.network(Inputs(observations, rows, actions))
+        impossible = torch.full(masks.shape, -torch.inf)
+        return impossible.index_put((rows, actions), output.log_probabilities), state
 
 
 class Critic(nn.Module):
@@ -77,12 +80,7 @@ class Critic(nn.Module):
 
     def forward(self, obs: Any) -> Tensor:
         """What the players to move expect, ``(n,)``."""
-        observations = torch.as_tensor(obs.obs)
-        patches, _ = self.network.patches_and_quilts(observations)
-        values: Tensor = self.network.value(
-            self.network.trunk(self.network.trunk_input(observations, patches))
-        )
-        return values.squeeze(1)
+        return self.network.values(torch.as_tensor(obs.obs))
 
 
 class SelfPlayPPO(PPO):  # type: ignore[misc]

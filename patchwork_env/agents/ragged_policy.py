@@ -37,7 +37,9 @@ def hierarchical_policy(
         The log-probabilities ``(total,)`` and the entropies ``(n,)``.
     """
     if scores.device.type == "cpu":
-        policy: tuple[Tensor, Tensor] = _CompiledPolicy.apply(kind_logits, scores, rows, kinds)
+        policy: tuple[Tensor, Tensor] = _CompiledPolicy.apply(  # type: ignore[no-untyped-call]
+            kind_logits, scores, rows, kinds
+        )
         return policy
     return scattered_policy(kind_logits, scores, rows, kinds)
 
@@ -69,7 +71,7 @@ def ragged_products(weights: Tensor, features: Tensor, rows: Tensor) -> Tensor:
         rows: int64 ``(total,)``, the state that each action belongs to, ascending.
     """
     if weights.device.type == "cpu":
-        products: Tensor = _CompiledProducts.apply(weights, features, rows)
+        products: Tensor = _CompiledProducts.apply(weights, features, rows)  # type: ignore[no-untyped-call]
         return products
     return (weights.index_select(0, rows) * features).sum(1)
 

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.agents.patchwork.mlp import MlpNetwork
-from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import TIE
 from patchwork_env.patchwork.actions import FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_OFFERED

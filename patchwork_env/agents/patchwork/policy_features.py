@@ -21,7 +21,7 @@ square that has the fewest.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -81,8 +81,8 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
     positions = position_features(observations)
     kinds = np.zeros((observations.shape[0], NUM_KINDS, KIND_FEATURES), np.float32)
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
-    arrays = (_array(tensor) for tensor in (observations, rows, actions))
-    _write_actions(*arrays, empty_states(1), empty_states(1), kinds, placements)
+    lists, memory = (_array(rows), _array(actions)), (empty_states(1), empty_states(1))
+    _write_actions(_array(observations), *lists, *memory, kinds, placements)
     device = observations.device
     return Features(positions, torch.from_numpy(kinds).to(device), torch.from_numpy(placements).to(device))
 
@@ -94,7 +94,7 @@ def position_features(observations: Tensor) -> Tensor:
     return torch.from_numpy(positions).to(observations.device)
 
 
-def _array(tensor: Tensor) -> npt.NDArray[np.generic]:
+def _array(tensor: Tensor) -> npt.NDArray[Any]:
     return tensor.detach().cpu().contiguous().numpy()
 
 

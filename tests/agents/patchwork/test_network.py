@@ -10,8 +10,8 @@ import torch
 from torch.nn import functional
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_features import features_of
-from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_features import NUM_KINDS, features_of
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY

@@ -19,7 +19,8 @@ from patchwork_env.agents.patchwork.dense import DensePolicy
 from patchwork_env.agents.patchwork.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
 from patchwork_env.agents.patchwork.policy import PolicyAgent
-from patchwork_env.agents.patchwork.policy_network import NUM_KINDS, PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import many_states
