@@ -54,7 +54,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         observation_space: Space[Any],
         action_space: Space[Any],
         lr_schedule: Any,
-        network: Mapping[str, int] | None = None,
+        network: Mapping[str, Any] | None = None,
         threads: int | ThreadPool = 1,
         optimizer_class: type[torch.optim.Optimizer] = torch.optim.Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
@@ -172,7 +172,7 @@ def game_of(observation_space: Space[Any], action_space: Space[Any]) -> str:
     )
 
 
-def _sizes(network: Mapping[str, int]) -> NetworkConfig:
+def _sizes(network: Mapping[str, Any]) -> NetworkConfig:
     try:
         return NetworkConfig(**network)
     except TypeError:
