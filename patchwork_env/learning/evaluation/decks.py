@@ -22,7 +22,8 @@ import numpy.typing as npt
 from patchwork_env import __version__
 from patchwork_env.agents import Agent
 from patchwork_env.core.batches import begin_games
-from patchwork_env.core.checks import check_between, check_seed, seed_streams
+from patchwork_env.core.checks import as_number, check_between, check_seed, seed_streams
+from patchwork_env.core.documents import read_text
 from patchwork_env.core.names import shorten
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
@@ -211,13 +212,14 @@ def play_decks(
         check_between(k, 0, 2**32 - 1, "the number of a deck"): tuple(check_deck(decks[k])) for k in decks
     }
     seed = check_seed(seed)
-    games = [] if store is None else [game for game in _kept(store) if game.deck in decks]
+    jobs = [_Job(number, deck, order, seed) for number, deck in decks.items()]
+    games = [] if store is None else [_kept(store, job) for job in jobs if store.has(_part(job.number))]
     there = {game.deck for game in games}
-    jobs = [_Job(number, deck, order, seed) for number, deck in decks.items() if number not in there]
+    jobs = [job for job in jobs if job.number not in there]
     for _, game in do_jobs(play_deck, agent, jobs, workers):
         games.append(game)
         if store is not None:
-            store.write(f"{game.deck:06d}", game._asdict())
+            store.write(_part(game.deck), game._asdict())
         if done is not None:
             done(game)
     return DecksResult(agent.name, order, tuple(sorted(games)))
@@ -245,11 +247,24 @@ def open_decks(
     return open_store(folder, KIND, _STORE_VERSION, settings)
 
 
-def _kept(store: GameStore) -> list[DeckGame]:
-    return [
-        store.read(name, lambda kept: DeckGame(**kept | {"tiles": tuple(kept["tiles"])}))
-        for name in store.names()
-    ]
+def _part(number: int) -> str:
+    """The name under which a store keeps the game with a deck."""
+    return f"{number:06d}"
+
+
+def _kept(store: GameStore, job: _Job) -> DeckGame:
+    """The game of a job that a store keeps; ValueError if it is damaged, or another."""
+
+    def parse(kept: Any) -> DeckGame:
+        game, times = Game.from_notation(kept["notation"]), (kept["seconds"], kept["longest"])
+        if game.root() != Game(deck=job.deck, order=job.order) or not game.is_over:
+            raise ValueError(f"it holds no whole game with deck {job.number}")
+        played = _deck_game(job, game, *(as_number(time, "a time", least=0) for time in times))
+        if played != DeckGame(**kept | {"tiles": tuple(kept["tiles"])}):
+            raise ValueError("deck, score or tiles are not those of its notation")
+        return played
+
+    return store.read(_part(job.number), parse)
 
 
 _warm: WeakSet[Agent] = WeakSet()
@@ -272,9 +287,14 @@ def play_deck(agent: Agent, job: _Job) -> DeckGame:
         action = agent.act(shown)
         times.append(perf_counter() - began)
         game.play(action)
+    return _deck_game(job, game, sum(times), max(times))
+
+
+def _deck_game(job: _Job, game: Game, seconds: float, longest: float) -> DeckGame:
+    """What is told of a game that is over."""
     tiles = Counter(move.level or 0 for move in game.placements(0))
     counts = tuple(tiles[level] for level in range(max(tiles) + 1))
-    return DeckGame(job.number, game.scores()[0], counts, sum(times), max(times), game.notation())
+    return DeckGame(job.number, game.scores()[0], counts, seconds, longest, game.notation())
 
 
 # --- decks in files -----------------------------------------------------------------------------------------
@@ -302,9 +322,11 @@ def read_decks(path: Path) -> list[Deck]:
         OSError: The file cannot be read.
     """
     decks = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         if not (line.isascii() and line.isdigit()):
-            raise ValueError(f"{path}, line {number}: {line!r} is no deck; it must be a line of digits")
+            raise ValueError(
+                f"{path}, line {number}: {shorten(line)} is no deck; it must be a line of digits"
+            )
         try:
             decks.append(tuple(check_deck(map(int, line))))
         except ValueError as error:

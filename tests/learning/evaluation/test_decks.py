@@ -123,6 +123,7 @@ def test_the_documents_show_what_the_benchmark_prints_and_writes() -> None:
         ("", "holds no deck"),
         ("0123\n01a3\n", "line 2: '01a3' is no deck; it must be a line of digits"),
         ("0123\n\n", "line 2: ''"),
+        ("x" * 5000, "line 1: 'x{1,200}… is no deck"),
         ("0" * 41, "line 1: the deck has 41 cards; allowed are 1 to 40"),
     ],
 )
@@ -152,6 +153,19 @@ def test_games_that_are_kept_go_on_where_they_were_stopped(tmp_path) -> None:
     (folder / "blocks" / "000001.json").write_text("{]")
     with open_decks(folder, *about) as store, pytest.raises(ValueError, match=r"000001\.json is damaged"):
         play_decks(entrant.agent, DECKS, store=store)
+    for changed in (
+        {"score": "7"},
+        {"score": 10**6},
+        {"tiles": [[1]]},
+        {"deck": 2},
+        {"seconds": float("nan")},
+        {"longest": None},
+        {"notation": "nmbr9"},
+        {"notation": alone.games[2].notation},
+    ):
+        (folder / "blocks" / "000001.json").write_text(json.dumps(alone.games[1]._asdict() | changed))
+        with open_decks(folder, *about) as store, pytest.raises(ValueError, match=r"000001\.json is damaged"):
+            play_decks(entrant.agent, DECKS, store=store)
     (tmp_path / "games.jsonl").touch()
     with pytest.raises(ValueError, match=r"games\.jsonl is a file; games are kept in a folder"):
         open_decks(tmp_path / "games.jsonl", *about)

@@ -310,3 +310,24 @@ def test_another_agent_in_the_same_folder_is_an_error(small, tmp_path) -> None:
     play_gauntlet("random", games=2, folder=tmp_path / "games")
     with pytest.raises(ValueError, match="agents there: random random, here: greedy random"):
         play_gauntlet("greedy", games=2, folder=tmp_path / "games")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"seed": -1},
+        {"special_patches": "2015"},
+        {"members": None},
+        {"members": [7]},
+        {"members": [{"agent": "random"}]},
+        {"members": [{"agent": 1, "weights": None, "rating": 1, "games": 2}]},
+        {"members": [{"agent": "random", "weights": None, "rating": "high", "games": 2}]},
+        {"members": [{"agent": "random", "weights": None, "rating": 1, "games": 3}]},
+        {"members": [{"agent": "random", "weights": None, "rating": 1, "games": 2, "circles_per_block": 0}]},
+    ],
+)
+def test_a_damaged_pool_is_refused_by_name(tmp_path, changed) -> None:
+    path = tmp_path / "pool.json"
+    path.write_text(json.dumps(json.loads(pool_file(2).read_text()) | changed))
+    with pytest.raises(ValueError, match=r"pool\.json is damaged"):
+        module.pool_of(2, path)
