@@ -14,7 +14,7 @@ from numpy.random import Generator
 from tests.attack.mutations import ODD_TEXTS, mutate_text
 from tests.attack.sound import pick
 
-BATCH, GAMES = 100, 4
+BATCH, FEW, GAMES = 100, 20, 4
 _ODD = (
     None,
     True,
@@ -115,7 +115,7 @@ def gauntlet_files(random: Generator) -> int:
     with tempfile.TemporaryDirectory() as folder:
         match, pool = Path(folder, "random"), Path(folder, "pool.json")
         (match / "blocks").mkdir(parents=True)
-        for number in range(BATCH):
+        for number in range(FEW):
             if number % 2:
                 pool.write_text(_mutated(_pool(), random), encoding="utf-8", errors="replace")
                 read = _refused_or(gauntlet.pool_of, 2, pool)
@@ -131,7 +131,7 @@ def gauntlet_files(random: Generator) -> int:
                 (match / name).write_text(text, encoding="utf-8", errors="replace")
             for result in _refused_or(_meet, Path(folder)) or ():
                 result.as_dict(), result.table()
-    return BATCH
+    return FEW
 
 
 def _meet(folder: Path) -> Any:
@@ -169,7 +169,7 @@ def deck_files(random: Generator) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder, decks = Path(name, "games"), Path(name, "decks.txt")
         (folder / "blocks").mkdir(parents=True)
-        for number in range(BATCH):
+        for number in range(FEW):
             if number % 4 == 0:
                 text = mutate_text(decks_text(list(_DECKS.values())), random)
                 decks.write_text(text, encoding="utf-8", errors="replace")
@@ -184,7 +184,7 @@ def deck_files(random: Generator) -> int:
             if result is not None:
                 result.as_dict(), result.table()
                 assert result.scores.tolist() == _play_decks(None).scores.tolist(), "other scores"
-    return BATCH
+    return FEW
 
 
 _DECKS = {0: (3, 1, 2), 1: (0, 5), 7: (9,)}
