@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,15 @@ print(json.dumps({
     "file": patchwork_env.__file__,
     "modules": sorted(sys.modules),
 }))
+"""
+
+COUNT = """
+import json, logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+from patchwork_env.core.bits import popcount
+import patchwork_env
+
+print(json.dumps({"ones": popcount(7), "file": patchwork_env.__file__}))
 """
 
 
@@ -101,18 +109,24 @@ def zipped(folder: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize(
-    ("install", "cache"),
-    [
-        pytest.param(copy_beside_which_nothing_is_cached, "", id="no folder"),
-        pytest.param(copy_beside_which_nothing_is_cached, "/dev/null/cache", id="impossible folder"),
-        pytest.param(zipped, "", id="zip archive"),
-    ],
-)
-def test_without_a_writable_cache(install: Callable[[Path], Path], cache: str, tmp_path: Path) -> None:
-    place = install(tmp_path)
-    home = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
-    done = python(PLAY, tmp_path, PYTHONPATH=str(place), NUMBA_CACHE_DIR=cache, **home)
+NO_HOME = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
+
+
+@pytest.mark.parametrize("cache", ["", "/dev/null/cache"], ids=["no folder", "impossible folder"])
+def test_without_a_writable_cache(cache: str, tmp_path: Path) -> None:
+    place = copy_beside_which_nothing_is_cached(tmp_path)
+    done = python(COUNT, tmp_path, PYTHONPATH=str(place), NUMBA_CACHE_DIR=cache, **NO_HOME)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert Path(report["file"]).is_relative_to(place)
+    assert report["ones"] == 3
+    assert done.stderr.count("is compiled anew") == 1
+
+
+def test_a_game_from_an_archive(tmp_path: Path) -> None:
+    """No cache can be written beside it."""
+    place = zipped(tmp_path)
+    done = python(PLAY, tmp_path, PYTHONPATH=str(place), NUMBA_CACHE_DIR="", **NO_HOME)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert Path(report["file"]).is_relative_to(place)

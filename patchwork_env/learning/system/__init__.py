@@ -1,1 +1,1 @@
-"""What runs and commands need of the operating system: files, locks, signals, memory."""
+"""What runs and commands need of the operating system: locks, signals, memory."""
