@@ -432,3 +432,7 @@ class _OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
     @_has_reset.setter
     def _has_reset(self, value: bool) -> None:
         """PettingZoo's wrapper sets it, too early."""
+
+    def __str__(self) -> str:
+        """The name of the environment, as PettingZoo's wrapper has it."""
+        return str(self.unwrapped)
