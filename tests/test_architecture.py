@@ -34,7 +34,7 @@ TIERS = (
     ("learning.runs",),
     ("learning.reports",),
     ("learning.sweeps",),
-    ("learning.commands",),
+    ("learning.commands", "integrations"),
     ("cli",),
 )
 """The package from the bottom to the top. A module imports from its own place and from tiers below it, but

@@ -1,0 +1,47 @@
+"""Stable-Baselines3 and sb3-contrib: train their MaskablePPO on whole batches of games, by self-play.
+
+>>> from sb3_contrib import MaskablePPO
+>>> from patchwork_env.integrations.sb3 import PatchworkPolicy, SelfPlayCallback, SelfPlayVecEnv, evaluate
+>>> model = MaskablePPO(PatchworkPolicy, SelfPlayVecEnv(64), n_steps=64, batch_size=512, gamma=1.0)
+>>> model = model.learn(100_000, SelfPlayCallback())  # doctest: +SKIP
+>>> print(evaluate(model, against="greedy").table())  # doctest: +SKIP
+
+- :class:`SelfPlayVecEnv`, ``num_envs`` games in one compiled batch; :func:`as_vec_env` takes those of
+  ``gymnasium.make_vec``;
+- :class:`PatchworkPolicy`, a policy with the network that is shaped after the game, for both games;
+- :class:`BoolMaskBuffer`, a rollout buffer with a byte for each action instead of four;
+- :class:`SelfPlayCallback`, play against the present self and past ones;
+- :func:`evaluate` and :class:`EvaluationCallback`, paired games with intervals;
+- :func:`as_agent`, the agent that plays a model's present weights, wherever an agent can stand.
+
+Needs the extra ``train``.
+"""
+
+from __future__ import annotations
+
+try:
+    import sb3_contrib  # noqa: F401
+except ModuleNotFoundError as _error:
+    raise ModuleNotFoundError(
+        f"patchwork_env.integrations.sb3 needs {_error.name}: pip install 'patchwork-env[train]'",
+        name=_error.name,
+    ) from None
+
+from patchwork_env.integrations.sb3.agents import as_agent
+from patchwork_env.integrations.sb3.callbacks import SelfPlayCallback
+from patchwork_env.integrations.sb3.evaluation import EvaluationCallback, evaluate
+from patchwork_env.integrations.sb3.vector import as_vec_env
+from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
+from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
+
+__all__ = [
+    "BoolMaskBuffer",
+    "EvaluationCallback",
+    "PatchworkPolicy",
+    "SelfPlayCallback",
+    "SelfPlayVecEnv",
+    "as_agent",
+    "as_vec_env",
+    "evaluate",
+]

@@ -1,0 +1,94 @@
+"""How strong a model is: paired games with intervals, at any time and during training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+from patchwork_env.agents import Agent
+from patchwork_env.core.checks import check_at_least_one, check_seed
+from patchwork_env.integrations.sb3.agents import as_agent
+from patchwork_env.learning.evaluation import MatchResult, play_matches
+from patchwork_env.learning.evaluation.matches import Player
+from patchwork_env.learning.runs.evaluations import metrics
+
+
+def evaluate(
+    model: Any, against: Player = "greedy", games: int = 200, *, seed: int | None = 0, **options: Any
+) -> MatchResult:
+    """Plays paired games of a model's likeliest actions against an agent.
+
+    >>> result = evaluate("model.zip", against="greedy", games=1000)  # doctest: +SKIP
+    >>> result.win_rate, result.interval  # doctest: +SKIP
+
+    Args:
+        model: A ``MaskablePPO``, or any agent: a spec, such as the path of a saved model, or a function.
+        against: The agent that it is measured against.
+        games: The number of games; in Patchwork every circle is played from both seats, so it is even.
+        seed: The seed of the circles or decks and of both agents; None for a fresh one.
+        options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
+
+    Returns:
+        The result: ``win_rate`` with its 95% ``interval``, ``score_difference``, ``table()``, ``as_dict()``.
+
+    Raises:
+        ValueError, FileNotFoundError: See :func:`~patchwork_env.learning.evaluation.play_matches`.
+    """
+    is_agent = isinstance(model, str | Agent) or not hasattr(model, "policy")
+    return play_matches(model if is_agent else as_agent(model), against, games, seed, **options)
+
+
+class EvaluationCallback(BaseCallback):
+    """Evaluates a model every so many rollouts, as :func:`evaluate` does.
+
+    The logger gets ``evaluation/win_rate_against_...`` with the ends of its 95% interval, and the means of
+    other figures of the games.
+
+    Args:
+        against: The agents that it is measured against.
+        every: The number of rollouts between two evaluations.
+        games: The number of games against each agent.
+        seed: The seed of the circles or decks, the same in every evaluation.
+        verbose: 1 prints the results.
+        options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
+
+    Attributes:
+        results: The steps and the results of all evaluations.
+
+    Raises:
+        ValueError: A number is not allowed.
+    """
+
+    def __init__(
+        self,
+        against: Sequence[Player] = ("greedy",),
+        *,
+        every: int = 20,
+        games: int = 200,
+        seed: int = 0,
+        verbose: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(verbose)
+        self.results: list[tuple[int, MatchResult]] = []
+        self._against = [against] if isinstance(against, str) else list(against)
+        self._every = check_at_least_one(every, "every")
+        self._games, self._seed, self._options = games, check_seed(seed), options
+        self._rollouts = 0
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self._rollouts += 1
+        if self._rollouts % self._every:
+            return
+        for opponent in self._against:
+            result = evaluate(self.model, opponent, self._games, seed=self._seed, **self._options)
+            self.results.append((self.num_timesteps, result))
+            for name, value in metrics(result).items():
+                self.logger.record(name, value)
+            if self.verbose:
+                print(f"after {self.num_timesteps} steps: {result.table()}")

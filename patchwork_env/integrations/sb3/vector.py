@@ -1,0 +1,122 @@
+"""Vector environments of Gymnasium as environments of Stable-Baselines3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.vec_env import VecEnv
+
+from patchwork_env.core.names import shorten
+
+Info = dict[str, Any]
+_MASK = "action_mask"
+
+
+def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
+    """The environments of ``gymnasium.make_vec`` for an algorithm of Stable-Baselines3, with action masks.
+
+    >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", 64, "vector_entry_point", opponent="greedy")
+    >>> model = MaskablePPO(PatchworkPolicy, VecMonitor(as_vec_env(envs)))  # doctest: +SKIP
+
+    ``VecMonitor`` of Stable-Baselines3 adds the returns and lengths of episodes. :class:`SelfPlayVecEnv` is
+    faster, and the one for self-play.
+
+    Args:
+        envs: Environments that begin the next episode in the step in which one ends, and whose infos hold
+            ``action_mask``, as those of this package.
+
+    Raises:
+        ValueError: The environments begin episodes in another step.
+    """
+    mode = envs.metadata.get("autoreset_mode")
+    if mode != AutoresetMode.SAME_STEP:
+        raise ValueError(
+            f"the environments have autoreset_mode {shorten(mode)}; it must be AutoresetMode.SAME_STEP, as "
+            "with vectorization_mode='vector_entry_point'"
+        )
+    return _VecEnvOfGymnasium(envs)
+
+
+class _VecEnvOfGymnasium(VecEnv):
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        self._envs = envs
+        self._masks: npt.NDArray[np.int8] = np.zeros((envs.num_envs, 0), np.int8)
+        self._actions: npt.NDArray[Any] = np.zeros(envs.num_envs, np.int64)
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+
+    def reset(self) -> Any:
+        """Begins all episodes, after ``seed`` with new random numbers."""
+        observations, infos = self._envs.reset(seed=self._seeds[0], options=self._options[0] or None)
+        self._reset_seeds()
+        self._reset_options()
+        self._masks = infos[_MASK]
+        return _copied(observations)
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Takes the actions."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
+        """Plays the actions."""
+        observations, rewards, terminations, truncations, infos = self._envs.step(self._actions)
+        self._masks = infos[_MASK]
+        ends = terminations | truncations
+        told: list[Info] = [{} for _ in range(self.num_envs)]
+        for env in np.flatnonzero(ends).tolist():
+            told[env] = _info_of_end(infos, env)
+            told[env]["TimeLimit.truncated"] = bool(truncations[env] and not terminations[env])
+        return _copied(observations), rewards.astype(np.float32), ends, told
+
+    def close(self) -> None:
+        """Closes the environments."""
+        self._envs.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """``action_masks`` or ``render_mode`` of some environments."""
+        attributes = {
+            "action_masks": list(self._masks),
+            "render_mode": [self._envs.render_mode] * self.num_envs,
+        }
+        if attr_name not in attributes:
+            raise AttributeError(f"there is no {attr_name!r} here; there is {', '.join(attributes)}")
+        return [attributes[attr_name][env] for env in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """There are no attributes to set.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"there is no {attr_name!r} here that could be set")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """``action_masks`` of some environments.
+
+        Raises:
+            AttributeError: It is another method.
+        """
+        if method_name != "action_masks":
+            raise AttributeError(f"there is no method {method_name!r} here; there is action_masks")
+        return [self._masks[env] for env in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Iterable[int] | int | None = None) -> list[bool]:
+        """False for all."""
+        return [False for _ in self._get_indices(indices)]
+
+
+def _info_of_end(infos: Info, env: int) -> Info:
+    """What is told of an environment whose episode ended: its last observation and its final info."""
+    final = infos["final_info"]
+    info = {key: final[key][env] for key in final if not key.startswith("_") and final[f"_{key}"][env]}
+    return info | {"terminal_observation": infos["final_obs"][env]}
+
+
+def _copied(observations: Any) -> Any:
+    """Observations that the next step does not overwrite."""
+    if isinstance(observations, dict):
+        return {name: array.copy() for name, array in observations.items()}
+    return observations.copy()

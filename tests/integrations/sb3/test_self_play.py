@@ -1,0 +1,226 @@
+"""Stock MaskablePPO by self-play in a few lines: opponents, evaluations, and files of models."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import VecCheckNan
+
+from patchwork_env import agents
+from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.core.batches import begin_games
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.errors import UnknownOptionError
+from patchwork_env.integrations.sb3 import (
+    EvaluationCallback,
+    PatchworkPolicy,
+    SelfPlayCallback,
+    SelfPlayVecEnv,
+    as_agent,
+    evaluate,
+)
+from patchwork_env.patchwork.rules import RULES
+
+SIZES = {"width": 16, "depth": 1, "channels": 4}
+
+
+def make_model(env, policy=PatchworkPolicy, **kwargs):
+    kwargs = kwargs or {"network": SIZES}
+    return MaskablePPO(
+        policy, env, n_steps=16, batch_size=64, n_epochs=1, seed=2, device="cpu", policy_kwargs=kwargs
+    )
+
+
+def names_of_opponents(env):
+    return [env.opponents[number].name for number in env.opponent_numbers]
+
+
+def test_a_model_learns_from_itself_plays_from_its_file_and_is_evaluated(tmp_path):
+    model = make_model(SelfPlayVecEnv(8, seed=1))
+    before = {name: tensor.clone() for name, tensor in model.policy.named_parameters()}
+    evaluations = EvaluationCallback(["random"], every=2, games=2)
+    model.learn(256, [SelfPlayCallback(snapshot_every=1), evaluations], log_interval=9)
+    assert any((tensor != before[name]).any() for name, tensor in model.policy.named_parameters())
+    assert len(model.ep_info_buffer) > 4
+    model.save(tmp_path / "model.zip")
+    result = evaluate(str(tmp_path / "model.zip"), "random", games=4)
+    assert result.agent == str(tmp_path / "model.zip")
+    again = evaluate(model, "random", games=4)
+    assert again.agent == "MaskablePPO"
+    assert (result.games.scores == again.games.scores).all()
+    ((steps, evaluated),) = evaluations.results
+    assert (steps, len(evaluated.games)) == (256, 2)
+    assert model.logger.name_to_value["evaluation/win_rate_against_random"] == evaluated.win_rate
+    env = SelfPlayVecEnv(2, opponent=str(tmp_path / "model.zip"))
+    assert type(env.opponents[0]) is PolicyAgent
+
+
+# --- opponents ----------------------------------------------------------------------------------------------
+
+
+def test_every_game_has_its_share_of_opponents():
+    env = SelfPlayVecEnv(8, opponent="greedy", seed=1)
+    model = make_model(VecCheckNan(env))
+    callback = SelfPlayCallback(fraction=0.5, fixed_fraction=0.25, snapshot_every=1, opponents=1)
+    model.learn(128, callback)
+    assert names_of_opponents(env) == ["present self"] * 6 + ["greedy"] * 2
+    for _ in range(4):
+        model.learn(128, callback, log_interval=9, reset_num_timesteps=False)  # 9: the logger keeps all
+    env.reset()
+    assert names_of_opponents(env) == ["present self"] * 2 + ["past self"] * 4 + ["greedy"] * 2
+    assert 0 < model.logger.name_to_value["league/mean_win_rate"] < 1
+    assert len(callback.opponents.pool.snapshots) == 5
+
+
+def test_the_present_self_follows_the_learner_and_past_selves_do_not():
+    env = SelfPlayVecEnv(4, seed=1)
+    model = make_model(env)
+    callback = SelfPlayCallback(snapshot_every=1, opponents=1)
+    model.learn(64, callback)
+    (snapshot,) = callback.opponents.pool.snapshots.values()
+    assert env.opponents[0].network is model.policy.network
+    weights = [network.value.weight for network in (snapshot, model.policy.network)]
+    assert (weights[0] != weights[1]).any()
+
+
+def test_games_keep_their_opponents():
+    env = SelfPlayVecEnv(8, opponent="random", seed=1)
+    model = make_model(env)
+    callback = SelfPlayCallback(fraction=1.0, snapshot_every=1, opponents=1, size=1)
+    began, heard = {}, []
+    begin, finish = env._begin, env._finish
+
+    def note_begin(games):
+        begin(games)
+        began.update((game, env.opponents[env.opponent_numbers[game]]) for game in games.tolist())
+
+    def note_end(games):
+        heard.extend(began[game] is env.opponents[env.opponent_numbers[game]] for game in games.tolist())
+        finish(games)
+
+    model.learn(0, callback)
+    env._begin, env._finish = note_begin, note_end
+    env.reset()
+    for _ in range(4):
+        model.learn(128, callback, reset_num_timesteps=False)
+    assert len(heard) > 8
+    assert sum(heard) >= len(heard) - 8  # the first rollout gave those in progress an opponent at once
+
+
+def test_any_policy_plays_against_itself():
+    model = make_model(SelfPlayVecEnv(4, seed=1), "MlpPolicy", net_arch=[8])
+    model.learn(128, SelfPlayCallback(fraction=1.0, snapshot_every=1))
+    states = begin_games(RULES, seed_streams(3, 6))
+    agent, drawing = as_agent(model), as_agent(model, sample=True, seed=4)
+    games = [RULES.game._of_record(states, i) for i in range(len(states))]
+    observations, masks = (
+        np.array(rows)
+        for rows in zip(*((game.observation(), game.action_mask()) for game in games), strict=True)
+    )
+    expected, _ = model.predict(observations, action_masks=masks, deterministic=True)
+    assert (agent.act_batch(states) == expected).all()
+    drawn = np.array([drawing.act_batch(states) for _ in range(20)])
+    assert masks[np.arange(6), drawn].all()
+    assert len(np.unique(drawn)) > 20
+    assert evaluate(model, "random", games=2).agent == "MaskablePPO"
+
+
+def test_self_play_needs_opponents():
+    model = make_model(SelfPlayVecEnv(2, game="nmbr9"))
+    with pytest.raises(ValueError, match="one for a single player; self-play needs a SelfPlayVecEnv"):
+        model.learn(4, SelfPlayCallback())
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"fractoin": 0.5}, UnknownOptionError, "no option 'fractoin'; did you mean 'fraction'"),
+        ({"fraction": 1.5}, ValueError, "fraction is 1.5: Input should be less than or equal to 1"),
+        ({"fraction": 0.5, "fixed_fraction": 0.6}, ValueError, "fixed_fraction is 0.6.* from 0 to 0.5"),
+        ({"seed": -1}, ValueError, "seed is -1"),
+    ],
+)
+def test_wrong_options(options, kind, message):
+    with pytest.raises(kind, match=message):
+        SelfPlayCallback(**options)
+
+
+def test_what_is_no_model():
+    with pytest.raises(ValueError, match="'greedy' is no MaskablePPO, nor a policy of one"):
+        as_agent("greedy")
+    assert evaluate(agents.load("greedy"), "random", games=2).agent == "greedy"
+
+
+def test_without_sb3_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sb3_contrib", None)
+    monkeypatch.delitem(sys.modules, "patchwork_env.integrations.sb3")
+    with pytest.raises(ModuleNotFoundError, match=r"needs sb3_contrib: pip install 'patchwork-env\[train\]'"):
+        import patchwork_env.integrations.sb3  # noqa: F401
+
+
+# --- the policy ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_the_policy_is_the_networks(game):
+    env = SelfPlayVecEnv(4, game=game, seed=1)
+    model = make_model(env)
+    observations = torch.from_numpy(env.reset())
+    masks = env.action_masks().copy()
+    inputs, legal = model.policy.network.encode(env.states)
+    expected = model.policy.network(inputs)
+    distribution = model.policy.get_distribution(observations, action_masks=masks).distribution
+    torch.testing.assert_close(
+        distribution.logits[legal.rows, legal.actions], expected.log_probabilities, atol=1e-5, rtol=1e-5
+    )
+    assert distribution.probs[masks == 0].max() == 0
+    actions, values, log_probabilities = model.policy(observations, action_masks=masks)
+    assert masks[np.arange(4), actions].all()
+    torch.testing.assert_close(values[:, 0], expected.values)
+    torch.testing.assert_close(model.policy.predict_values(observations), values)
+    evaluated = model.policy.evaluate_actions(observations, actions, action_masks=torch.from_numpy(masks))
+    for one, other in zip(evaluated, (values, log_probabilities, expected.entropies), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_threads_share_a_gradient_step():
+    env = SelfPlayVecEnv(5, seed=1)
+    observations, gradients = torch.from_numpy(env.reset()), []
+    masks = torch.from_numpy(env.action_masks().copy())
+    for threads in (1, 2):
+        policy = make_model(env, network=SIZES, threads=threads).policy
+        values, log_probabilities, entropies = policy.evaluate_actions(
+            observations, masks.argmax(1), action_masks=masks
+        )
+        (values.sum() + log_probabilities.sum() + 0.1 * entropies.sum()).backward()
+        gradients.append([parameter.grad for parameter in policy.parameters()])
+    for alone, together in zip(*gradients, strict=True):
+        torch.testing.assert_close(alone, together, atol=1e-5, rtol=1e-4)
+
+
+def test_mistakes_with_the_policy():
+    env = SelfPlayVecEnv(2, seed=1)
+    model = make_model(env)
+    with pytest.raises(ValueError, match="action_masks is None"):
+        model.predict(env.reset())
+    with pytest.raises(ValueError, match=r"network is \{'wdith': 3\}; it may give width, depth, channels"):
+        make_model(env, network={"wdith": 3})
+    with pytest.raises(ValueError, match=r"network\.width is 0"):
+        make_model(env, network={"width": 0})
+    with pytest.raises(ValueError, match="no game has the spaces"):
+        PatchworkPolicy(env.observation_space, SelfPlayVecEnv(1, game="nmbr9").action_space, lambda _: 1e-3)
+    other = make_model(SelfPlayVecEnv(2, game="nmbr9"))
+    with pytest.raises(ValueError, match=r"'nmbr9', .*not of .*'patchwork'"):
+        model.policy.set_extra_state(other.policy.get_extra_state())
+
+
+def test_the_policy_is_saved_by_itself(tmp_path):
+    policy = make_model(SelfPlayVecEnv(2, seed=1)).policy
+    policy.save(tmp_path / "policy.pth")
+    twin = PatchworkPolicy.load(tmp_path / "policy.pth")
+    assert twin.network.config == policy.network.config
+    assert (twin.network.value.weight == policy.network.value.weight).all()
