@@ -27,12 +27,13 @@ old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
 tianshou := $(VENV)-tianshou
 proofs := $(VENV)-proofs
 ray := $(VENV)-ray
+clients := $(VENV)-clients
 resolved := $(VENV)-$(RESOLUTION)
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-.PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-ray \
+.PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-clients test-ray \
 	test-resolution lint format bench clean distclean clear-kernels
 
 help:  ## show this list
@@ -103,6 +104,13 @@ test-proofs: $(proofs)/ready  ## run the tests of proofs with OR-Tools
 $(proofs)/ready: $(ready) requirements-proofs.lock
 	$(call create_beside,$(proofs),--requirement requirements-proofs.lock)
 
+test-clients: $(clients)/ready  ## run the tests of tracking services' clients, offline, and of statistics against rliable
+	$(call test_what_needs,wandb,$(clients))
+	$(call test_what_needs,rliable.library,$(clients))
+
+$(clients)/ready: $(ready) requirements-clients.lock
+	$(call create_beside,$(clients),--requirement requirements-clients.lock)
+
 test-ray: $(ray)/ready  ## run the tests of clusters with Ray, and kill what needs it
 	$(call test_what_needs,ray,$(ray))
 	$(ray)/bin/python -m tests.attack kill_sweep kill_rllib_ppo --attempts 1 --workers 1
@@ -136,4 +144,4 @@ clean:  ## delete caches and build results (environments and training runs stay)
 	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(VENV)-lowest-direct $(VENV)-highest
+	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(clients) $(VENV)-lowest-direct $(VENV)-highest

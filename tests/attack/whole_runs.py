@@ -15,7 +15,7 @@ EVERY_RUN = """
 checkpoint_every: 1
 threads: 1
 seed: 5
-logging: [csv]
+tracker: csv
 evaluation: {every: 2, games: 2, final_games: 2, opponents: [random]}
 """
 """What the configurations of all small runs have in common, as YAML."""

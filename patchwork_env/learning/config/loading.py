@@ -16,7 +16,13 @@ from patchwork_env.core.names import shorten
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config import messages
-from patchwork_env.learning.config.names import brought_over, check_sections, replaced_names
+from patchwork_env.learning.config.names import (
+    EARLIER,
+    brought_over,
+    check_sections,
+    replaced_names,
+    with_present_names,
+)
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, config_class
 from patchwork_env.learning.config.run_config import RunConfig
 from patchwork_env.learning.config.shipped import CONFIGS, find_config
@@ -55,6 +61,10 @@ def load_stored_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def _load(path: Path, tree: dict[str, Any], overrides: Sequence[str]) -> RunConfig:
+    try:
+        tree = with_present_names(tree)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     for override in as_texts(overrides, "overrides", ConfigError):
         _apply_override(tree, override)
     try:
@@ -187,7 +197,7 @@ def _apply_override(tree: dict[str, Any], override: str) -> None:
     source = messages.source_of(override)
     if not equals or not key:
         raise ConfigError(f"{source}: must have the form key=value")
-    *sections, name = key.split(".")
+    *sections, name = EARLIER.get(key, key).split(".")
     if len(sections) > _DEEPEST:
         raise ConfigError(f"{source}: there is no such key")
     for section in sections:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from patchwork_env.core.names import shorten
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
 from patchwork_env.learning.config.run_config import RunConfig
 
@@ -38,6 +39,9 @@ NAMES: Mapping[str, str] = {
     "width": "candidate_placements",
 }
 """The name of a key here, by its name elsewhere; it holds in sections that have the one and not the other."""
+
+EARLIER: Mapping[str, str] = {"logging": "tracker"}
+"""The name of a key of all runs, by that in earlier versions, which is read as well."""
 
 REMOVED: Mapping[tuple[str, str], str] = {
     ("td", "search"): "'td.search' is gone: values that learned from searches played no better than without",
@@ -72,6 +76,18 @@ def replaced_names(tree: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, 
         ".".join((*path, old)): f"{'.'.join((*path, old))!r} is called {'.'.join((*path, new))!r} here"
         for path, old, new in _other_names(tree, kind)
     }
+
+
+def with_present_names(tree: dict[str, Any]) -> dict[str, Any]:
+    """A configuration in which the keys of :data:`EARLIER` have their present names.
+
+    Raises:
+        ConfigError: A key is given by both names.
+    """
+    for old, new in EARLIER.items():
+        if old in tree and new in tree:
+            raise ConfigError(f"{old!r} is the earlier name of {new!r}: give one of them")
+    return {EARLIER.get(key, key): value for key, value in tree.items()}
 
 
 def brought_over(tree: dict[str, Any]) -> dict[str, Any]:

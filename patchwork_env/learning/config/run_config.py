@@ -31,6 +31,18 @@ SpecialPatches = Annotated[
 ]
 
 
+def _as_names(given: Any) -> Any:
+    """One name, or none, as the tuple that it stands for."""
+    if given is None or given == "none":
+        return ()
+    return (given,) if isinstance(given, str) else given
+
+
+Trackers = Annotated[
+    tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=20), BeforeValidator(_as_names)
+]
+
+
 class RunConfig(Section):
     """The configuration of a training run."""
 
@@ -65,8 +77,9 @@ class RunConfig(Section):
     device: str = "cpu"
     """The device on which PyTorch learns: ``cpu``, ``cuda`` or another of its names; ``auto`` takes a GPU if
     there is one."""
-    logging: tuple[str, ...] = ("tensorboard",)
-    """Loggers that get the metrics in addition to ``metrics.jsonl``: ``tensorboard``, ``csv``."""
+    tracker: Trackers = ("tensorboard",)
+    """Where metrics go in addition to ``metrics.jsonl``, one name or several: ``tensorboard`` and ``csv`` are
+    files in the folder of the run, ``wandb``, ``mlflow`` and ``trackio`` services; ``none`` is nowhere."""
     evaluation: Evaluation = Evaluation()
 
     @property

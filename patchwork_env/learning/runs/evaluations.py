@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,16 @@ def metrics(result: MatchResult) -> dict[str, float]:
     }
     named = {f"evaluation_games/{name}_against_{opponent}": value for name, value in figures.items()}
     return {rate_name: result.win_rate, low_name: low, high_name: high} | named
+
+
+def conclusion(results: Sequence[MatchResult]) -> dict[str, float | str]:
+    """What the last evaluation of a run says of it, by name: win rates with their intervals, and scores."""
+    figures: dict[str, float | str] = {}
+    for result in results:
+        rates = zip(interval_metrics(result.opponent), (result.win_rate, *result.interval), strict=True)
+        figures |= {name.removeprefix("evaluation/"): rate for name, rate in rates}
+        figures[f"score_against_{result.opponent}"] = result.means(AGENT)["score"]
+    return figures
 
 
 def _strength(evaluation: dict[str, Any]) -> float:

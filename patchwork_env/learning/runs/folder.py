@@ -9,6 +9,7 @@
     RUN/evaluations/                   figures and sample games of every evaluation
     RUN/versions.jsonl                 what every start of the run was made with: code, packages, machine
     RUN/divergence/step_0000655360/    the batch, losses and policy of a loss that was not finite
+    RUN/trackers/                      what tracking services know the run by
     RUN/lock                           locked by the process that is training
 
 Only the newest two checkpoints keep their trainer's files.
@@ -119,6 +120,11 @@ def _by_steps(folder: Path) -> list[Path]:
     found = {path: steps_of(path) for path in sorted(folder.glob("step_*"))}
     steps = {path: number for path, number in found.items() if number is not None}
     return sorted(steps, key=lambda path: steps[path])
+
+
+def tracker_file(folder: Path, service: str) -> Path:
+    """The file that says what a tracking service knows a run by."""
+    return folder / "trackers" / f"{service}.json"
 
 
 def evaluation_file(folder: Path, steps: int) -> Path:

@@ -1,7 +1,8 @@
 """Loggers: where the metrics, texts and pictures of a run go.
 
-Every run writes ``metrics.jsonl``; its configuration names loggers in addition. To add a logger, write a
-class with the methods of :class:`Logger` and enter it in :data:`LOGGERS`.
+Every run writes ``metrics.jsonl``; the key ``tracker`` of its configuration names loggers in addition, files
+or services. To add a logger, write a class with the methods of :class:`Logger` and enter it in
+:data:`LOGGERS`, or a service in ``trackers.py``.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import platform
 import re
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from patchwork_env.core.files import GrowingFile, storing_in, write_text
-from patchwork_env.core.names import hint
+from patchwork_env.core.names import hint, shorten
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines
+from patchwork_env.learning.runs.sending import ServiceLogger
+from patchwork_env.learning.runs.trackers import SERVICES, check_client
 
 CSV_FILE = "metrics.csv"
 _CSV_HEADER = "steps,minutes,metric,value\n"
@@ -45,6 +49,9 @@ class Logger(Protocol):
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
         """Logs a picture; raises MissingExtraError if a package that this needs is not installed."""
 
+    def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
+        """Takes what the whole run came to, once, at its end."""
+
     def sync(self) -> None:
         """Waits until everything that was added is on the disk."""
 
@@ -61,7 +68,7 @@ class Log:
         folder: The folder of the run.
         steps: The number of steps from which the run begins or is resumed; what an earlier attempt logged of
             later steps is dropped.
-        names: The names of the loggers, keys of :data:`LOGGERS`.
+        names: The names of the loggers, as the key ``tracker`` has them.
         opponents: The opponents of evaluations, for charts of the win rates against them.
 
     Raises:
@@ -74,7 +81,7 @@ class Log:
         self._folder, self._start = folder, steps
         with storing_in(folder):
             self._lines = _JsonLines(folder, steps)
-            others = [logger_class(name)(folder, steps) for name in names]
+            others = [logger_of(name)(folder, steps) for name in names]
         self._loggers: list[Logger] = [self._lines, *others]
         for logger in others:
             if isinstance(logger, TensorBoardLogger):
@@ -102,6 +109,11 @@ class Log:
             for logger in self._loggers:
                 logger.add_picture(name, frame, steps)
 
+    def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
+        """Hands on what the whole run came to."""
+        for logger in self._loggers:
+            logger.conclude(figures, steps)
+
     def sync(self) -> None:
         """Waits until everything that was added is on the disk."""
         with storing_in(self._folder):
@@ -125,6 +137,9 @@ class _OnlyMetrics:
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
         """Leaves out the picture."""
+
+    def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
+        """Leaves out what the metrics say already."""
 
     def sync(self) -> None:
         """See :meth:`Logger.sync`."""
@@ -234,6 +249,9 @@ class TensorBoardLogger:
         """See :meth:`Logger.add_picture`."""
         self._show(self._summary.image(name, frame, dataformats="HWC"), steps)
 
+    def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
+        """Leaves out what the metrics say already."""
+
     def draw_intervals(self, opponents: Sequence[str]) -> None:
         """Makes TensorBoard draw the win rate against each opponent between the bounds of its interval."""
         charts = {f"games won against {name}": ["Margin", list(interval_metrics(name))] for name in opponents}
@@ -255,15 +273,19 @@ class TensorBoardLogger:
 
 
 LOGGERS: dict[str, type[Logger]] = {"tensorboard": TensorBoardLogger, "csv": CsvLogger}
-"""The loggers, by the names that the key ``logging`` of a configuration takes."""
+"""The loggers that write files, by the names that the key ``tracker`` of a configuration takes."""
 
 
-def logger_class(name: str) -> Any:
-    """The class of a logger.
+def logger_of(name: str) -> Callable[[Path, int], Logger]:
+    """What makes a logger, from the folder of a run and the steps from which it begins or is resumed.
 
     Raises:
         ConfigError: There is no logger of this name.
+        MissingExtraError: The client of a service is not installed.
     """
-    if name not in LOGGERS:
-        raise ConfigError(f"logging: there is no logger {name!r}; {hint(name, LOGGERS)}")
-    return LOGGERS[name]
+    if name in LOGGERS:
+        return LOGGERS[name]
+    if name not in SERVICES:
+        raise ConfigError(f"tracker: there is no {shorten(name)}; {hint(name, (*LOGGERS, *SERVICES))}")
+    check_client(name)
+    return partial(ServiceLogger, SERVICES[name]())

@@ -23,7 +23,7 @@ from patchwork_env.learning.runs.checkpoints import (
     save_divergence,
     save_final,
 )
-from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations
+from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations, conclusion
 from patchwork_env.learning.runs.folder import VERSIONS_FILE
 from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.learning.system.machine import commit, made_with
@@ -52,9 +52,9 @@ class Run:
         self.evaluated: Callable[[Path], object] = lambda file: None
         evaluation = self.config.evaluation
         with storing_in(folder):
-            self._log = Log(folder, trainer.steps, self.config.logging, evaluation.opponents)
-            self._evaluations = Evaluations(folder, trainer, self._log)
             _note_versions(folder, trainer.steps, self.config.device)
+            self._log = Log(folder, trainer.steps, self.config.tracker, evaluation.opponents)
+            self._evaluations = Evaluations(folder, trainer, self._log)
         self._saved = time.monotonic()
         self._bar: Any = None
 
@@ -125,7 +125,11 @@ class Run:
         rate = trainer.steps / trainer.seconds
         minutes = trainer.seconds / 60
         print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
-        for result in self._evaluate(self.config.evaluation.final_games, hash_of_weights(final)):
+        weights = hash_of_weights(final)
+        results = self._evaluate(self.config.evaluation.final_games, weights)
+        figures = conclusion(results) | {"minutes": minutes, "weights": weights}
+        self._log.conclude(figures, trainer.steps)
+        for result in results:
             print(result.table())
         print(f"final policy: {final}   (play it: patchwork-env evaluate {final} --against greedy)")
 

@@ -16,7 +16,7 @@ from patchwork_env.learning.algorithms.common.trainer import Trainer, make_train
 from patchwork_env.learning.config import RunConfig, check_memory, dump_config, load_stored_config
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE
-from patchwork_env.learning.runs.loggers import logger_class
+from patchwork_env.learning.runs.loggers import logger_of
 from patchwork_env.learning.runs.run import Run
 from patchwork_env.learning.system.lock import sole_user
 from patchwork_env.learning.system.memory import keep_freed_memory
@@ -61,6 +61,7 @@ def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
 
     Raises:
         ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
+        MissingExtraError: The client of a tracking service is not installed.
         StorageError: The folder cannot be written.
     """
     trainer = _trainer(config, stack)
@@ -103,14 +104,15 @@ def check_names(config: RunConfig) -> None:
 
     Raises:
         ConfigError: An opponent or a logger does not exist, or an opponent does not play the game.
+        MissingExtraError: The client of a tracking service is not installed.
     """
     for spec in config.evaluation.opponents:
         try:
             agents.load(spec).check_game(config.game)
         except (ValueError, OSError) as error:
             raise ConfigError(f"evaluation.opponents: {error}") from None
-    for name in config.logging:
-        logger_class(name)
+    for name in config.tracker:
+        logger_of(name)
 
 
 def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:

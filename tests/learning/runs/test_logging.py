@@ -23,7 +23,7 @@ seed: 5
 network: {width: 8, depth: 1, channels: 4}
 ppo: {num_envs: 8, rollout_steps: 8, minibatch_size: 32, epochs: 1}
 league: {fraction: 0.0}
-logging: [csv]
+tracker: csv
 evaluation: {every: null, every_steps: 100, games: 2, final_games: 2, opponents: [random]}
 """
 
@@ -102,8 +102,8 @@ def test_a_logger_is_one_class(tmp_path, monkeypatch) -> None:
 
 def test_an_unknown_logger_leaves_no_folder(config, tmp_path, capsys) -> None:
     run = tmp_path / "run"
-    assert train.main([str(config), "--run-dir", str(run), "--set", "logging=[tensorbord]"]) == 2
-    assert "there is no logger 'tensorbord'; did you mean 'tensorboard'?" in capsys.readouterr().err
+    assert train.main([str(config), "--run-dir", str(run), "--set", "tracker=tensorbord"]) == 2
+    assert "tracker: there is no 'tensorbord'; did you mean 'tensorboard'?" in capsys.readouterr().err
     assert not run.exists()
 
 

@@ -441,7 +441,7 @@ def test_list(capsys, monkeypatch, tmp_path):
         ("ppo={num_envs: 1000000, rollout_steps: 1000000}", "that takes at least 100,000.00 GB of memory"),
         ("device=toaster", "device is 'toaster'"),
         ("evaluation.opponents=[nobody]", "there is no agent 'nobody'"),
-        ("logging=[paper]", "there is no logger 'paper'"),
+        ("tracker=[paper]", "tracker: there is no 'paper'"),
         ("seed=!!bool foo", "is not valid YAML"),
     ],
 )

@@ -1,0 +1,234 @@
+"""Tracking services: Weights & Biases, MLflow and trackio, through their own clients.
+
+A client is imported when a run asks for it, and takes its addresses, keys and modes from its own environment
+variables and files. To add a service, write a class with the methods of :class:`Service` and enter it in
+:data:`SERVICES`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.errors import MissingExtraError
+from patchwork_env.learning.config import flattened
+
+PROJECT = "patchwork-env"
+"""The project, or experiment, of all runs, if the environment variables of a client name no other."""
+
+Figures = Mapping[str, float | str]
+Frame = npt.NDArray[np.uint8]
+
+
+class TrackedRun(NamedTuple):
+    """What a service is told of a run when it begins or goes on.
+
+    Attributes:
+        folder: The folder of the run.
+        name: The name of the folder.
+        known: What :meth:`Service.begin` returned when the run began; None if it begins now.
+        configuration: The whole configuration, with sections, and what this start was made with.
+    """
+
+    folder: Path
+    name: str
+    known: str | None
+    configuration: dict[str, Any]
+
+
+class Service(ABC):
+    """A tracking service; any of its methods may take long and raise anything.
+
+    ``NAME`` is that of the service, of its client's module, and of the extra that installs it.
+    """
+
+    NAME: ClassVar[str]
+
+    @abstractmethod
+    def begin(self, run: TrackedRun) -> str:
+        """Begins a run, or goes on with a known one; returns what it is known by from here on."""
+
+    @abstractmethod
+    def add(self, metrics: Figures, steps: int) -> None:
+        """Sends figures after so many steps."""
+
+    @abstractmethod
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """Sends a picture, uint8 ``(height, width, 3)``."""
+
+    @abstractmethod
+    def conclude(self, figures: Figures, steps: int) -> None:
+        """Sends what the whole run came to, after so many steps."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Ends the run, or this part of it."""
+
+
+class Wandb(Service):
+    """Weights & Biases; without a network by ``WANDB_MODE=offline``, and ``wandb sync`` later."""
+
+    NAME = "wandb"
+    _run: Any
+
+    def begin(self, run: TrackedRun) -> str:
+        """See :meth:`Service.begin`."""
+        import wandb
+
+        known = run.known or uuid.uuid4().hex[:8]
+        self._run = wandb.init(
+            project=os.environ.get("WANDB_PROJECT", PROJECT),
+            name=run.name,
+            id=known,
+            resume="allow",
+            dir=run.folder,
+            config=run.configuration,
+            allow_val_change=True,
+            settings=wandb.Settings(console="off"),
+        )
+        self._run.define_metric("*", step_metric="steps")
+        return known
+
+    def add(self, metrics: Figures, steps: int) -> None:
+        """See :meth:`Service.add`."""
+        self._run.log({"steps": steps, **metrics})
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """See :meth:`Service.add_picture`."""
+        import wandb
+
+        self._run.log({"steps": steps, name: wandb.Image(frame)})
+
+    def conclude(self, figures: Figures, steps: int) -> None:
+        """See :meth:`Service.conclude`."""
+        self._run.summary.update(dict(figures))
+
+    def end(self) -> None:
+        """See :meth:`Service.end`."""
+        self._run.finish()
+
+
+class Mlflow(Service):
+    """MLflow, at ``MLFLOW_TRACKING_URI``, in the experiment ``MLFLOW_EXPERIMENT_NAME``."""
+
+    NAME = "mlflow"
+    _ODD = re.compile(r"[^\w\-./ ]", re.ASCII)
+    """Characters that its names of metrics cannot have, as those of agents with options do."""
+    _AT_ONCE = 100
+    """The most parameters that one call takes."""
+    _LONGEST = 500
+    """The most characters of a parameter."""
+    _client: Any
+    _id: str
+
+    def begin(self, run: TrackedRun) -> str:
+        """See :meth:`Service.begin`; keys of the configuration that have changed become tags."""
+        import mlflow
+
+        self._client = mlflow.MlflowClient()
+        if run.known is None:
+            self._id = self._client.create_run(self._experiment(), run_name=run.name).info.run_id
+        else:
+            self._id = run.known
+            self._client.update_run(self._id, status="RUNNING")
+        self._send_parameters(run.configuration)
+        return self._id
+
+    def add(self, metrics: Figures, steps: int) -> None:
+        """See :meth:`Service.add`."""
+        from mlflow.entities import Metric
+
+        now = int(1000 * time.time())
+        sent = [Metric(self._ODD.sub("_", name), value, now, steps) for name, value in metrics.items()]
+        self._client.log_batch(self._id, metrics=sent)
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """See :meth:`Service.add_picture`."""
+        self._client.log_image(self._id, frame, key=name, step=steps)
+
+    def conclude(self, figures: Figures, steps: int) -> None:
+        """See :meth:`Service.conclude`; numbers are metrics, and texts are tags."""
+        for name, value in figures.items():
+            if isinstance(value, str):
+                self._client.set_tag(self._id, name, value)
+            else:
+                self._client.log_metric(self._id, self._ODD.sub("_", name), value, step=steps)
+
+    def end(self) -> None:
+        """See :meth:`Service.end`."""
+        self._client.set_terminated(self._id)
+
+    def _experiment(self) -> str:
+        name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
+        found = self._client.get_experiment_by_name(name)
+        experiment: str = self._client.create_experiment(name) if found is None else found.experiment_id
+        return experiment
+
+    def _send_parameters(self, configuration: dict[str, Any]) -> None:
+        from mlflow.entities import Param
+
+        sent = self._client.get_run(self._id).data.params
+        values = {key: str(value)[: self._LONGEST] for key, value in flattened(configuration).items()}
+        new = [Param(key, value) for key, value in values.items() if key not in sent]
+        for first in range(0, len(new), self._AT_ONCE):
+            self._client.log_batch(self._id, params=new[first : first + self._AT_ONCE])
+        for key, value in values.items():
+            if sent.get(key, value) != value:
+                self._client.set_tag(self._id, f"resumed.{key}", value)
+
+
+class Trackio(Service):
+    """trackio: on this machine, or where ``TRACKIO_SPACE_ID`` or ``TRACKIO_SERVER_URL`` say."""
+
+    NAME = "trackio"
+    _run: Any
+
+    def begin(self, run: TrackedRun) -> str:
+        """See :meth:`Service.begin`; it knows runs by their names."""
+        import trackio
+
+        known = run.known or f"{run.name}-{uuid.uuid4().hex[:6]}"
+        self._run = trackio.init(PROJECT, known, config=run.configuration, resume="allow", embed=False)
+        return known
+
+    def add(self, metrics: Figures, steps: int) -> None:
+        """See :meth:`Service.add`."""
+        self._run.log(dict(metrics), step=steps)
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """See :meth:`Service.add_picture`."""
+        import trackio
+
+        self._run.log({name: trackio.Image(frame)}, step=steps)
+
+    def conclude(self, figures: Figures, steps: int) -> None:
+        """See :meth:`Service.conclude`."""
+        self._run.log(dict(figures), step=steps)
+
+    def end(self) -> None:
+        """See :meth:`Service.end`."""
+        self._run.finish()
+
+
+SERVICES: dict[str, type[Service]] = {service.NAME: service for service in (Wandb, Mlflow, Trackio)}
+"""The services, by the names that the key ``tracker`` of a configuration takes."""
+
+
+def check_client(name: str) -> None:
+    """Checks that the client of a service is installed, without importing it.
+
+    Raises:
+        MissingExtraError: It is not; the message says how to install it.
+    """
+    if find_spec(name) is None:
+        raise MissingExtraError(f"tracker: {name} is not installed: pip install 'patchwork-env[{name}]'")
