@@ -45,6 +45,7 @@ class SelfPlayCallback(BaseCallback):
 
     Raises:
         ValueError: A value is not allowed, or the model's environment is another one.
+        UnknownOptionError: There is no such option.
     """
 
     def __init__(

@@ -94,7 +94,8 @@ class SelfPlayVecEnv(VecEnv):
         opponent_numbers: int64 ``(num_envs,)``, the number of the opponent in each game.
 
     Raises:
-        ValueError: An option is unknown or its value not allowed.
+        ValueError: A value is not allowed.
+        UnknownOptionError: There is no such option.
         FileNotFoundError: There is no checkpoint at the path of an opponent.
     """
 

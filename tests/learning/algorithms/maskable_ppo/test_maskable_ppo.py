@@ -18,13 +18,17 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.mlp import load_policy
+from patchwork_env.agents.patchwork.mlp import MlpAgent, load_policy
+from patchwork_env.core.batches import begin_games
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.trainer import MaskablePpoTrainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.rules import RULES
 from tests.learning.runs.test_train import checkpoints_of, environment, metrics_of, tensors_of
 
 TINY = """
@@ -289,6 +293,40 @@ def test_values_learn_how_games_end(config):
     )
     explained = [trainer.iterate()["losses/explained_variance"] for _ in range(8)]
     assert explained[-1] > max(0.2, explained[0])
+
+
+# --- the network of the game --------------------------------------------------------------------------------
+
+NETWORK = ("maskable_ppo.policy=network", "network.width=16", "network.depth=1", "network.channels=4")
+
+
+def test_the_network_of_the_game_learns_and_resumes(config, tmp_path):
+    few = ("maskable_ppo.num_envs=8", "maskable_ppo.epochs=1", "league.snapshot_every=1", "threads=1")
+    trainer, again = (small_trainer(config, *NETWORK, *few) for _ in range(2))
+    for _ in range(2):
+        trainer.iterate()
+    again.restore(trainer.state())
+    again.steps, again.iteration = trainer.steps, trainer.iteration
+    assert trainer.iterate()["losses/loss"] == again.iterate()["losses/loss"]
+    values, tensors = trainer.state()
+    assert values == again.state().values
+    assert all((tensors[name] == tensor).all() for name, tensor in again.state().tensors.items())
+    assert {name for name in tensors if name.startswith("league.")}
+    trainer.write_final(tmp_path)
+    states = begin_games(RULES, seed_streams(3, 8))
+    expected = trainer.agent().act_batch(states)
+    for source in (tmp_path, tmp_path / "model.zip"):
+        assert (agents.load(source).act_batch(states) == expected).all()
+    env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy")
+    model = MaskablePPO.load(tmp_path / "model.zip", env=env, n_steps=64)
+    assert type(model.policy) is PatchworkPolicy
+    model.learn(64, reset_num_timesteps=False)
+    assert model.num_timesteps == trainer.model.num_timesteps + 64
+
+
+def test_stored_configurations_without_a_policy_mean_perceptrons(config):
+    """Early runs stored all sections, also those that their algorithm did not read."""
+    assert type(small_trainer(config, "network.width=16").agent()) is MlpAgent
 
 
 # --- mistakes -----------------------------------------------------------------------------------------------

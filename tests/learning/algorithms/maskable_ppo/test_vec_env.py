@@ -14,9 +14,10 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor
 
 from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
-from patchwork_env.errors import OpponentError
+from patchwork_env.errors import OpponentError, UnknownOptionError
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import Reward
+from patchwork_env.nmbr9.rules import RULES as RULES_OF_NMBR9
 from patchwork_env.patchwork import Game, IllegalActionError
 from patchwork_env.patchwork.rules import RULES, deal
 from patchwork_env.patchwork.state import empty_states
@@ -399,3 +400,132 @@ def test_wrong_options():
     for numbers in (np.array([0, 1]), np.array([-1, 0]), np.array([0])):
         with pytest.raises(ValueError, match="must be 2 integers from 0 to 0"):
             env.set_opponents([RandomAgent()], numbers)
+
+
+# --- other games --------------------------------------------------------------------------------------------
+
+
+def test_nmbr9_alone_is_rewarded_by_points():
+    env = SelfPlayVecEnv(3, game="nmbr9", seed=1, reward_scale=0.5)
+    single = gymnasium.make("patchwork_env:Nmbr9-v0")
+    assert (env.observation_space, env.action_space) == (single.observation_space, single.action_space)
+    observations = env.reset()
+    games, sums, lengths, ended = env.games(), np.zeros(3), np.zeros(3, int), 0
+    for _ in range(45):
+        actions = np.array([GreedyAgent().act(game) for game in games])
+        before = [game.scores()[0] for game in games]
+        for observation, game, action in zip(observations, games, actions, strict=True):
+            assert (observation == game.observation(0)).all()
+            game.play(int(action))
+        observations, rewards, ends, infos = env.step(actions)
+        sums, lengths = sums + rewards, lengths + 1
+        for i, game in enumerate(games):
+            assert rewards[i] == 0.5 * (game.scores()[0] - before[i])
+            assert ends[i] == game.is_over
+            if ends[i]:
+                assert infos[i]["episode"]["r"] == pytest.approx(sums[i])
+                assert sums[i] > 5
+                assert infos[i]["episode"]["l"] == lengths[i] == 20
+                assert infos[i]["scores"].tolist() == [*game.scores()]
+                assert (infos[i]["terminal_observation"] == game.observation(0)).all()
+                assert "is_success" not in infos[i]
+                sums[i], lengths[i], ended = 0, 0, ended + 1
+        games = env.games()
+    assert ended == 6
+
+
+def test_nmbr9_against_others():
+    env = SelfPlayVecEnv(6, "greedy", game="nmbr9", players=3, seed=1, keep_finished=True)
+    env.reset()
+    assert env.seats.tolist() == [0, 1, 2] * 2
+    for _, _, ends, infos in play(env, 20):
+        for info in (info for info, end in zip(infos, ends, strict=True) if end):
+            assert len(info["scores"]) == 3
+            assert info["is_success"] == (info["scores"][0] > info["scores"][1:].max())
+    assert len(env.take_finished().states) == 6
+    saved, other = env.save(), SelfPlayVecEnv(6, "greedy", game="nmbr9", players=2)
+    with pytest.raises(ValueError, match=r"the saved games have \[3\] players, not 2"):
+        other.restore(saved)
+
+
+def test_games_that_are_cut_off_are_truncated():
+    """The learner builds towards the edge of the table; its reward is that of the points until then."""
+    env = SelfPlayVecEnv(2, game="nmbr9", seed=1)
+    env.reset()
+    for _ in range(30):
+        actions = [int(np.flatnonzero(mask)[0]) for mask in env.action_masks()]
+        cut_off = [RULES_OF_NMBR9.is_cut_off(game, a) for game, a in zip(env.games(), actions, strict=True)]
+        observations = [game.observation(0) for game in env.games()]
+        _, rewards, ends, infos = env.step(np.array(actions))
+        if any(cut_off):
+            break
+    game = cut_off.index(True)
+    assert ends[game]
+    assert rewards[game] == 0
+    assert infos[game]["TimeLimit.truncated"] is True
+    assert (infos[game]["terminal_observation"] == observations[game]).all()
+    assert env.states["round"][game] == 0
+
+
+def test_opponents_may_cut_games_off():
+    def at_the_edge(game):
+        return int(game.legal_actions()[0])
+
+    env = SelfPlayVecEnv(2, at_the_edge, game="nmbr9", players=2, seed=1)
+    env.reset()
+    for _ in range(30):
+        greedy = np.array([GreedyAgent().act(game) for game in env.games()])
+        _, rewards, ends, infos = env.step(greedy)
+        if ends.any():
+            break
+    assert infos[ends.argmax()]["TimeLimit.truncated"] is True
+    assert (rewards == 0).all()
+
+
+def test_points_are_restored():
+    env, other = (SelfPlayVecEnv(2, game="nmbr9", seed=seed) for seed in (1, 2))
+    env.reset()
+    for _ in range(15):
+        env.step(np.array([GreedyAgent().act(game) for game in env.games()]))
+    other.restore(env.save())
+    for _ in range(5):
+        actions = np.array([GreedyAgent().act(game) for game in env.games()])
+        one, two = env.step(actions), other.step(actions)
+        assert (one[1] == two[1]).all()
+    assert one[2].all()
+    assert [info["episode"]["r"] for info in one[3]] == [info["episode"]["r"] for info in two[3]]
+
+
+@pytest.mark.parametrize("rewards", ["outcome", "margin", "score"])
+def test_kinds_of_rewards_are_those_of_all_environments(rewards):
+    env = SelfPlayVecEnv(4, "greedy", rewards=rewards, seed=1)
+    env.reset()
+    sums, ended = env._own_scores().astype(float) if rewards == "score" else np.zeros(4), 0
+    for _, gained, ends, infos in play(env, 40):
+        sums += gained
+        for i in np.flatnonzero(ends):
+            own, other = infos[i]["scores"].tolist()
+            outcome = 1 if infos[i]["is_success"] else -1
+            expected = {"outcome": outcome, "margin": (own - other) / 100, "score": own}
+            assert sums[i] == pytest.approx(expected[rewards])
+            sums[i] = env._own_scores()[i] if rewards == "score" else 0
+            ended += 1
+    assert ended > 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rewards": "points"}, "rewards is 'points'"),
+        ({"reward_scale": 0}, "reward_scale is 0; it must be a number above 0"),
+        ({"reward_scale": "1"}, "reward_scale is '1'"),
+        ({"game": "chess"}, "there is no game 'chess'"),
+        ({"game": "nmbr9", "opponent": "greedy"}, "opponent is 'greedy'; a game for one player has none"),
+        ({"game": "nmbr9", "rewards": REWARD}, "which need 2 players"),
+        ({"playesr": 2}, "SelfPlayVecEnv has no option 'playesr'"),
+        ({"game": "nmbr9", "palyers": 2}, "did you mean 'players'"),
+    ],
+)
+def test_wrong_options_of_games(options, message):
+    with pytest.raises((ValueError, UnknownOptionError), match=message):
+        SelfPlayVecEnv(2, **options)
