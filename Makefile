@@ -34,7 +34,7 @@ print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 export NUMBA_CACHE_DIR :=
 
 .PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-clients test-ray \
-	test-resolution lint format bench clean distclean clear-kernels
+	test-resolution lint format bench benchmark clean distclean clear-kernels
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -138,6 +138,9 @@ format: $(ready)  ## repair what the style check can repair
 bench: $(ready)  ## measure start-up, speed and strength
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(python) benchmarks/$$name.py; done
 	$(python) benchmarks/engine.py --game nmbr9
+
+benchmark: $(ready)  ## check the files in benchmarks/results, and make docs/benchmark_results.md of them
+	$(python) benchmarks/benchmark.py --write
 
 clean:  ## delete caches and build results (environments and training runs stay)
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf

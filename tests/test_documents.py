@@ -23,6 +23,7 @@ DOCUMENTS = [
     "README.md",
     "docs/adding_a_game.md",
     "docs/agents.md",
+    "docs/benchmark.md",
     "docs/environments.md",
     "docs/evaluation.md",
     "docs/game.md",

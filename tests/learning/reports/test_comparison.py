@@ -124,6 +124,7 @@ def test_configurations_of_one_name_are_told_apart(tmp_path) -> None:
         ("ppo_wide-2", "ppo_wide"),
         ("td", "td"),
         ("nmbr9", "nmbr9"),
+        ("ppo-60-seed0", "ppo-60"),
         ("quick-20261123-061058", "quick"),
         ("td/seed-4", "td"),
         ("ppo/3", "ppo"),

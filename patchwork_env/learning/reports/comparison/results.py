@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from patchwork_env.core.names import shorten
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.reports.run.run_data import RunData, read_run
 from patchwork_env.learning.runs.folder import FINAL, METRICS, metric_of, read_versions
 from patchwork_env.learning.system.contents import as_type
@@ -26,8 +28,9 @@ from patchwork_env.learning.system.contents import as_type
 FORMAT = "patchwork-env result of a run"
 VERSION = 1
 
-_SEED = re.compile(r"([-_.]?seed[-_.]?\d+|[-_.]\d+)+$", re.ASCII)
-"""What names of folders say of seeds and repetitions, as in ``ppo-seed3`` and ``ppo-2``."""
+_SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
+_NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
+"""What names of folders say of seeds, as in ``ppo-seed3``, and of repetitions, as in ``ppo-2``."""
 _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)
 """Characters that names of files do without."""
 
@@ -177,13 +180,30 @@ def _from_run(folder: Path) -> RunResult:
 
 def _name_of(folder: Path) -> str:
     """The name of a folder without its seed, or if nothing else is in it, that of the folder around it."""
-    return _SEED.sub("", f"-{folder.name}").strip("-_.") or _SEED.sub("", folder.parent.name) or folder.name
+    return _without_seed(folder.name) or _without_seed(folder.parent.name) or folder.name
+
+
+def _without_seed(name: str) -> str:
+    name = f"-{name}"  # so that a name may be nothing but a number
+    return (_SEED if _SEED.search(name) else _NUMBERS).sub("", name).strip("-_.")
 
 
 def _weights(folder: Path, run: RunData) -> str | None:
     """The hash that the final evaluation noted or, in runs of earlier versions, that of the final policy."""
     noted: str | None = run.evaluations[-1].get("weights")
     return noted or (hash_of_weights(folder / FINAL) if run.has_ended else None)
+
+
+def evaluation_of(matches: Sequence[MatchResult], steps: int, minutes: float) -> EvaluationFigures:
+    """The figures of an evaluation, for results of trainings that this package knows nothing of.
+
+    Args:
+        matches: The matches of the policy, at least one, all of one game.
+        steps: The steps of training before it.
+        minutes: The minutes of training before it.
+    """
+    contents = {"steps": steps, "minutes": minutes, "matches": [match.as_dict() for match in matches]}
+    return EvaluationFigures.model_validate(_evaluation(matches[0].games.game, contents))
 
 
 def _evaluation(game: str, contents: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,136 @@
+"""Makes the tables and curves of "Patchwork as a benchmark" from the files in benchmarks/results.
+
+python benchmarks/benchmark.py [--write] [--results DIR] [--docs DIR]
+
+It checks that every file keeps the protocol of docs/benchmark.md, and prints the tables. With --write it also
+writes docs/benchmark_results.md and its pictures.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from patchwork_env.core.files import make_folder, write_text
+from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
+from patchwork_env.learning.reports.comparison.figures import write_figures
+from patchwork_env.learning.reports.comparison.grouping import Comparison, compare
+from patchwork_env.learning.reports.comparison.results import RunResult, read_result
+from patchwork_env.learning.reports.comparison.tables import as_text
+
+ROOT = Path(__file__).parents[1]
+PAGE = "benchmark_results.md"
+GAMES = 1000
+"""The number of games of the last evaluation against each opponent."""
+
+
+class Task(NamedTuple):
+    """A task: what is played against whom, and what counts.
+
+    Attributes:
+        name: The name of the task.
+        game: The name of the game.
+        opponent: The spec of the opponent, which never changes.
+        metric: What is compared.
+        seed: The seed of the circles or decks of evaluations.
+        variant: What is played of the game.
+        weights: The SHA-256 of the opponent's weights; None if it has none.
+    """
+
+    name: str
+    game: str
+    opponent: str
+    metric: str
+    seed: int
+    variant: str
+    weights: str | None
+
+
+_PPO = "80b37aa1c233af43df2a1883988c455af43b7f7eb601b55e77823a5c9fca6f4d"
+_CHAMPION = "b9bdbda8c665bcc6d22da0cc14f6ddd43d902c04854a5c2b3c007bbf0957c2d0"
+TASKS = (
+    Task("patchwork-greedy", PATCHWORK, "greedy", "win_rate", 2026, "revised", None),
+    Task("patchwork-ppo", PATCHWORK, "ppo", "win_rate", 2026, "revised", _PPO),
+    Task("patchwork-champion", PATCHWORK, "champion:instant", "win_rate", 2026, "revised", _CHAMPION),
+    Task("nmbr9-decks", NMBR9, "greedy", "score", 9, "unknown", None),
+)
+
+
+def check_protocol(result: RunResult) -> None:
+    """Checks that a run was measured as the tasks say.
+
+    Raises:
+        ValueError: It was not, or it took part in no task; the message names its file.
+    """
+    tasks = [task for task in TASKS if takes_part(result, task)]
+    if not tasks:
+        wanted = ", ".join(task.opponent for task in TASKS if task.game == result.game)
+        raise ValueError(f"{result.source} takes part in no task: its last evaluation met none of {wanted}")
+    if result.weights is None:
+        raise ValueError(f"{result.source} has no hash of final weights: the run has not ended")
+    for task in tasks:
+        match = result.last.match(task.opponent)
+        found = match and (match.games, match.seed, match.variant)
+        if found != (GAMES, task.seed, task.variant):
+            raise ValueError(
+                f"{result.source}: games, seed and variant against {task.opponent} are {found}; "
+                f"{task.name} has {(GAMES, task.seed, task.variant)}"
+            )
+
+
+def takes_part(result: RunResult, task: Task) -> bool:
+    """Whether the last evaluation of a run has the match of a task."""
+    return result.game == task.game and result.last.match(task.opponent) is not None
+
+
+def comparisons(results: Sequence[RunResult]) -> list[tuple[Task, Comparison]]:
+    """The comparison of each task that any run takes part in."""
+    found = [(task, [one for one in results if takes_part(one, task)]) for task in TASKS]
+    return [
+        (task, compare(runs, against=[task.opponent], metric=task.metric)) for task, runs in found if runs
+    ]
+
+
+def write_page(found: Sequence[tuple[Task, Comparison]], docs: Path) -> None:
+    """Writes the page of results, and the pictures in its folder ``images/benchmark/TASK``."""
+    lines = ["# Results of the benchmark", "", "Made by `make benchmark` from the files in"]
+    lines += ["[`benchmarks/results`](../benchmarks/results); [benchmark.md](benchmark.md) has the protocol."]
+    for task, comparison in found:
+        folder = docs / "images" / "benchmark" / task.name
+        make_folder(folder)
+        write_figures(comparison, folder, "svg")
+        lines += ["", f"## {task.name}", "", as_text(comparison, MARKDOWN)]
+        for picture in sorted(folder.glob("*.svg")):
+            name = f"{picture.stem} of {task.name}"
+            lines += ["", f"![{name[0].upper()}{name[1:]}]({picture.relative_to(docs).as_posix()})"]
+    lines += [] if found else ["", "There are no results yet."]
+    write_text(docs / PAGE, "\n".join(lines) + "\n")
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Makes the tables and curves of the benchmark.")
+    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", metavar="DIR")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", metavar="DIR")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE} and its pictures into --docs")
+    options = parser.parse_args()
+    try:
+        results = [read_result(path) for path in sorted(options.results.glob("*.json"))]
+        for result in results:
+            check_protocol(result)
+        found = comparisons(results)
+    except ValueError as error:
+        print(f"benchmark.py: {error}", file=sys.stderr)
+        return 2
+    if options.write:
+        write_page(found, options.docs)
+    for task, comparison in found:
+        print(f"{task.name}\n\n{as_text(comparison, TEXT)}\n")
+    print(f"{len(results)} results")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

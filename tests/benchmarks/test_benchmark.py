@@ -1,0 +1,77 @@
+"""The benchmark: its protocol, its files of results, and the page that is made of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.benchmark import GAMES, PAGE, TASKS, check_protocol
+from patchwork_env.learning.evaluation.players import fingerprint
+from patchwork_env.learning.reports.comparison.results import RunResult, read_result, write_result
+from tests.scripts import ROOT, run_benchmark
+
+RESULTS = ROOT / "benchmarks" / "results"
+MATCH = {"opponent": "greedy", "games": GAMES, "seed": 2026, "variant": "revised"}
+MATCH |= {"win_rate": 0.5, "score_difference": 1.0, "score": 20.0}
+
+
+def result_with(run: int = 0, weights: str | None = "ab", **match) -> RunResult:
+    evaluation = {"steps": 1000, "minutes": 2.0, "matches": ({**MATCH, **match},)}
+    told = {"name": "mine", "seed": run, "game": "patchwork", "algorithm": "mine", "configuration": {}}
+    return RunResult.model_validate({**told, "starts": (), "weights": weights, "evaluations": (evaluation,)})
+
+
+def test_opponents_are_those_of_the_tasks() -> None:
+    for task in TASKS:
+        assert fingerprint(task.opponent) == task.weights, task.name
+
+
+def test_the_page_lists_the_tasks() -> None:
+    text = (ROOT / "docs" / "benchmark.md").read_text()
+    for task in TASKS:
+        (row,) = (line for line in text.splitlines() if line.startswith(f"| `{task.name}` |"))
+        assert row.endswith(f"| {task.seed} |")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"games": 400}, r"games, seed and variant against greedy are \(400, 2026, 'revised'\)"),
+        ({"seed": 0}, "patchwork-greedy has"),
+        ({"variant": "2014"}, "'2014'"),
+        (
+            {"opponent": "random"},
+            "takes part in no task: its last evaluation met none of greedy, ppo, champion:instant",
+        ),
+    ],
+)
+def test_what_does_not_keep_the_protocol_is_refused(change, message) -> None:
+    check_protocol(result_with())
+    with pytest.raises(ValueError, match=message):
+        check_protocol(result_with(**change))
+    with pytest.raises(ValueError, match="the run has not ended"):
+        check_protocol(result_with(weights=None))
+
+
+def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
+    results, docs = tmp_path / "results", tmp_path / "docs"
+    docs.mkdir()
+    for seed in range(3):
+        write_result(result_with(seed, win_rate=0.2 * seed), results)
+    done = run_benchmark("benchmark.py", "--write", "--results", str(results), "--docs", str(docs))
+    assert done.returncode == 0, done.stderr
+    assert "3 results" in done.stdout
+    page = (docs / PAGE).read_text()
+    assert "| mine | greedy | 3 | 20.0% |" in page
+    assert "](images/benchmark/patchwork-greedy/curves.svg)" in page
+    assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
+
+
+def test_results_of_the_project_keep_the_protocol_and_are_on_the_page(tmp_path) -> None:
+    page = (ROOT / "docs" / PAGE).read_text()
+    files = sorted(RESULTS.glob("*.json"))
+    for file in files:
+        result = read_result(file)
+        check_protocol(result)
+        assert write_result(result, tmp_path).name == file.name
+        assert result.name in page
+    assert ("There are no results yet." in page) == (not files)
