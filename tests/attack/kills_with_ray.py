@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from typing import Any
 from numpy.random import Generator
 
 from tests.attack.kills import Fresh, Witness, begin_or_resume, ends, kill_and_go_on, start_training
-from tests.attack.whole_runs import EVERY_RUN, require_same, result_of, without_times
+from tests.attack.whole_runs import EVERY_RUN, contents_of, require_same, result_of, without_times
 
 KILLS = 2
 """Processes of one attempt that may be killed: half of the time of each, Ray starts."""
@@ -34,13 +34,12 @@ network: {width: 8, depth: 1, channels: 4}
 ppo: {num_envs: 4, rollout_steps: 8, minibatch_size: 16, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 1}
 """
-_TOTAL_STEPS = 2048
-_RLLIB_PPO = f"""
+_RLLIB_PPO = """
 algorithm: rllib_ppo
-total_steps: {_TOTAL_STEPS}
-network: {{width: 8, depth: 1, channels: 4}}
-rllib_ppo: {{num_envs: 2, batch_size: 64, minibatch_size: 32, epochs: 1}}
-league: {{fraction: 0.5, snapshot_every: 2, size: 2, opponents: 1}}
+total_steps: 2048
+network: {width: 8, depth: 1, channels: 4}
+rllib_ppo: {num_envs: 2, batch_size: 64, minibatch_size: 32, epochs: 1}
+league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 1}
 """
 
 
@@ -133,24 +132,37 @@ def result_of_sweep(folder: Path) -> dict[str, Any]:
 
 
 def kill_rllib_ppo(random: Generator) -> int:
-    """Kills and resumes a run until it has ended, with all of its steps and with figures that are finite.
+    """Kills and resumes a run until it has ended.
 
-    A resumed run begins new games, so that it does not end like the unharmed one.
+    A resumed run begins new games, so that it does not end like the unharmed one. But until the first kill it
+    is like it, and resumed twice from the same checkpoint it ends in the same way.
     """
-    seconds = unharmed_rllib_ppo()
+    expected, seconds = unharmed_rllib_ppo()
     with leaving_no_process() as parent:
-        run = parent / "run"
+        run, twin = parent / "run", parent / "twin"
         witness = Witness(run)
-        kills = kill_and_go_on(partial(start_rllib_ppo, run), run, seconds, random, witness.look, KILLS)
+
+        def look() -> None:
+            witness.look()
+            if not twin.exists():
+                _require_beginning(run, expected)
+            shutil.rmtree(twin, ignore_errors=True)
+            if run.exists():
+                shutil.copytree(run, twin)
+
+        kills = kill_and_go_on(partial(start_rllib_ppo, run), run, seconds, random, look, KILLS)
         witness.look()
-        _require_ended(run)
+        if twin.exists():
+            assert ends(start_rllib_ppo(twin))
+            expected = result_of(twin)
+        require_same(result_of(run), expected)
     return kills
 
 
 @functools.cache
-def unharmed_rllib_ppo() -> float:
-    """The seconds that a run takes which nobody kills."""
-    return unharmed(start_rllib_ppo, _require_ended)[1]
+def unharmed_rllib_ppo() -> tuple[dict[str, Any], float]:
+    """What a run leaves that nobody kills, and the seconds that it takes."""
+    return unharmed(start_rllib_ppo, result_of)
 
 
 def start_rllib_ppo(run: Path) -> Fresh:
@@ -162,15 +174,12 @@ def start_rllib_ppo(run: Path) -> Fresh:
     return started
 
 
-def _require_ended(run: Path) -> None:
-    """Checks that a run has made all of its steps, has finite figures, and left nothing half written."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    steps = [line["steps"] for line in lines]
-    assert steps == sorted(steps), f"the learning curve goes back: {steps}"
-    assert steps[-1] >= _TOTAL_STEPS, f"the run has ended after {steps[-1]} steps"
-    odd = {name for line in lines for name, value in line.items() if not math.isfinite(value)}
-    assert not odd, f"these are not finite: {', '.join(odd)}"
-    assert not result_of(run)["left behind"]
+def _require_beginning(run: Path, expected: dict[str, Any]) -> None:
+    """Checks that a run that was never resumed has the policies of the unharmed one, as far as it came."""
+    weights = (run / "checkpoints").glob("step_*/weights.safetensors")
+    found = {str(path.relative_to(run)): contents_of(path) for path in weights}
+    differing = [path for path, contents in found.items() if expected.get(path) != contents]
+    assert not differing, f"these are not those of the unharmed run: {', '.join(differing)}"
 
 
 ATTACKS: dict[str, Callable[[Generator], int]] = {
