@@ -192,12 +192,15 @@ def kill_training(algorithm: str, is_fresh: bool, random: Generator) -> int:
     return kills
 
 
-def start_training(config: Path, run: Path, is_fresh: bool) -> Forked | Fresh:
-    """Starts a run, or goes on with it; what it says goes to a file beside the configuration."""
+def start_training(config: Path, run: Path, is_fresh: bool, **environment: str) -> Forked | Fresh:
+    """Starts a run, or goes on with it; what it says goes to a file beside the configuration.
+
+    A fresh process has an environment with some variables more.
+    """
     arguments = begin_or_resume(run, "config.yaml", "--config", str(config), "--run-dir", str(run))
     output = config.with_name("output.txt")
     if is_fresh:
-        return Fresh(["-m", "patchwork_env.cli", "train", *arguments], output)
+        return Fresh(["-m", "patchwork_env.cli", "train", *arguments], output, **environment)
     return Forked("train", arguments, output)
 
 

@@ -166,10 +166,10 @@ def unharmed_rllib_ppo() -> tuple[dict[str, Any], float]:
 
 
 def start_rllib_ppo(run: Path) -> Fresh:
-    """Starts a run, or goes on with it."""
+    """Starts a run, or goes on with it; the order of sets in RLlib follows Python's hashes."""
     config = run.with_name("config.yaml")
     config.write_text(_RLLIB_PPO + EVERY_RUN)
-    started = start_training(config, run, is_fresh=True)
+    started = start_training(config, run, is_fresh=True, PYTHONHASHSEED="0")
     assert isinstance(started, Fresh)
     return started
 
