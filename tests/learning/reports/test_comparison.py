@@ -300,6 +300,7 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys) -> Non
     [
         ({"version": 2}, "version 2; this needs"),
         ({"seed": -1}, "is damaged: seed"),
+        ({"name": "a\nb"}, "is damaged: name"),
         ({"game": "chess"}, "game is 'chess'; known are patchwork, nmbr9"),
         ({"evaluations": []}, "is damaged: evaluations"),
         ({"more": 1}, "is damaged: more"),

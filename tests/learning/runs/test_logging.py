@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import platform
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import ConfigError, algorithms, explain
 from patchwork_env.learning.config.explain import keys_of
-from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
+from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation, read_versions
 from patchwork_env.learning.runs.loggers import LOGGERS, Log
 
 TINY = """
@@ -143,6 +146,22 @@ def test_every_start_notes_its_versions(run) -> None:
     assert noted["steps"] == 0
     assert noted["python"] == platform.python_version()
     assert {"commit", "patchwork_env", "numpy", "numba", "torch", "machine"} <= set(noted)
+
+
+def test_a_run_that_goes_on_notes_its_versions_again(run, tmp_path) -> None:
+    later = Path(shutil.copytree(run, tmp_path / "run"))
+    assert train.main(["--resume", str(later), "--set", "total_steps=448"]) == 0
+    assert [start["steps"] for start in read_versions(later)] == [0, 384]
+    with (later / "versions.jsonl").open("a") as file:
+        file.write('[]\n{"steps": "5"}\n{"steps": 448, "comm')
+    assert len(read_versions(later)) == 2
+
+
+def test_the_last_evaluation_notes_the_weights(run) -> None:
+    *others, last = evaluations_of(run)
+    digest = hashlib.sha256((run / "final" / "weights.safetensors").read_bytes()).hexdigest()
+    assert last["weights"] == hash_of_weights(run / "final") == digest
+    assert all("weights" not in one for one in others)
 
 
 # --- commands -----------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -161,12 +161,12 @@ def _part(run: RunResult, keys: dict[str, Any], key: str) -> Any:
     """What a run has of something that the runs of a group have in common."""
     if key == NAME:
         return run.name
-    return _recipe(run) if key == CONFIGURATION else keys.get(key)
+    return recipe_of(run.configuration) if key == CONFIGURATION else keys.get(key)
 
 
-def _recipe(run: RunResult) -> dict[str, Any]:
-    """The configuration by full keys, without what has no effect on learning."""
-    keys = flattened(run.configuration)
+def recipe_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration by full keys, without its seed and without what has no effect on learning."""
+    keys = flattened(configuration)
     return {key: keys[key] for key in sorted(keys) if key.partition(".")[0] not in _WITHOUT_EFFECT}
 
 
@@ -200,7 +200,7 @@ def _told_apart(groups: Sequence[Group]) -> list[Group]:
     for number, group in enumerate(groups):
         first = labels.index(group.label)
         if first != number:
-            others, keys = _recipe(groups[first].runs[0]), _recipe(group.runs[0])
+            others, keys = (recipe_of(each.runs[0].configuration) for each in (groups[first], group))
             differing = [key for key in others | keys if others.get(key) != keys.get(key)]
             words = ", ".join(f"{key}={shorten(keys.get(key), 20)}" for key in differing[:_MOST_DIFFERENCES])
             group = replace(group, label=f"{group.label} ({words or number})")

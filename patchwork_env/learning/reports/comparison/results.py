@@ -34,7 +34,7 @@ _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
 _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)
 """Characters that names of files do without."""
 
-_Text = Annotated[str, Field(max_length=1000)]
+_Text = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 _Number = Annotated[float, Field(ge=-1e15, le=1e15)]
 _Count = Annotated[int, Field(ge=0, lt=2**64)]
 
@@ -89,7 +89,7 @@ class RunResult(_Part):
         source: The folder or file that this was read from; it is not written.
     """
 
-    name: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Annotated[_Text, Field(min_length=1, max_length=200)]
     seed: _Count
     game: _Text
     algorithm: _Text

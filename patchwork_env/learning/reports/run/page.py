@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.seeds import OverSeeds, put_together
+from patchwork_env.learning.reports.comparison.grouping import recipe_of
 from patchwork_env.learning.reports.run.games import ShownGame, shown_game
 from patchwork_env.learning.reports.run.run_data import RunData
 from patchwork_env.learning.reports.run.sections import Match, sections, shares_of, words_of
@@ -69,10 +70,11 @@ def over_seeds(runs: Sequence[RunData]) -> list[tuple[str, list[OverSeeds]]]:
     """
     alike: dict[str, list[RunData]] = {}
     for run in runs:
-        recipe = {key: value for key, value in run.config.items() if key != "seed"}
         opponents = [match["opponent"] for match in run.evaluations[-1]["matches"]] if run.evaluations else []
         if opponents:
-            alike.setdefault(json.dumps([recipe, opponents], sort_keys=True, default=str), []).append(run)
+            alike.setdefault(
+                json.dumps([recipe_of(run.config), opponents], sort_keys=True, default=str), []
+            ).append(run)
     return [
         (", ".join(run.name for run in group), put_together([_last_figures(run) for run in group]))
         for group in alike.values()
