@@ -61,7 +61,7 @@ def as_agent(
 ) -> SamplingAgent:
     """The agent that plays a model's present weights, also while it learns.
 
-    >>> env.set_opponents([as_agent(model, sample=True)])  # an opponent that follows the learner
+    >>> env.set_opponents([as_agent(model, sample=True)])  # it follows the learner  # doctest: +SKIP
 
     Args:
         model: A ``MaskablePPO`` with a policy for the spaces of a game, such a policy, or its network.

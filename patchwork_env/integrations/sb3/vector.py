@@ -19,7 +19,7 @@ _MASK = "action_mask"
 def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
     """The environments of ``gymnasium.make_vec`` for an algorithm of Stable-Baselines3, with action masks.
 
-    >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", 64, "vector_entry_point", opponent="greedy")
+    >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", 64, opponent="greedy")  # doctest: +SKIP
     >>> model = MaskablePPO(PatchworkPolicy, VecMonitor(as_vec_env(envs)))  # doctest: +SKIP
 
     ``VecMonitor`` of Stable-Baselines3 adds the returns and lengths of episodes. :class:`SelfPlayVecEnv` is
