@@ -13,6 +13,9 @@ The algorithm is sb3-contrib's, unchanged. The parts that ``patchwork_env.integr
 - ``EvaluationCallback`` and ``evaluate`` play paired games, and say how sure the win rate is;
 - ``BoolMaskBuffer`` holds a byte for each action instead of four, and NMBR 9 has 16,394 actions.
 
+What to expect of Patchwork: with ``--steps 65536``, a minute on one core of an AMD EPYC that had other work
+to do, the model wins all of 200 games against random and 24% against greedy (95% interval 19% to 32%).
+
 ``maskable_ppo.zip`` is an agent then like any other: ``gymnasium.make(..., opponent="maskable_ppo.zip")``.
 On a machine that has other work to do, ``OMP_NUM_THREADS=1`` is faster than PyTorch's choice.
 """

@@ -61,7 +61,7 @@ def as_agent(
 ) -> SamplingAgent:
     """The agent that plays a model's present weights, also while it learns.
 
-    >>> env.set_opponents([as_agent(model, sample=True)])  # it follows the learner  # doctest: +SKIP
+    ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner.
 
     Args:
         model: A ``MaskablePPO`` with a policy for the spaces of a game, such a policy, or its network.

@@ -24,13 +24,12 @@ from patchwork_env.learning.config import League
 class SelfPlayCallback(BaseCallback):
     """Lets a model of MaskablePPO learn against itself: its present weights, and past ones from a league.
 
-    >>> model.learn(1_000_000, SelfPlayCallback(fraction=0.25, snapshot_every=10))  # doctest: +SKIP
-
-    The environment is a :class:`SelfPlayVecEnv` for several players, wrapped or not. The last games, a
-    ``fixed_fraction`` of all, keep playing against the opponents that the environment was made with; those
-    before, a ``fraction``, against past selves; all others against the present self, whose weights follow the
-    learner's at every step. Opponents draw their actions, and a game keeps its opponent to its end. The
-    logger gets win rates as ``games/...`` and ``league/...``.
+    ``model.learn(1_000_000, SelfPlayCallback(fraction=0.25))`` is all that it takes. The environment is a
+    :class:`SelfPlayVecEnv` for several players, wrapped or not. The last games, a ``fixed_fraction`` of all,
+    keep playing against the opponents that the environment was made with; those before, a ``fraction``,
+    against past selves; all others against the present self, whose weights follow the learner's at every
+    step. Opponents draw their actions, and a game keeps its opponent to its end. The logger gets win rates as
+    ``games/...`` and ``league/...``.
 
     To go on with the same league in another call of ``learn``, give it the same callback.
 

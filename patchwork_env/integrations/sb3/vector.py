@@ -19,8 +19,10 @@ _MASK = "action_mask"
 def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
     """The environments of ``gymnasium.make_vec`` for an algorithm of Stable-Baselines3, with action masks.
 
-    >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", 64, opponent="greedy")  # doctest: +SKIP
-    >>> model = MaskablePPO(PatchworkPolicy, VecMonitor(as_vec_env(envs)))  # doctest: +SKIP
+    >>> import gymnasium
+    >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", num_envs=64, opponent="greedy")
+    >>> as_vec_env(envs).reset().shape
+    (64, 307)
 
     ``VecMonitor`` of Stable-Baselines3 adds the returns and lengths of episodes. :class:`SelfPlayVecEnv` is
     faster, and the one for self-play.

@@ -29,15 +29,12 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     ``predict_values`` needs masks. ``deterministic=True`` is the choice of the agents here: the most probable
     action of the most probable kind.
 
-    >>> from sb3_contrib import MaskablePPO
-    >>> model = MaskablePPO(PatchworkPolicy, env, policy_kwargs={"network": {"width": 128}})
-
     Args:
         observation_space: The flat observations of a game.
         action_space: The actions of that game.
         lr_schedule: The learning rate as a function of the remaining progress, from 1 to 0.
-        network: The sizes of the network by name, see :class:`~patchwork_env.agents.networks.NetworkConfig`;
-            what is left out has its default.
+        network: The sizes of the network and what it reads, by name, as in ``{"width": 128}``; see
+            :class:`~patchwork_env.agents.networks.NetworkConfig`. What is left out has its default.
         threads: The number of threads that share a gradient step, or the threads themselves.
         optimizer_class: The optimizer, Adam by default.
         optimizer_kwargs: Its arguments but the learning rate.
