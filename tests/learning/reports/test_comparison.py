@@ -16,10 +16,11 @@ from patchwork_env import cli
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.compare import main
 from patchwork_env.learning.config import dump_config
-from patchwork_env.learning.reports.comparison.curves import learning_curve
+from patchwork_env.learning.reports.comparison.curves import learning_curve, profile
 from patchwork_env.learning.reports.comparison.grouping import compare
 from patchwork_env.learning.reports.comparison.provenance import provenance_lines
 from patchwork_env.learning.reports.comparison.results import read_result, write_result
+from patchwork_env.learning.reports.comparison.tables import summary_table
 from patchwork_env.learning.runs.folder import EVALUATION_FORMAT, EVALUATION_VERSION
 
 START = {"steps": 0, "commit": "c" * 40, "patchwork_env": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"}
@@ -226,6 +227,15 @@ def test_several_opponents_and_odd_names(tmp_path, capsys) -> None:
         ("all of them", pytest.approx(0.65)),  # the middle four of 0, 0.2, 0.4, 1, 1, 1
     ]
     ElementTree.parse(tmp_path / "out" / "curves.svg")
+
+
+def test_nmbr9_counts_points(runs) -> None:
+    found = compare([read_result(run).model_copy(update={"game": "nmbr9"}) for run in runs])
+    assert found.metric == "score"
+    assert summary_table(found).cells()[1][3:5] == ["20.0", "20.0 to 20.0"]
+    assert profile(found, found.groups[0], "greedy").band.values[0] == 0.0  # above 20: none
+    with pytest.raises(ValueError, match="metric is 'wins'; allowed are win_rate, "):
+        compare([read_result(runs[0])], metric="wins")
 
 
 # --- files of results ---------------------------------------------------------------------------------------
