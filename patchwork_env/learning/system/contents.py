@@ -24,4 +24,5 @@ def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]
         place = one_line(".".join(map(str, problem["loc"])))
-        raise ValueError(f"{path} is damaged: {place}: {one_line(problem['msg'])}") from None
+        said = one_line(problem["msg"].removeprefix("Value error, "))
+        raise ValueError(f"{path} is damaged: {f'{place}: ' if place else ''}{said}") from None

@@ -322,3 +322,10 @@ def test_damaged_files_of_results_are_refused(runs, tmp_path, capsys, change, me
     assert message in refused(capsys, path)
     path.write_text("{")
     assert "is damaged" in refused(capsys, path)
+
+
+def test_evaluations_in_another_order_are_refused(runs, tmp_path, capsys) -> None:
+    path = write_result(read_result(runs[0]), tmp_path)
+    contents = json.loads(path.read_text())
+    path.write_text(json.dumps(contents | {"evaluations": contents["evaluations"][::-1]}))
+    assert refused(capsys, path).endswith("is damaged: the evaluation of step 1000 follows that of step 2000")

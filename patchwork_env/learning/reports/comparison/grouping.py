@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.learning.config import flattened
 from patchwork_env.learning.evaluation.contests import contest_of
@@ -172,7 +173,7 @@ def recipe_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
 def _label(run: RunResult, shown: Sequence[str]) -> str:
     keys = flattened(run.configuration)
-    parts = [run.name if key == NAME else str(keys.get(key)) for key in shown]
+    parts = [run.name if key == NAME else one_line(str(keys.get(key)), 60) for key in shown]
     told = [
         part if key in (NAME, "algorithm") else f"{key}={part}"
         for key, part in zip(shown, parts, strict=True)

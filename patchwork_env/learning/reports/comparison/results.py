@@ -5,16 +5,17 @@ From such files all tables and figures of a comparison can be made again, withou
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.documents import read_object
+from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import shorten
 from patchwork_env.games import GAMES
@@ -106,8 +107,15 @@ class RunResult(_Part):
 
     def made_with(self, key: str) -> str | None:
         """A version, the ``commit`` or the ``machine`` of the run; several if it went on with others."""
-        noted = dict.fromkeys(str(start[key]) for start in self.starts if start.get(key) is not None)
-        return ", then ".join(noted) or None
+        told = [start[key] for start in self.starts if start.get(key) is not None]
+        return ", then ".join(dict.fromkeys(one_line(str(value)) for value in told)) or None
+
+    @model_validator(mode="after")
+    def _check_order(self) -> RunResult:
+        for earlier, later in itertools.pairwise(self.evaluations):
+            if later.steps <= earlier.steps or later.minutes < earlier.minutes:
+                raise ValueError(f"the evaluation of step {later.steps} follows that of step {earlier.steps}")
+        return self
 
 
 def read_result(path: Path) -> RunResult:
