@@ -23,7 +23,7 @@ from patchwork_env.agents.checkpoint_tensors import network_config
 from patchwork_env.agents.networks import network_class
 from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.agents.weights import Shapes, not_finite
-from patchwork_env.core.documents import MOST_BYTES, one_line, parse_json
+from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import shorten
 
 WEIGHTS, DATA = "policy.pth", "data"
@@ -116,39 +116,39 @@ def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The tensors of the policy by name, and what the JSON of a file holds."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            weights, text = _member(archive, WEIGHTS, path), _member(archive, DATA, path)
-            with zipfile.ZipFile(io.BytesIO(weights)) as inner:  # torch.load reads older formats, too
-                _check_stored(inner.infolist(), path)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
-        raise ValueError(f"{path} is no model of Stable-Baselines3: {one_line(str(error))}") from None
+    weights, text = _members(path, path.read_bytes(), WEIGHTS, DATA)
+    _members(path, weights)  # torch.load reads older formats, too, which are no archives
     try:
         tensors = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
-    except Exception as error:  # whatever a damaged file leads to in PyTorch
-        reason = one_line(str(error), 100)
-        raise ValueError(f"{path}: {WEIGHTS} holds more than tensors, or is damaged: {reason}") from None
+    except Exception:  # whatever a damaged file leads to in PyTorch
+        raise ValueError(f"{path}: {WEIGHTS} holds more than tensors, or is damaged") from None
     data = parse_json(text.decode(errors="replace"), f"{path}: {DATA}", finite=False)
     if not isinstance(tensors, dict) or not isinstance(data, dict):
         raise ValueError(f"{path}: {WEIGHTS} or {DATA} holds no names with values")
     return dict(tensors), data
 
 
-def _member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    if name not in archive.namelist():
-        raise ValueError(f"{path} is no model of Stable-Baselines3: it holds no {name}")
-    info = archive.getinfo(name)
-    _check_stored([info], path)
-    if name == DATA and info.file_size > MOST_BYTES:
-        raise ValueError(f"{path}: {name} has more than {MOST_BYTES:,} bytes")
-    return archive.read(info)
+def _members(path: Path, contents: bytes, *names: str) -> list[bytes]:
+    """The members of an archive with these names.
+
+    No member may be compressed, for then it could be of any size; no model that was saved has such ones.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+            stored = {info.filename for info in archive.infolist() if _is_stored(info, len(contents))}
+            compressed = sorted(set(archive.namelist()) - stored)
+            members = [archive.read(name) for name in names if name in stored]
+    except Exception:  # damaged archives have no error in common
+        raise ValueError(f"{path} is no model of Stable-Baselines3, or is damaged") from None
+    if compressed:
+        raise ValueError(f"{path}: {shorten(compressed[0])} is compressed, as in no model that was saved")
+    if len(members) < len(names):
+        raise ValueError(f"{path} is no model of Stable-Baselines3: it holds no {' or no '.join(names)}")
+    return members
 
 
-def _check_stored(members: list[zipfile.ZipInfo], path: Path) -> None:
-    """A member that is compressed may be of any size; Stable-Baselines3 and PyTorch compress nothing."""
-    for info in members:
-        if info.compress_type != zipfile.ZIP_STORED:
-            raise ValueError(f"{path}: {shorten(info.filename)} is compressed, as in no model that was saved")
+def _is_stored(info: zipfile.ZipInfo, most: int) -> bool:
+    return info.compress_type == zipfile.ZIP_STORED and info.file_size <= most
 
 
 def _checked(tensors: Mapping[str, Any], shapes: Shapes, path: Path, what: str) -> dict[str, Tensor]:

@@ -70,7 +70,9 @@ def parse_json(text: str, source: str, *, finite: bool = True) -> Any:
     except RecursionError:
         raise ValueError(f"{source} is damaged: its lists and objects are nested too deeply") from None
     except ValueError as error:
-        raise ValueError(f"{source} is damaged: {one_line(str(error))}") from None
+        has_digits = "int_max_str_digits" in str(error)  # Python's advice, which is none here
+        reason = "an integer in it has thousands of digits" if has_digits else one_line(str(error))
+        raise ValueError(f"{source} is damaged: {reason}") from None
 
 
 def _finite_number(text: str) -> float:

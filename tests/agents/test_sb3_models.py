@@ -151,11 +151,15 @@ def test_files_of_another_kind(saved, tmp_path):
     with pytest.raises(FileNotFoundError, match="no model of Stable-Baselines3"):
         agents.load(path)
     path.write_bytes(b"PK")
-    with pytest.raises(ValueError, match="no model of Stable-Baselines3: File is not a zip file"):
+    with pytest.raises(ValueError, match="is no model of Stable-Baselines3, or is damaged"):
         agents.load(path)
-    with pytest.raises(ValueError, match=r"it holds no policy\.pth"):
+    with pytest.raises(ValueError, match=r"it holds no policy\.pth or no data"):
         agents.load(change(saved, path, leave_out=["policy.pth"]))
-    with pytest.raises(ValueError, match=r"'policy\.pth' is compressed"):
+    damaged = change(saved, path, data=lambda contents: contents.update(seed=12345))
+    damaged.write_bytes(damaged.read_bytes().replace(b'"seed": 12345', b'"seed": 12x45'))
+    with pytest.raises(ValueError, match="is no model of Stable-Baselines3, or is damaged"):
+        agents.load(damaged)  # the checksum of the archive is wrong
+    with pytest.raises(ValueError, match="is compressed, as in no model that was saved"):
         agents.load(change(saved, path, compression=zipfile.ZIP_DEFLATED))
 
 

@@ -52,7 +52,8 @@ class SelfPlayCallback(BaseCallback):
     ) -> None:
         super().__init__(verbose)
         self.league = _league(league)
-        if not 0 <= fixed_fraction <= 1 - self.league.fraction:
+        is_number = isinstance(fixed_fraction, int | float)
+        if not is_number or not (fixed_fraction >= 0 and fixed_fraction + self.league.fraction <= 1):
             raise ValueError(
                 f"fixed_fraction is {shorten(fixed_fraction)}; with a fraction of {self.league.fraction} it "
                 f"must be from 0 to {1 - self.league.fraction:g}"
