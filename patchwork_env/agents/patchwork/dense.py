@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from patchwork_env.agents.patchwork.dense_features import DenseFeatures, by_kind
 from patchwork_env.agents.patchwork.mlp import MlpNetwork
 from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import TIE
-from patchwork_env.patchwork.actions import FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
+from patchwork_env.patchwork.actions import FIRST_BUY
 from patchwork_env.patchwork.components import NUM_OFFERED
 
 _IMPOSSIBLE = -1e9
@@ -18,20 +20,16 @@ _IMPOSSIBLE = -1e9
 class DensePolicy(nn.Module):
     """The same policy and value as the network's, from masks and for all 2026 actions instead of from lists.
 
+    With ``network.features``, a position takes most of a megabyte of memory while it is evaluated.
+
     Args:
         network: The network whose weights it uses.
-
-    Raises:
-        ValueError: The network reads features.
     """
 
     def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
-        if network.config.features:
-            raise ValueError(
-                "a network with network.features=True has no dense form; without features it has"
-            )
         self.network = network
+        self.features = DenseFeatures() if network.config.features else None
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Evaluates a batch.
@@ -47,9 +45,9 @@ class DensePolicy(nn.Module):
             expected returns of the players to move, ``(n,)``.
         """
         legal = action_mask != 0
-        kind_logits, scores, values = self._scores(observation)
-        groups = _by_kind(torch.cat([torch.zeros_like(scores[:, :1]), scores], 1))
-        masks = _by_kind(legal)
+        kind_logits, scores, values = self._scores(observation, legal)
+        groups = by_kind(functional.pad(scores, (FIRST_BUY, 0)))
+        masks = by_kind(legal)
         possible = torch.stack([mask.any(1) for mask in masks], 1)
         kinds = kind_logits.masked_fill(~possible, _IMPOSSIBLE).log_softmax(1)
         placements = [
@@ -60,13 +58,20 @@ class DensePolicy(nn.Module):
         log_probabilities = joint.masked_fill(~legal, -torch.inf)
         return _choose(kinds, placements), log_probabilities, values
 
-    def _scores(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _scores(self, observations: Tensor, legal: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of the kinds ``(n, NUM_KINDS)``, of all placements ``(n, 2025)``, and values ``(n,)``."""
         network = self.network
         patches, quilts = network.patches_and_quilts(observations)
-        trunk = network.trunk(network.trunk_input(observations, patches, None))
-        maps = network.placement_maps(quilts, patches[:, :NUM_OFFERED], trunk)
-        return network.kind(trunk), maps.flatten(1), network.value(trunk).squeeze(1)
+        features = None if self.features is None else self.features(observations, legal)
+        positions = None if features is None else features.positions
+        trunk = network.trunk(network.trunk_input(observations, patches, positions))
+        kinds, scores = network.kind(trunk), trunk.new_zeros(())
+        if features is not None:
+            kinds = kinds + network.kind_scores(trunk, features.kinds)
+            scores = scores + (features.placements @ network.placement(trunk).unsqueeze(2)).squeeze(2)
+        if network.config.channels:
+            scores = scores + network.placement_maps(quilts, patches[:, :NUM_OFFERED], trunk).flatten(1)
+        return kinds, scores, network.value(trunk).squeeze(1)
 
 
 class DenseMlp(nn.Module):
@@ -84,12 +89,6 @@ class DenseMlp(nn.Module):
         """See :meth:`DensePolicy.forward`."""
         logits = self.network.logits(observation).masked_fill(action_mask == 0, -torch.inf)
         return logits.argmax(1), logits.log_softmax(1), self.network.values(observation)
-
-
-def _by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:
-    """Splits ``(n, 2026)`` by the kind of action: advance, the three slots, special patch."""
-    slot = (FIRST_SPECIAL - FIRST_BUY) // NUM_OFFERED
-    return torch.split(of_actions, [FIRST_BUY, *[slot] * NUM_OFFERED, NUM_ACTIONS - FIRST_SPECIAL], 1)
 
 
 def _choose(kinds: Tensor, placements: list[Tensor]) -> Tensor:

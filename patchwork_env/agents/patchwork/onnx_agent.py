@@ -49,6 +49,8 @@ _RESULTS: dict[str, tuple[str, tuple[int, ...]]] = {
     "value": ("float32", ()),
 }
 OUTPUTS = tuple(_RESULTS)
+_BATCH = 256
+"""The most states that are evaluated at once; each may take most of a megabyte."""
 
 
 class OnnxAgent(SamplingAgent):
@@ -120,6 +122,12 @@ class OnnxAgent(SamplingAgent):
         return dict(zip(INPUTS, (observations, masks), strict=True))
 
     def _run(self, states: States, *outputs: str) -> list[Any]:
+        if len(states) <= _BATCH:
+            return self._run_batch(states, *outputs)
+        parts = [self._run_batch(states[k : k + _BATCH], *outputs) for k in range(0, len(states), _BATCH)]
+        return [np.concatenate(results) for results in zip(*parts, strict=True)]
+
+    def _run_batch(self, states: States, *outputs: str) -> list[Any]:
         try:
             results: list[Any] = self.session.run(outputs, self.feed(states))
         except Exception as error:  # onnxruntime's errors have no class in common but this

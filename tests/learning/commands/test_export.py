@@ -26,7 +26,7 @@ def checkpoints(tmp_path_factory):
     """One for each kind of policy."""
     base = tmp_path_factory.mktemp("run")
     torch.manual_seed(2)
-    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4))
+    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4, features=False))
     save_policy(base / "network", network, {"steps": 7})
     perceptron = mlp.MlpNetwork(mlp.MlpConfig(net_arch=(8,)))
     write_folder(base / "maskable_ppo", lambda folder: mlp.write_policy(folder, perceptron, {"steps": 7}))

@@ -1,0 +1,333 @@
+"""The features of policies in plain operations on tensors, for all actions at once, which can be exported.
+
+:mod:`.policy_features` says what the features are, and counts the same numbers for lists of legal actions
+with compiled code, in a fraction of the time.
+
+Every cell of a quilt is of a *sort*: empty or covered, with so many empty neighbors. What a placement makes
+of the sort of a cell depends only on whether it covers the cell, and on how many of its neighbors. Hence the
+changes that all placements make are one product: of the sorts of the cells around every anchor, and of a
+table for every shape, see :func:`_changes`. A position takes most of a megabyte while this is computed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from patchwork_env.agents.patchwork.policy_features import NEXT, NUM_KINDS, SLOT_SIZE, Features
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.patchwork.actions import DISTINCT, FIRST_BUY, ORIENTED
+from patchwork_env.patchwork.components import (
+    BONUS_SQUARE,
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    NUM_PATCHES,
+    NUM_PLAYERS,
+    PATCHES,
+    QUILT_SIZE,
+)
+from patchwork_env.patchwork.observation import BOX, BUTTONS_FEATURE, PLAYER_FEATURES, SLICES
+from patchwork_env.patchwork.tables import INCOMES_UP_TO
+
+_NO_PIECE, _SPECIAL_PIECE = 0, NUM_PATCHES + 1
+"""Pieces are nothing (what advancing places, and what the circle holds behind its end), the patches as
+``index + 1``, and special patches."""
+_PIECES = NUM_PATCHES + 2
+_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
+"""The shapes that can be placed, in the order of the actions: those of the slots, and the special patch."""
+_EMPTY_SORTS = 5
+"""Sorts 0-4 are empty cells with so many empty neighbors, and sorts 5-9 covered ones."""
+_SORTS = 2 * _EMPTY_SORTS
+_COUNTED_SORTS = _EMPTY_SORTS + 2
+"""Figures of a quilt are how many cells there are of each of the first sorts."""
+_SQUARES = (QUILT_SIZE - BONUS_SQUARE + 1) ** 2
+_BOX = range(BOX)
+"""The rows and columns that a shape can cover, counted from its anchor."""
+_REACH = range(-1, BOX + 1)
+"""The rows and columns that a shape can cover or lie next to, counted from its anchor."""
+
+
+class DenseFeatures(nn.Module):
+    """Counts the features of positions and of all actions; there is nothing to learn in it."""
+
+    cells: Tensor
+    distinct: Tensor
+    changes: Tensor
+    facts: Tensor
+    neighbors: Tensor
+    squares: Tensor
+    square_overlaps: Tensor
+    box: Tensor
+    reach: Tensor
+    marks_after: Tensor
+    is_advance: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        box, squares = _windows(_BOX), _squares()
+        tables = {
+            "cells": torch.from_numpy(_shapes(_BOX)).flatten(2).float(),
+            "distinct": _distinct(),
+            "changes": _changes(),
+            "facts": _facts(),
+            "neighbors": _neighbors(),
+            "squares": squares,
+            "square_overlaps": _with_outside(squares, 0.0, 0)[box.T].flatten(1),
+            "box": box,
+            "reach": _windows(_REACH),
+            "marks_after": torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float(),
+            "is_advance": torch.eye(NUM_KINDS)[0],
+        }
+        for name, table in tables.items():
+            self.register_buffer(name, table, persistent=False)
+
+    def forward(self, observations: Tensor, legal: Tensor) -> Features:
+        """The features of positions.
+
+        Args:
+            observations: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
+            legal: bool ``(n, NUM_ACTIONS)``, the legal actions.
+
+        Returns:
+            The features, with placements ``(n, NUM_ACTIONS - 1, PLACEMENT_FEATURES)`` of all actions but
+            advancing; those of actions that are not legal have no meaning.
+        """
+        view = _read(observations)
+        sorts, missing = self._sorts(view.quilts), BONUS_SQUARE**2 - view.quilts @ self.squares
+        placements = self._placements(sorts[:, 0], missing[:, 0], view.circle)
+        kinds = torch.cat([self._effects(view), _best_placements(placements, legal[:, FIRST_BUY:])], 2)
+        possible = torch.stack([part.any(1) for part in by_kind(legal)], 1)
+        kinds = kinds.where(possible.unsqueeze(2), 0.0)
+        return Features(self._positions(view, sorts, missing), kinds, placements)
+
+    def _sorts(self, quilts: Tensor) -> Tensor:
+        """The sort of every cell as a one-hot vector, ``(n, NUM_PLAYERS, 81, _SORTS)``."""
+        sort = (1 - quilts) @ self.neighbors + _EMPTY_SORTS * quilts
+        return (sort.unsqueeze(3) == torch.arange(_SORTS, device=quilts.device)).float()
+
+    def _positions(self, view: _View, sorts: Tensor, missing: Tensor) -> Tensor:
+        """The features of positions, ``(n, POSITION_FEATURES)``."""
+        figures = _figures(sorts.sum(2), missing.amin(2)) / 20
+        fits = torch.log1p(self._fits(view.quilts, view.circle[:, :NEXT])) / 5
+        projected = view.buttons + self.marks_after[view.spaces] * view.incomes
+        return torch.cat([figures, fits, projected.unsqueeze(2) / 40], 2).flatten(1)
+
+    def _fits(self, quilts: Tensor, patches: Tensor) -> Tensor:
+        """The number of distinct placements of the next patches on quilts, ``(n, NUM_PLAYERS, NEXT)``."""
+        around = _with_outside(quilts, 1.0, 2).index_select(2, self.box.flatten())
+        shapes = self.cells[patches].flatten(1, 2).transpose(1, 2)
+        is_free = around.view(-1, NUM_PLAYERS * NUM_CELLS, BOX * BOX) @ shapes == 0
+        fits = is_free.float().view(-1, NUM_PLAYERS, NUM_CELLS, NEXT, NUM_ORIENTATIONS).sum(2)
+        return (fits * self.distinct[patches].unsqueeze(1)).sum(3)
+
+    def _effects(self, view: _View) -> Tensor:
+        """The features of kinds that do not depend on the placement, ``(n, NUM_KINDS, 10)``."""
+        (space, other_space), (buttons, _), (income, _) = (
+            torch.split(numbers, 1, 1) for numbers in (view.spaces, view.buttons, view.incomes)
+        )
+        empty = NUM_CELLS - view.quilts[:, 0].sum(1, keepdim=True)
+        pieces = functional.pad(view.circle[:, :NUM_OFFERED], (1, 0), value=_NO_PIECE)
+        pieces = functional.pad(pieces, (0, 1), value=_SPECIAL_PIECE)
+        size, price, time, income_gain = self.facts[pieces].unbind(2)
+        target = torch.cat([other_space + 1, (space + time.long())[:, 1:]], 1).clamp(max=LAST_SPACE)
+        moved = target - space
+        income_after = income + income_gain
+        marks, marks_after = self.marks_after[space], self.marks_after[target]
+        gain = moved * self.is_advance - price + (marks - marks_after) * income_after
+        projected_gain = gain + marks_after * income_after - marks * income
+        specials, targets = view.specials.unsqueeze(1), target.unsqueeze(2)
+        reaches_special = ((specials > 0) & (specials <= targets)).any(2) & (empty > size)
+        moves_again = reaches_special | (target <= other_space)
+        effects = [
+            torch.ones_like(size),
+            (buttons + gain) / 30,
+            gain / 10,
+            income_gain / 3,
+            projected_gain / 20,
+            size / 8,
+            size * target / (4 * LAST_SPACE),
+            moved / 6,
+            (other_space - target) / 10,
+            moves_again.float() + reaches_special.float(),
+        ]
+        return torch.stack(effects, 2)
+
+    def _placements(self, sorts: Tensor, missing: Tensor, circle: Tensor) -> Tensor:
+        """By how much every placement changes the figures of the own quilt; see :meth:`forward`.
+
+        Args:
+            sorts: The sorts of the cells of the own quilt, ``(n, 81, _SORTS)``.
+            missing: The empty cells of its 7x7 squares, ``(n, 9)``.
+            circle: The circle, ``(n, 33)``.
+        """
+        offered = circle[:, :NUM_OFFERED]
+        around = _with_outside(sorts, 0.0, 1).index_select(1, self.reach.flatten())
+        changes = _of_maps(self.changes, offered).float()
+        changes = changes.view(-1, _MAPS * _COUNTED_SORTS, len(_REACH) ** 2 * _SORTS).transpose(1, 2)
+        counted = around.view(-1, NUM_CELLS, len(_REACH) ** 2 * _SORTS) @ changes
+        counted = counted.view(-1, NUM_CELLS, _MAPS, _COUNTED_SORTS).transpose(1, 2)
+        overlaps = _of_maps(self.cells, offered) @ self.square_overlaps
+        left = missing.view(-1, 1, 1, _SQUARES) - overlaps.view(-1, _MAPS, NUM_CELLS, _SQUARES)
+        fewer = left.amin(3) - missing.amin(1).view(-1, 1, 1)
+        return _figures(counted, fewer).flatten(1, 2) / 4
+
+
+class _View(NamedTuple):
+    """What observations show, for both players, the one to move first.
+
+    Attributes:
+        quilts: The covered cells, 0 or 1, ``(n, NUM_PLAYERS, 81)``.
+        circle: The pieces of the circle, int64 ``(n, 33)``.
+        specials: The spaces of the special patches that are left, else 0, int64 ``(n, 5)``.
+        spaces: The spaces of the tokens, int64 ``(n, NUM_PLAYERS)``.
+        buttons: The buttons, ``(n, NUM_PLAYERS)``.
+        incomes: The incomes, ``(n, NUM_PLAYERS)``.
+    """
+
+    quilts: Tensor
+    circle: Tensor
+    specials: Tensor
+    spaces: Tensor
+    buttons: Tensor
+    incomes: Tensor
+
+
+def _read(observations: Tensor) -> _View:
+    """What observations show; the scales are those of :mod:`patchwork_env.patchwork.observation`."""
+    sizes = [part.stop - part.start for part in SLICES.values()]
+    parts = dict(zip(SLICES, torch.split(observations, sizes, 1), strict=True))
+    players = parts["players"].reshape(-1, NUM_PLAYERS, PLAYER_FEATURES).unbind(2)
+    return _View(
+        quilts=parts["quilts"].reshape(-1, NUM_PLAYERS, NUM_CELLS),
+        circle=(parts["circle"] * NUM_PATCHES).round().long(),
+        specials=(parts["specials"] * LAST_SPACE).round().long(),
+        spaces=(players[2] * LAST_SPACE).round().long(),
+        buttons=(players[BUTTONS_FEATURE] * 32).round(),
+        incomes=(players[4] * 38).round(),
+    )
+
+
+def by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:
+    """Splits ``(…, NUM_ACTIONS)`` by the kind of action: advance, the three slots, special patch."""
+    return torch.split(of_actions, [FIRST_BUY, *[SLOT_SIZE] * NUM_OFFERED, NUM_CELLS], -1)
+
+
+def _figures(counted: Tensor, missing: Tensor) -> Tensor:
+    """The figures ``(…, PLACEMENT_FEATURES)`` of quilts, or changes of them.
+
+    Args:
+        counted: How many cells there are of the first sorts, ``(…, _COUNTED_SORTS)`` or more.
+        missing: The empty cells of the fullest 7x7 square, ``(…)``.
+    """
+    ends = torch.arange(_EMPTY_SORTS, dtype=counted.dtype, device=counted.device).unsqueeze(1)
+    joints = counted[..., :_EMPTY_SORTS] @ (ends / 2)
+    return torch.cat([counted[..., :_COUNTED_SORTS], joints, missing.unsqueeze(-1)], -1)
+
+
+def _best_placements(placements: Tensor, legal: Tensor) -> Tensor:
+    """What the legal placements of each kind come to, ``(n, NUM_KINDS, 3)``; see :func:`.policy_features`."""
+    figures = placements.unbind(2)
+    judged = torch.stack([(2 * figures[5] + figures[6]) / 4, figures[7] / 4 + 3], 1)
+    judged = judged.where(legal.unsqueeze(1), -torch.inf)
+    judged, legal = (functional.pad(of_placements, (FIRST_BUY, 0)) for of_placements in (judged, legal))
+    best = torch.stack([part.amax(2) for part in by_kind(judged)], 1)
+    numbers = torch.stack([part.sum(1) for part in by_kind(legal)], 1)
+    return torch.cat([best, numbers.unsqueeze(2) / 100], 2)
+
+
+def _of_maps(table: Tensor, offered: Tensor) -> Tensor:
+    """The rows ``(n, _MAPS, k)`` of a table ``(_PIECES, NUM_ORIENTATIONS, k)`` for the shapes to place."""
+    special = table[_SPECIAL_PIECE, :1].expand(offered.shape[0], -1, -1)
+    return torch.cat([table[offered].flatten(1, 2), special], 1)
+
+
+def _with_outside(of_cells: Tensor, value: float, dim: int) -> Tensor:
+    """Adds a cell that stands for all outside of the quilt, and that :func:`_windows` points to."""
+    outside = torch.full_like(of_cells.narrow(dim, 0, 1), value)
+    return torch.cat([of_cells, outside], dim)
+
+
+# --- tables -------------------------------------------------------------------------------------------------
+
+
+def _windows(offsets: range) -> Tensor:
+    """The cells around every anchor, int64 ``(81, offsets ** 2)``; 81 for those outside of the quilt.
+
+    Args:
+        offsets: The rows, and the columns, of the cells, counted from the anchor's.
+    """
+    quilt = np.full((QUILT_SIZE + 2 * BOX,) * 2, NUM_CELLS)
+    quilt[BOX:-BOX, BOX:-BOX] = np.arange(NUM_CELLS).reshape(QUILT_SIZE, QUILT_SIZE)
+    around = BOX + np.add.outer(np.arange(QUILT_SIZE), offsets)
+    cells = quilt[around[:, None, :, None], around[None, :, None, :]]
+    return torch.from_numpy(cells.reshape(NUM_CELLS, -1))
+
+
+def _neighbors() -> Tensor:
+    """Which cells of a quilt are neighbors, 0 or 1, ``(81, 81)``."""
+    rows, columns = np.divmod(np.arange(NUM_CELLS), QUILT_SIZE)
+    distances = abs(np.subtract.outer(rows, rows)) + abs(np.subtract.outer(columns, columns))
+    return torch.from_numpy(distances == 1).float()
+
+
+def _squares() -> Tensor:
+    """Which cells of a quilt lie in each 7x7 square, 0 or 1, ``(81, 9)``."""
+    behind = np.subtract.outer(np.arange(QUILT_SIZE), np.arange(QUILT_SIZE - BONUS_SQUARE + 1))
+    in_span = (behind >= 0) & (behind < BONUS_SQUARE)
+    return torch.from_numpy(np.kron(in_span, in_span)).float()
+
+
+def _shapes(offsets: range) -> npt.NDArray[np.bool_]:
+    """Which cells around its anchor every shape covers, ``(_PIECES, 8, offsets, offsets)``.
+
+    Args:
+        offsets: The rows, and the columns, of the cells, counted from the anchor's.
+    """
+    size, anchor = len(offsets), -offsets[0]
+    shapes = np.zeros((_PIECES, NUM_ORIENTATIONS, size, size), np.bool_)
+    for patch, oriented in enumerate(ORIENTED):
+        for orientation, cells in enumerate(oriented):
+            for row, column in cells:
+                shapes[patch + 1, orientation, anchor + row, anchor + column] = True
+    shapes[_SPECIAL_PIECE, :, anchor, anchor] = True
+    return shapes
+
+
+def _distinct() -> Tensor:
+    """Which orientations of a piece repeat no lower one, 0 or 1, ``(_PIECES, 8)``."""
+    distinct = torch.zeros(_PIECES, NUM_ORIENTATIONS)
+    for patch, orientations in enumerate(DISTINCT):
+        distinct[patch + 1, list(orientations)] = 1
+    return distinct
+
+
+def _facts() -> Tensor:
+    """Size, price, time and income of every piece, ``(_PIECES, 4)``."""
+    facts = [(patch.size, patch.buttons, patch.time, patch.income) for patch in PATCHES]
+    return torch.tensor([(0, 0, 0, 0), *facts, (1, 0, 0, 0)]).float()
+
+
+def _changes() -> Tensor:
+    """How the numbers of cells of each sort change on account of a cell in reach of a shape that is placed.
+
+    Returns:
+        int8 ``(_PIECES, 8, k)``, the entries of each shape in the order (sort that is counted, cell in reach,
+        sort of that cell before). Those of cells that no legal placement finds have no meaning.
+    """
+    covers = _shapes(_REACH)
+    shapes = np.pad(covers, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.int8)
+    fewer = (
+        shapes[:, :, 2:, 1:-1] + shapes[:, :, :-2, 1:-1] + shapes[:, :, 1:-1, 2:] + shapes[:, :, 1:-1, :-2]
+    )
+    changes = np.zeros((_PIECES, NUM_ORIENTATIONS, _SORTS, len(_REACH), len(_REACH), _SORTS), np.int8)
+    for before in range(_SORTS):
+        after = before - fewer + _EMPTY_SORTS * (covers & (before < _EMPTY_SORTS))
+        for sort in range(_SORTS):
+            changes[:, :, sort, :, :, before] = (after == sort).astype(np.int8) - (before == sort)
+    return torch.from_numpy(changes[:, :, :_COUNTED_SORTS]).flatten(2)

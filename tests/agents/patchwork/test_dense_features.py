@@ -1,0 +1,45 @@
+"""The features of policies for all actions at once, against those that compiled code counts for lists."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env.agents.patchwork.dense_features import DenseFeatures
+from patchwork_env.agents.patchwork.policy_features import features_of
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, NUM_ACTIONS
+from patchwork_env.patchwork.state import NOBODY
+from tests.agents.positions import many_states
+
+
+@pytest.mark.parametrize("special_patches", ["revised", "2014"])
+def test_the_features_are_those_of_the_compiled_code(special_patches):
+    states = many_states(6, special_patches)[::2]
+    assert (states["pending_special"] == 1).sum() > 10
+    assert (states["first_finisher"] != NOBODY).sum() > 10
+    assert (states["num_patches"] < 8).any()
+    inputs = PatchworkNetwork.encode(states)[0]
+    legal = torch.zeros(len(states), NUM_ACTIONS, dtype=torch.bool)
+    legal[inputs.rows, inputs.actions] = True
+    with torch.inference_mode():
+        dense = DenseFeatures()(inputs.observations, legal)
+    expected = features_of(*inputs)
+    assert (expected.kinds[:, :, 9] == 2).any()  # a move that takes a special patch
+    np.testing.assert_allclose(dense.positions, expected.positions, atol=1e-6, rtol=0)
+    np.testing.assert_allclose(dense.kinds, expected.kinds, atol=1e-4, rtol=0)
+    np.testing.assert_allclose(dense.kinds[:, :, :12], expected.kinds[:, :, :12], atol=1e-6, rtol=0)
+    is_placement = inputs.actions != ADVANCE
+    rows, places = inputs.rows[is_placement], inputs.actions[is_placement] - FIRST_BUY
+    placements = expected.placements[is_placement]
+    np.testing.assert_allclose(dense.placements[rows, places], placements, atol=1e-6, rtol=0)
+
+
+def test_an_empty_batch_has_features_of_the_same_shapes():
+    inputs = PatchworkNetwork.encode(many_states()[:0])[0]
+    dense = DenseFeatures()(inputs.observations, torch.zeros(0, NUM_ACTIONS, dtype=torch.bool))
+    expected = features_of(*inputs)
+    assert dense.positions.shape == expected.positions.shape
+    assert dense.kinds.shape == expected.kinds.shape
+    assert dense.placements.shape == (0, NUM_ACTIONS - 1, expected.placements.shape[1])
