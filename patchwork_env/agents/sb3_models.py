@@ -9,6 +9,7 @@ not needed. So only policies can be played whose code is here: ``PatchworkPolicy
 from __future__ import annotations
 
 import io
+import pickletools
 import zipfile
 from collections.abc import Mapping
 from importlib import import_module
@@ -32,6 +33,11 @@ EXTRA_STATE = "_extra_state"
 """The entry of a ``PatchworkPolicy`` that tells the game and the sizes of the network."""
 PREFIX = "network."
 """The beginning of the names of the tensors of a ``PatchworkPolicy``."""
+_PICKLE = "data.pkl"
+"""The end of the name of the member that says, within the member of the weights, what its tensors are."""
+_NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4")
+"""The instructions of pickles that name or make objects of other classes."""
+_NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
 _MLP = "patchwork_env.agents.patchwork.mlp"
 _MLP_MODULES = (
     "sb3_contrib.common.maskable.policies",
@@ -116,8 +122,12 @@ def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The tensors of the policy by name, and what the JSON of a file holds."""
-    weights, text = _members(path, path.read_bytes(), WEIGHTS, DATA)
-    _members(path, weights)  # torch.load reads older formats, too, which are no archives
+    contents = _members(path, path.read_bytes())
+    missing = [name for name in (WEIGHTS, DATA) if name not in contents]
+    if missing:
+        raise ValueError(f"{path} is no model of Stable-Baselines3: it holds no {' and no '.join(missing)}")
+    weights, text = contents[WEIGHTS], contents[DATA]
+    _check_names(path, _members(path, weights))
     try:
         tensors = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
     except Exception:  # whatever a damaged file leads to in PyTorch
@@ -128,8 +138,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return dict(tensors), data
 
 
-def _members(path: Path, contents: bytes, *names: str) -> list[bytes]:
-    """The members of an archive with these names.
+def _members(path: Path, contents: bytes) -> dict[str, bytes]:
+    """The members of an archive, by name.
 
     No member may be compressed, for then it could be of any size; no model that was saved has such ones.
     """
@@ -137,14 +147,26 @@ def _members(path: Path, contents: bytes, *names: str) -> list[bytes]:
         with zipfile.ZipFile(io.BytesIO(contents)) as archive:
             stored = {info.filename for info in archive.infolist() if _is_stored(info, len(contents))}
             compressed = sorted(set(archive.namelist()) - stored)
-            members = [archive.read(name) for name in names if name in stored]
+            members = {} if compressed else {name: archive.read(name) for name in stored}
     except Exception:  # damaged archives have no error in common
         raise ValueError(f"{path} is no model of Stable-Baselines3, or is damaged") from None
     if compressed:
         raise ValueError(f"{path}: {shorten(compressed[0])} is compressed, as in no model that was saved")
-    if len(members) < len(names):
-        raise ValueError(f"{path} is no model of Stable-Baselines3: it holds no {' or no '.join(names)}")
     return members
+
+
+def _check_names(path: Path, members: Mapping[str, bytes]) -> None:
+    """Refuses pickles that name anything but dictionaries and tensors of float32.
+
+    PyTorch itself calls nothing that does harm, but some things that take memory without bounds.
+    """
+    try:
+        for name, contents in members.items():
+            for opcode, argument, _ in pickletools.genops(contents) if name.endswith(_PICKLE) else ():
+                if opcode.name in _NAMING and argument not in _NAMES:
+                    raise ValueError
+    except Exception:  # whatever damaged pickles lead to
+        raise ValueError(f"{path}: {WEIGHTS} holds more than tensors, or is damaged") from None
 
 
 def _is_stored(info: zipfile.ZipInfo, most: int) -> bool:
