@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.joints import count_joints, count_neighbors
+from patchwork_env.agents.patchwork.joints import count_neighbors
 from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
@@ -145,7 +145,7 @@ def _write_figures(word_0: np.uint64, word_1: np.uint64, out: Floats) -> None:
     out[4] = _count(empty_0 & four_0, empty_1 & four_1)
     out[5] = _count(word_0 & none_0, word_1 & none_1)
     out[6] = _count(word_0 & single_0, word_1 & single_1)
-    out[7] = count_joints(word_0, word_1)
+    out[7] = (out[1] + 2 * out[2] + 3 * out[3] + 4 * out[4]) / 2  # every pair is seen from both cells
     out[8] = missing_cells(word_0, word_1)
 
 
