@@ -57,6 +57,15 @@ def observations_of(states: States) -> Observation:
     return observations
 
 
+@kernel
+def end_of_row(rows: npt.NDArray[np.int64], begin: int) -> int:
+    """Where the actions of the state end whose first one is at ``begin``."""
+    end = begin + 1
+    while end < len(rows) and rows[end] == rows[begin]:
+        end += 1
+    return end
+
+
 @kernel(allocates=True)
 def _positions(
     counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]

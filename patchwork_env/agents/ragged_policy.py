@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.compile import kernel
 
 Floats = npt.NDArray[np.float32]
@@ -124,14 +125,6 @@ def policy_of(kind_logits: Floats, scores: Floats, rows: Indices, kinds: Indices
     return log_probabilities, entropies
 
 
-@kernel
-def _end_of_row(rows: Indices, begin: int) -> int:
-    end = begin + 1
-    while end < len(rows) and rows[end] == rows[begin]:
-        end += 1
-    return end
-
-
 @kernel(allocates=True)
 def _write_policy(
     kind_logits: Floats, scores: Floats, rows: Indices, kinds: Indices, out: Floats, entropies: Floats
@@ -139,7 +132,7 @@ def _write_policy(
     highest, sums = np.empty(kind_logits.shape[1], np.float32), np.empty(kind_logits.shape[1], np.float32)
     begin = 0
     while begin < len(rows):
-        end = _end_of_row(rows, begin)
+        end = end_of_row(rows, begin)
         highest[:] = -np.inf
         sums[:] = 0
         for k in range(begin, end):
@@ -190,7 +183,7 @@ def _write_gradients(
     shares = np.empty(of_kinds.shape[1], np.float32)
     begin = 0
     while begin < len(rows):
-        end = _end_of_row(rows, begin)
+        end = end_of_row(rows, begin)
         sums = of_kinds[rows[begin]]
         shares[:] = 0
         total, of_entropy = np.float32(0), of_entropies[rows[begin]]

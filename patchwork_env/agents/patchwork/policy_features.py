@@ -31,10 +31,11 @@ from torch import Tensor
 from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.patchwork.joints import count_neighbors
 from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
+from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
+from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS, QUILT_SIZE
 from patchwork_env.patchwork.engine import apply, count_placements, empty_cells, placed_words
 from patchwork_env.patchwork.observation import read_observation
@@ -57,6 +58,17 @@ _ROWS_0_TO_4 = np.uint64((1 << 5 * QUILT_SIZE) - 1)
 _ROWS_5_TO_8 = np.uint64(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
 
 Indices = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+
+class _Memory(NamedTuple):
+    """What counting needs: the state and a successor, and words and figures of many quilts."""
+
+    states: States
+    successor: States
+    words: Words
+    figures: Floats
+    before: Floats
 
 
 class Features(NamedTuple):
@@ -81,8 +93,8 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
     positions = position_features(observations)
     kinds = np.zeros((observations.shape[0], NUM_KINDS, KIND_FEATURES), np.float32)
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
-    lists, memory = (_array(rows), _array(actions)), (empty_states(1), empty_states(1))
-    _write_actions(_array(observations), *lists, *memory, kinds, placements)
+    arrays = _array(observations), _array(rows), _array(actions)
+    _write_actions(*arrays, _new_memory(), kinds, placements)
     device = observations.device
     return Features(positions, torch.from_numpy(kinds).to(device), torch.from_numpy(placements).to(device))
 
@@ -90,8 +102,18 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
 def position_features(observations: Tensor) -> Tensor:
     """The features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
     positions = np.empty((observations.shape[0], POSITION_FEATURES), np.float32)
-    _write_positions(_array(observations), empty_states(1), positions)
+    _write_positions(_array(observations), _new_memory(), positions)
     return torch.from_numpy(positions).to(observations.device)
+
+
+def _new_memory() -> _Memory:
+    return _Memory(
+        empty_states(1),
+        empty_states(1),
+        np.empty((2, NUM_ACTIONS), np.uint64),
+        np.empty((_FIGURES, NUM_ACTIONS), np.float32),
+        np.empty(_FIGURES, np.float32),
+    )
 
 
 def _array(tensor: Tensor) -> npt.NDArray[Any]:
@@ -108,45 +130,61 @@ def kind_of(action: int) -> int:
 
 
 @kernel
-def _write_positions(observations: Floats, states: States, positions: Floats) -> None:
-    """``states`` is memory for a record."""
+def _write_positions(observations: Floats, memory: _Memory, positions: Floats) -> None:
     for i in range(len(observations)):
-        read_observation(observations[i], states, 0)
+        read_observation(observations[i], memory.states, 0)
         for player in range(NUM_PLAYERS):
             first = player * (_FIGURES + NEXT + 1)
-            _write_player(states, 0, player, positions[i, first : first + _FIGURES + NEXT + 1])
+            _write_player(player, memory, positions[i, first : first + _FIGURES + NEXT + 1])
 
 
 @kernel
-def _write_player(states: States, i: int, player: int, out: Floats) -> None:
-    quilt = states[i]["quilt"][player]
-    _write_figures(quilt[0], quilt[1], out)
+def _write_player(player: int, memory: _Memory, out: Floats) -> None:
+    state = memory.states[0]
+    _count_quilt(state["quilt"][player, 0], state["quilt"][player, 1], memory, out)
     for k in range(_FIGURES):
         out[k] /= 20
     for k in range(NEXT):
         out[_FIGURES + k] = 0
-        if k < signed(states[i]["num_patches"]):
-            placements = count_placements(quilt[0], quilt[1], signed(states[i]["circle"][k]))
+        if k < signed(state["num_patches"]):
+            quilt = state["quilt"][player]
+            placements = count_placements(quilt[0], quilt[1], signed(state["circle"][k]))
             out[_FIGURES + k] = math.log(1.0 + placements) / 5
-    out[_FIGURES + NEXT] = projected_buttons(states, i, player) / 40
+    out[_FIGURES + NEXT] = projected_buttons(memory.states, 0, player) / 40
 
 
 @kernel
-def _write_figures(word_0: np.uint64, word_1: np.uint64, out: Floats) -> None:
-    """Writes the figures of a quilt, given as its two words; see the module."""
-    (one_0, two_0, four_0), (one_1, two_1, four_1) = count_neighbors(word_0, word_1)
-    empty_0, empty_1 = ~word_0 & FULL_WORD, ~word_1 & FULL_WORD
-    none_0, none_1 = ~(one_0 | two_0 | four_0), ~(one_1 | two_1 | four_1)
-    single_0, single_1 = one_0 & ~two_0, one_1 & ~two_1
-    out[0] = _count(empty_0 & none_0, empty_1 & none_1)
-    out[1] = _count(empty_0 & single_0, empty_1 & single_1)
-    out[2] = _count(empty_0 & two_0 & ~one_0, empty_1 & two_1 & ~one_1)
-    out[3] = _count(empty_0 & two_0 & one_0, empty_1 & two_1 & one_1)
-    out[4] = _count(empty_0 & four_0, empty_1 & four_1)
-    out[5] = _count(word_0 & none_0, word_1 & none_1)
-    out[6] = _count(word_0 & single_0, word_1 & single_1)
-    out[7] = (out[1] + 2 * out[2] + 3 * out[3] + 4 * out[4]) / 2  # every pair is seen from both cells
-    out[8] = missing_cells(word_0, word_1)
+def _count_quilt(word_0: np.uint64, word_1: np.uint64, memory: _Memory, out: Floats) -> None:
+    """Writes the figures of one quilt."""
+    memory.words[0, 0], memory.words[1, 0] = word_0, word_1
+    _write_figures(memory.words, 1, memory.figures)
+    for k in range(_FIGURES):
+        out[k] = memory.figures[k, 0]
+
+
+@kernel
+def _write_figures(words: Words, count: int, figures: Floats) -> None:
+    """Writes the figures of ``count`` quilts, a row of ``figures`` for each figure.
+
+    The loops have no branches, so that the compiler handles eight quilts at once.
+    """
+    for k in range(count):
+        word_0, word_1 = words[0, k], words[1, k]
+        (one_0, two_0, four_0), (one_1, two_1, four_1) = count_neighbors(word_0, word_1)
+        empty_0, empty_1 = ~word_0 & FULL_WORD, ~word_1 & FULL_WORD
+        none_0, none_1 = ~(one_0 | two_0 | four_0), ~(one_1 | two_1 | four_1)
+        single_0, single_1 = one_0 & ~two_0, one_1 & ~two_1
+        figures[0, k] = _count(empty_0 & none_0, empty_1 & none_1)
+        figures[1, k] = _count(empty_0 & single_0, empty_1 & single_1)
+        figures[2, k] = _count(empty_0 & two_0 & ~one_0, empty_1 & two_1 & ~one_1)
+        figures[3, k] = _count(empty_0 & two_0 & one_0, empty_1 & two_1 & one_1)
+        figures[4, k] = _count(empty_0 & four_0, empty_1 & four_1)
+        figures[5, k] = _count(word_0 & none_0, word_1 & none_1)
+        figures[6, k] = _count(word_0 & single_0, word_1 & single_1)
+    for k in range(count):  # every pair is seen from both of its cells
+        figures[7, k] = (figures[1, k] + 2 * figures[2, k] + 3 * figures[3, k] + 4 * figures[4, k]) / 2
+    for k in range(count):
+        figures[8, k] = missing_cells(words[0, k], words[1, k])
 
 
 @kernel(inline=True)
@@ -158,38 +196,55 @@ def _count(cells_0: np.uint64, cells_1: np.uint64) -> int:
 # --- actions ------------------------------------------------------------------------------------------------
 
 
-@kernel(allocates=True)
+@kernel
 def _write_actions(
-    observations: Floats,
-    rows: Indices,
-    actions: Indices,
-    states: States,
-    successor: States,
-    kinds: Floats,
-    placements: Floats,
+    observations: Floats, rows: Indices, actions: Indices, memory: _Memory, kinds: Floats, placements: Floats
 ) -> None:
-    """Writes the features of the kinds and placements of all legal actions into arrays of zeros.
+    """Writes the features of the kinds and placements of all legal actions into arrays of zeros."""
+    begin = 0
+    while begin < len(actions):
+        end = end_of_row(rows, begin)
+        read_observation(observations[rows[begin]], memory.states, 0)
+        _write_row(actions[begin:end], memory, kinds[rows[begin]], placements[begin:end])
+        begin = end
 
-    ``states`` and ``successor`` are memory for a record each.
-    """
-    before = np.empty(_FIGURES, np.float32)
-    row = -1
+
+@kernel
+def _write_row(actions: Indices, memory: _Memory, kinds: Floats, placements: Floats) -> None:
+    """Writes the features of the legal actions of the state in ``memory``, and of their kinds."""
+    quilt = memory.states[0]["quilt"]
+    _count_quilt(quilt[0, 0], quilt[0, 1], memory, memory.before)
     for k in range(len(actions)):
-        if rows[k] != row:
-            row = rows[k]
-            read_observation(observations[row], states, 0)
-            _write_figures(states[0]["quilt"][0, 0], states[0]["quilt"][0, 1], before)
-        kind = kind_of(actions[k])
-        if not _is_possible(states, kind):
-            continue
-        features = kinds[row, kind]
-        if not features[_IS_POSSIBLE]:
-            successor[0] = states[0]
-            apply(successor, 0, actions[k])
-            _write_kind(states, successor, features)
-        if actions[k] != ADVANCE:
-            _write_placement(states, kind, actions[k] - FIRST_BUY, before, placements[k])
-            _note_placement(placements[k], features)
+        word_0, word_1 = _placed(memory.states, actions[k])
+        memory.words[0, k], memory.words[1, k] = quilt[0, 0] | word_0, quilt[0, 1] | word_1
+    _write_figures(memory.words, len(actions), memory.figures)
+    for k in range(len(actions)):
+        for figure in range(_FIGURES):
+            placements[k, figure] = (memory.figures[figure, k] - memory.before[figure]) / 4
+    begin = 0
+    while begin < len(actions):
+        kind, end = kind_of(actions[begin]), begin + 1
+        while end < len(actions) and kind_of(actions[end]) == kind:
+            end += 1
+        if _is_possible(memory.states, kind):
+            memory.successor[0] = memory.states[0]
+            apply(memory.successor, 0, actions[begin])
+            _write_kind(memory.states, memory.successor, kinds[kind])
+            if kind > 0:
+                _write_best(placements[begin:end], kinds[kind])
+        begin = end
+
+
+@kernel(inline=True)
+def _placed(states: States, action: int) -> tuple[np.uint64, np.uint64]:
+    """The cells that an action of the first state covers, as two words of a quilt."""
+    if action < FIRST_BUY:
+        return np.uint64(0), np.uint64(0)
+    footprint, place = np.uint64(1), action - FIRST_BUY
+    if place < NUM_OFFERED * SLOT_SIZE:
+        patch = signed(states[0]["circle"][place // SLOT_SIZE])
+        footprint = np.uint64(FOOTPRINTS[patch, place // NUM_CELLS % NUM_ORIENTATIONS])
+    return placed_words(footprint, place % NUM_CELLS)
 
 
 @kernel(inline=True)
@@ -219,24 +274,11 @@ def _write_kind(states: States, successor: States, out: Floats) -> None:
 
 
 @kernel
-def _write_placement(states: States, kind: int, place: int, before: Floats, out: Floats) -> None:
-    """Writes by how much a placement changes the figures of the quilt, which were ``before``."""
-    footprint = np.uint64(1)
-    if kind <= NUM_OFFERED:
-        patch = signed(states[0]["circle"][kind - 1])
-        footprint = np.uint64(FOOTPRINTS[patch, place // NUM_CELLS % NUM_ORIENTATIONS])
-    word_0, word_1 = placed_words(footprint, place % NUM_CELLS)
-    quilt = states[0]["quilt"]
-    _write_figures(quilt[0, 0] | word_0, quilt[0, 1] | word_1, out)
-    for k in range(_FIGURES):
-        out[k] = (out[k] - before[k]) / 4
-
-
-@kernel(inline=True)
-def _note_placement(placement: Floats, kind: Floats) -> None:
-    """Adds a placement to the features of its kind: the most compact one, the most joints, their number."""
-    compact, joints = (2 * placement[5] + placement[6]) / 4, placement[7] / 4 + 3
-    is_first = kind[_NUM_PLACEMENTS] == 0
-    kind[_MOST_COMPACT] = compact if is_first else max(kind[_MOST_COMPACT], compact)
-    kind[_MOST_JOINTS] = joints if is_first else max(kind[_MOST_JOINTS], joints)
-    kind[_NUM_PLACEMENTS] += np.float32(0.01)
+def _write_best(placements: Floats, out: Floats) -> None:
+    """Writes the most that placements of a kind gain in compactness and in joints, and how many they are."""
+    most_compact, most_joints = np.float32(-np.inf), np.float32(-np.inf)
+    for k in range(len(placements)):
+        most_compact = max(most_compact, 2 * placements[k, 5] + placements[k, 6])
+        most_joints = max(most_joints, placements[k, 7])
+    out[_MOST_COMPACT], out[_MOST_JOINTS] = most_compact / 4, most_joints / 4 + 3
+    out[_NUM_PLACEMENTS] = len(placements) / 100
