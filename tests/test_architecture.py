@@ -31,7 +31,7 @@ TIERS = (
     ("learning.distributed",),
     ("learning.evaluation",),
     ("learning.algorithms",),
-    ("learning.runs",),
+    ("learning.runs", "learning.toolbox"),
     ("learning.reports",),
     ("learning.sweeps",),
     ("learning.commands", "integrations"),

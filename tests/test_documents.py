@@ -31,6 +31,7 @@ DOCUMENTS = [
     "docs/nmbr9.md",
     "docs/placement.md",
     "docs/strength.md",
+    "docs/toolbox.md",
 ]
 
 

@@ -1,0 +1,266 @@
+"""A PPO of one's own in one file, to be changed: it learns Patchwork by self-play, like ``algorithm: ppo``.
+
+    pip install ".[train]"
+    python examples/own_ppo.py --minutes 20 --threads 2 --out mine
+    patchwork-env evaluate mine --against greedy --seed 1
+
+The loop, the loss and the league are written out here; what they are made of comes from
+``patchwork_env.learning.toolbox`` (``docs/toolbox.md`` has a table of it). With the same settings, seed,
+steps and threads it learns the same weights as the project's own algorithm, to the bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from patchwork_env.learning import toolbox
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+
+NETWORK = toolbox.NetworkConfig(width=256, depth=2, channels=0)
+TURNS, EPOCHS, MINIBATCH = 64, 2, 1024
+GAMMA, GAE_LAMBDA = 1.0, 0.95  # no discount: winning late is winning
+CLIP, VALUE_COEFFICIENT, MAX_GRADIENT_NORM = 0.2, 0.5, 0.5
+# Outcomes alone say little about most moves. The margin, clipped at 40 points, tells a narrow defeat from a
+# hopeless one, which is what a beginner has to learn from.
+REWARD = toolbox.Reward(outcome=1.0, margin=1.0)
+LEAGUE = toolbox.League(fraction=0.25, snapshot_every=10, size=40)
+EVALUATE_EVERY = 40
+SELF, NEW_GAME = -1, -2
+"""What stands in place of a past self's number: the learner itself, or nobody yet."""
+
+
+Batch = dict[str, Any]
+"""The learner's decisions, one after the other: arrays ``(n,)`` by name."""
+
+
+class SelfPlay:
+    """Plays a batch of games, and remembers between rollouts who plays whom."""
+
+    def __init__(self, num_envs: int, seed: int, threads: toolbox.ThreadPool) -> None:
+        # Neither masks nor observations: the network lists and observes just the states that it is asked
+        # about. Masks of 2026 bytes for each of 512 games would be written every turn for nothing.
+        self.env = SelfPlayVectorEnv(num_envs, seed=seed, masks=False, observations=False)
+        self.random = np.random.default_rng(seed)
+        self.threads = threads
+        self.pool: toolbox.SnapshotPool[toolbox.PolicyNetwork] = toolbox.SnapshotPool(LEAGUE)
+        self.opponents = np.full(num_envs, NEW_GAME)
+        games = np.arange(num_envs)
+        self.league_game = games - (num_envs - round(LEAGUE.fraction * num_envs))  # below 0: self-play
+        self.learner_seats = games % 2
+
+    def collect(self, network: toolbox.PolicyNetwork) -> Batch:
+        """Plays the next ``TURNS`` turns of every game."""
+        env, shape = self.env, (TURNS, self.env.num_envs)
+        # A past self is drawn more often the more it wins ("hard"). Against its present self alone a learner
+        # forgets what beat it once, and goes round in circles.
+        drawn = self.pool.draw(self.random, set(self.opponents[self.opponents >= 0].tolist()))
+        dealt = np.full(env.num_envs, SELF)
+        if drawn:  # neighbors have the same opponent, and the learner one seat and the other
+            dealt = np.where(self.league_game < 0, SELF, np.array(drawn)[self.league_game // 2 % len(drawn)])
+        states, actions = np.empty(shape, env.states.dtype), np.zeros(shape, np.int64)
+        log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        players, learning = np.empty(shape, np.uint8), np.empty(shape, bool)
+        winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
+        opponents = np.empty(shape, np.int64)
+        for t in range(TURNS):
+            # Only games that begin get an opponent: it stays to the end, whatever is drawn meanwhile. In a
+            # game that changes hands neither the result nor the values belong to anybody.
+            self.opponents = np.where(self.opponents == NEW_GAME, dealt, self.opponents)
+            states[t], players[t], opponents[t] = env.states, env.current_players, self.opponents
+            is_learners = (self.opponents == SELF) | (env.current_players == self.learner_seats)
+            # A turn with one legal action is no decision: nobody is asked, and there is nothing to learn from
+            # it. A third of all turns are of this kind; they would only dilute the batches.
+            has_choice = env.counts > 1
+            learning[t] = has_choice & is_learners
+            actions[t] = env.random_actions  # the only one where there is no choice
+            uniforms = self.random.random(int(has_choice.sum()))
+            asked = np.where(is_learners, SELF, self.opponents)[has_choice]
+            chosen, of_chosen, expected = self.choose(network, env.states[has_choice], asked, uniforms)
+            actions[t, has_choice] = chosen
+            log_probabilities[t, has_choice], values[t, has_choice] = of_chosen, expected
+            env.step(actions[t])
+            winners[t] = np.where(env.terminations, env.rewards.argmax(1), -1)
+            scores[t] = env.final_scores
+            self.opponents[env.terminations] = NEW_GAME
+        self.record(winners, opponents)
+        rewards = toolbox.rewards_of_players(REWARD, winners, scores)
+        later_rewards, *last = self.look_ahead(network)
+        rewards[-1] += later_rewards
+        decisions = toolbox.Decisions(players, learning, values, rewards, winners >= 0, *last)
+        of_turns = {"states": states, "actions": actions, "log_probabilities": log_probabilities}
+        return batch_of(decisions, of_turns)
+
+    def look_ahead(self, network: toolbox.PolicyNetwork) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What follows the rollout: both players' rewards, who has the next choice, and its value."""
+        # Values are learned at choices alone, so they are read there alone: turns without a choice are played
+        # in a copy of the games. Those that end on the way have rewards instead.
+        ahead = toolbox.next_choices(self.env.states)
+        goes_on, values = ahead.winners < 0, np.zeros(self.env.num_envs, np.float32)
+        asked, uniforms = np.full(goes_on.sum(), SELF), self.random.random(goes_on.sum())
+        values[goes_on] = self.choose(network, ahead.states[goes_on], asked, uniforms)[2]
+        rewards = toolbox.rewards_of_players(REWARD, ahead.winners, ahead.scores)
+        return rewards, ahead.states["current_player"].copy(), values
+
+    def choose(
+        self, network: toolbox.PolicyNetwork, states: Any, asked: np.ndarray, uniforms: np.ndarray
+    ) -> list[np.ndarray]:
+        """Actions, their log-probabilities and values ``(n,)``, of the policies that are ``asked``."""
+        # Threads share games, not operations: they wait for each other once a turn. The learner's games are
+        # divided; those of a past self are few and stay together.
+        mine, past = np.flatnonzero(asked == SELF), np.unique(asked[asked != SELF]).tolist()
+        parts = [(network, rows) for rows in np.array_split(mine, self.threads.size)]
+        parts += [(self.pool.policy(number), np.flatnonzero(asked == number)) for number in past]
+
+        def work(share: list[tuple[toolbox.PolicyNetwork, np.ndarray]]) -> list[tuple[np.ndarray, ...]]:
+            return [(rows, *ask(policy, states[rows], uniforms[rows])) for policy, rows in share]
+
+        shares = self.threads.map(work, [parts[k :: self.threads.size] for k in range(self.threads.size)])
+        rows, *answers = map(np.concatenate, zip(*(part for share in shares for part in share), strict=True))
+        return [answer[np.argsort(rows)] for answer in answers]
+
+    def record(self, winners: np.ndarray, opponents: np.ndarray) -> None:
+        """Tells the league how games against past selves ended; the next draws depend on it."""
+        ends = (winners >= 0) & (opponents >= 0)
+        met, won = opponents[ends], (winners == self.learner_seats)[ends]
+        numbers = np.unique(met).tolist()
+        wins = {number: float(won[met == number].sum()) for number in numbers}
+        self.pool.record(wins, {number: float((met == number).sum()) for number in numbers})
+
+
+def ask(network: toolbox.PolicyNetwork, states: Any, uniforms: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Draws actions from a policy: actions, log-probabilities and values, each ``(n,)``."""
+    # Of 2026 actions 79 are legal on average: as flat lists, one state behind the other, they take a fraction
+    # of the work of masked rows, and what is illegal has no logit that could go wrong.
+    inputs, legal = network.encode(states)
+    with torch.inference_mode():
+        output = network(inputs)
+    log_probabilities = output.log_probabilities.numpy()
+    chosen = toolbox.sample(legal.counts, log_probabilities, uniforms)
+    return legal.actions[chosen], log_probabilities[chosen], output.values.numpy()
+
+
+def batch_of(decisions: toolbox.Decisions, of_turns: Batch) -> Batch:
+    """The learner's decisions among all turns, with advantages and returns."""
+    # Turns do not alternate: whoever is behind on the time track moves. Advantages run along each player's
+    # own decisions, so that no sign ever changes and the loser's last decision meets its defeat. The moves of
+    # past selves are part of what the learner's decisions led to: nothing is learned from them.
+    learning = decisions.learning
+    estimates = toolbox.advantages(decisions, GAMMA, GAE_LAMBDA)[learning]
+    normalized = (estimates - estimates.mean()) / (estimates.std() + 1e-8)
+    taken = {name: array[learning] for name, array in of_turns.items()}
+    return taken | {"advantages": normalized, "returns": estimates + decisions.values[learning]}
+
+
+def part_of(batch: Batch, rows: np.ndarray) -> Batch:
+    """Some of the decisions."""
+    return {name: array[rows] for name, array in batch.items()}
+
+
+def losses(
+    network: toolbox.PolicyNetwork, batch: Batch, entropy_coefficient: float, rows: np.ndarray
+) -> dict[str, Tensor]:
+    """The clipped objective of Schulman et al. 2017 for some decisions, and its parts."""
+    part = part_of(batch, rows)
+    names = ("log_probabilities", "advantages", "returns")
+    old, advantage, returns = (torch.from_numpy(part[name]) for name in names)
+    inputs, legal = network.encode(part["states"])
+    output = network(inputs)
+    # The position of each action in the flat list. index_select: its gradient is the same every time.
+    positions = torch.from_numpy(legal.position_of(part["actions"]))
+    ratio = (output.log_probabilities.index_select(0, positions) - old).exp()
+    clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
+    policy = -torch.min(ratio * advantage, clipped * advantage).mean()
+    value, entropy = (output.values - returns).square().mean(), output.entropies.mean()
+    loss = policy + VALUE_COEFFICIENT * value - entropy_coefficient * entropy
+    return {"loss": loss, "policy": policy, "value": value, "entropy": entropy}
+
+
+def learn(
+    network: toolbox.PolicyNetwork, optimizer: torch.optim.Optimizer, games: SelfPlay, progress: float
+) -> dict[str, float]:
+    """One rollout, and some epochs of minibatches from it; returns the last losses."""
+    batch = games.collect(network)
+    # Annealing: large steps and much exploration first, then small ones that keep what was found. A constant
+    # rate that is good at the beginning is too large at the end.
+    optimizer.param_groups[0]["lr"] = 2e-3 * (1e-4 / 2e-3) ** progress
+    losses_of = partial(losses, network, batch, 0.012 + (0.002 - 0.012) * progress)
+    arrays_of = partial(part_of, batch)
+    for _ in range(EPOCHS):
+        order = games.random.permutation(len(batch["actions"]))
+        for rows in np.array_split(order, math.ceil(len(order) / MINIBATCH)):
+            # Each thread computes the gradient of its part. A loss that is not finite is an error that holds
+            # the arrays of the minibatch.
+            parts = toolbox.compute_gradient(
+                optimizer, losses_of, arrays_of, rows, games.threads, MAX_GRADIENT_NORM
+            )
+            optimizer.step()
+    return {name: part.item() for name, part in parts.items()}
+
+
+def measure(network: toolbox.PolicyNetwork, games: int, seed: int) -> str:
+    """The win rate against greedy, with its 95% interval."""
+    # Paired games: every circle is played from both seats, so that its luck cancels out. The interval is over
+    # circles. The circles are the same in every evaluation, and others than those that are trained on.
+    result = toolbox.play_matches(toolbox.PolicyAgent(network, "own PPO"), "greedy", games, seed=seed)
+    low, high = result.interval
+    return f"{result.win_rate:6.1%} ({low:.1%} to {high:.1%}) against greedy in {games} games"
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Trains a policy for Patchwork by self-play, in one file.")
+    parser.add_argument("--minutes", type=float, default=20, help="of the whole run (default: %(default)s)")
+    parser.add_argument("--steps", type=int, help="turns of all games, instead of minutes")
+    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="(default: %(default)s)")
+    parser.add_argument("--num-envs", type=int, default=512, help="games at once (default: %(default)s)")
+    parser.add_argument("--games", type=int, default=1000, help="of the last match (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("own_ppo"), help="folder (default: %(default)s)")
+    arguments = parser.parse_args()
+    if arguments.out.exists():
+        parser.error(f"{arguments.out} exists already")
+    return arguments
+
+
+def main() -> None:
+    arguments, began = parse_arguments(), time.perf_counter()
+    # One seed gives weights, games and draws. On a CPU two runs with the same --steps and --threads are equal
+    # to the bit; publish several seeds all the same, for seeds differ more than settings often do.
+    torch.manual_seed(arguments.seed)
+    torch.set_num_threads(1)  # threads share batches instead: see choose()
+    toolbox.keep_freed_memory()
+    network = toolbox.PatchworkNetwork(NETWORK)
+    optimizer = torch.optim.Adam(network.parameters(), eps=1e-5)
+    games = SelfPlay(arguments.num_envs, arguments.seed, toolbox.ThreadPool(arguments.threads))
+    steps = iteration = 0
+    while True:
+        minutes = (time.perf_counter() - began) / 60
+        progress = minutes / arguments.minutes if arguments.steps is None else steps / arguments.steps
+        if progress >= 1:
+            break
+        parts = learn(network, optimizer, games, progress)
+        steps, iteration = steps + TURNS * arguments.num_envs, iteration + 1
+        if iteration % LEAGUE.snapshot_every == 0:
+            games.pool.add(network)
+        if iteration % EVALUATE_EVERY == 0:
+            figures = "  ".join(f"{name} {part:.3f}" for name, part in parts.items())
+            print(
+                f"{steps:9} steps  {minutes:5.1f} minutes  {measure(network, min(400, arguments.games), 0)}"
+            )
+            print(f"{'':9} {figures}", flush=True)
+    # The checkpoint is an agent: agents.load("mine"), --against mine, opponent="mine".
+    toolbox.save_policy(arguments.out, network, {"made_by": "own_ppo.py", "steps": steps})
+    minutes, seed = (time.perf_counter() - began) / 60, 1  # circles that no curve was drawn with
+    print(f"{steps:9} steps  {minutes:5.1f} minutes  {measure(network, arguments.games, seed)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""What a learning algorithm of one's own can be made of: one place to import from.
+
+>>> from patchwork_env.learning import toolbox
+>>> from patchwork_env.patchwork import Game
+>>> network = toolbox.PatchworkNetwork(toolbox.NetworkConfig(width=32, depth=1, channels=0))
+>>> inputs, legal = network.encode(Game(seed=7).state)
+>>> network(inputs).log_probabilities.shape == legal.actions.shape
+True
+
+Games come in batches from ``patchwork_v0.SelfPlayVectorEnv``, whose ``states`` all of this reads.
+
+- **Policies over lists of legal actions**: :func:`legal_lists` lists them, :func:`observations_of` shows what
+  players see, :func:`hierarchical_policy` is the softmax, :func:`sample` and :func:`most_probable` choose;
+  :func:`network_class` gives a game's network, of which :class:`PatchworkNetwork` is one, of the sizes
+  :class:`NetworkConfig`.
+- **Rewards and advantages**: :class:`Reward` and :func:`rewards_of_players`; :class:`Decisions` and
+  :func:`advantages`, along each player's own decisions; :func:`next_choices`, where a rollout may be cut.
+- **Learning**: :func:`compute_gradient` by the threads of a :class:`ThreadPool`;
+  :func:`keep_freed_memory`, which makes it faster; :class:`~patchwork_env.errors.DivergenceError`.
+- **Opponents**: :class:`SnapshotPool`, past selves by prioritized choice, configured by :class:`League`;
+  :class:`PolicyAgent`, which plays a network's present weights.
+- **Results**: :func:`play_matches`, paired games with intervals; :func:`save_policy`, a checkpoint that is an
+  agent everywhere.
+
+Everything is defined elsewhere, once; ``docs/toolbox.md`` has a table with shapes and sources, and
+``examples/own_ppo.py`` uses all of it. Needs the extra ``train``.
+"""
+
+from __future__ import annotations
+
+try:
+    import pydantic  # noqa: F401
+    import torch  # noqa: F401
+except ModuleNotFoundError as _error:
+    raise ModuleNotFoundError(
+        f"patchwork_env.learning.toolbox needs {_error.name}: pip install 'patchwork-env[train]'",
+        name=_error.name,
+    ) from None
+
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import PolicyAgent, save_policy
+from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
+from patchwork_env.agents.ragged_policy import hierarchical_policy
+from patchwork_env.errors import DivergenceError
+from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
+from patchwork_env.learning.algorithms.common.gradients import compute_gradient
+from patchwork_env.learning.algorithms.common.league import SnapshotPool
+from patchwork_env.learning.algorithms.common.next_choices import NextChoices, next_choices
+from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.config import League, Reward
+from patchwork_env.learning.evaluation import MatchResult, play_matches
+from patchwork_env.learning.system.memory import keep_freed_memory
+
+__all__ = [
+    "Decisions",
+    "DivergenceError",
+    "League",
+    "LegalLists",
+    "MatchResult",
+    "NetworkConfig",
+    "NextChoices",
+    "PatchworkNetwork",
+    "PolicyAgent",
+    "PolicyNetwork",
+    "Reward",
+    "SnapshotPool",
+    "ThreadPool",
+    "advantages",
+    "compute_gradient",
+    "hierarchical_policy",
+    "keep_freed_memory",
+    "legal_lists",
+    "most_probable",
+    "network_class",
+    "next_choices",
+    "observations_of",
+    "play_matches",
+    "rewards_of_players",
+    "sample",
+    "save_policy",
+]

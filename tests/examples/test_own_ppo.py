@@ -1,0 +1,56 @@
+"""The PPO of one's own: it trains, saves and measures, and learns what the algorithm ``ppo`` learns."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from examples import own_ppo as example
+from patchwork_env import agents
+from patchwork_env.learning import toolbox
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.config import load_config
+from patchwork_env.patchwork import Game
+
+ENVS, ITERATIONS = 16, 4
+
+
+def test_it_trains_saves_and_measures(start, tmp_path, monkeypatch, capsys):
+    arguments = ["--steps", "2048", "--num-envs", "16", "--games", "4", "--threads", "2", "--out", "mine"]
+    printed = start("own_ppo.py", *arguments)
+    assert re.search(r"2048 steps .* minutes .*% \(.*% to .*%\) against greedy in 4 games", printed)
+    assert agents.load(tmp_path / "mine").act(Game(seed=1)) in Game(seed=1).legal_actions()
+    assert len(toolbox.play_matches(str(tmp_path / "mine"), "random", 2, seed=1).games.scores) == 2
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["own_ppo.py", *arguments])
+    with pytest.raises(SystemExit):
+        example.parse_arguments()
+    assert "mine exists already" in capsys.readouterr().err
+
+
+def test_it_learns_what_the_algorithm_learns(monkeypatch):
+    """The same weights to the bit, with past selves in play that are drawn anew in every iteration.
+
+    Whoever changes one of the two changes the other, or tells in the example what is different.
+    """
+    sizes = {"width": 16, "depth": 1, "channels": 0}
+    monkeypatch.setattr(example, "TURNS", 24)
+    monkeypatch.setattr(example, "MINIBATCH", 100)
+    monkeypatch.setattr(example, "LEAGUE", toolbox.League(fraction=0.5, snapshot_every=1, size=2))
+    keys = [f"network.{name}={value}" for name, value in sizes.items()]
+    keys += [f"ppo.num_envs={ENVS}", "ppo.rollout_steps=24", "ppo.minibatch_size=100", "threads=1", "seed=3"]
+    keys += ["league.fraction=0.5", "league.snapshot_every=1", "league.size=2"]
+    trainer = make_trainer(load_config("ppo", [*keys, f"total_steps={ENVS * 24 * ITERATIONS}"]))
+    torch.manual_seed(3)
+    network = toolbox.PatchworkNetwork(toolbox.NetworkConfig(**sizes))
+    optimizer = torch.optim.Adam(network.parameters(), eps=1e-5)
+    games = example.SelfPlay(ENVS, 3, toolbox.ThreadPool())
+    for iteration in range(ITERATIONS):
+        trainer.iterate()
+        example.learn(network, optimizer, games, iteration / ITERATIONS)
+        games.pool.add(network)
+    assert (games.opponents >= 0).any()
+    for name, weights in trainer.network.state_dict().items():
+        assert torch.equal(network.state_dict()[name], weights), name
