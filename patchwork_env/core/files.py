@@ -16,6 +16,7 @@ from patchwork_env.errors import StorageError
 PARTIAL = ".partial"
 """The ending of names of files and folders that are not complete yet; such names begin with a dot."""
 _REPLACED = "replaced"
+_LONGEST_PATH = 500  # letters of a path in a message
 """The name within a temporary folder of the folder that is being replaced."""
 _UNSYNCED = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 """The error numbers of folders that cannot be synced."""
@@ -29,7 +30,8 @@ def storing_in(path: Path) -> Iterator[None]:
     except StorageError:
         raise
     except OSError as error:
-        raise StorageError(f"cannot write to {path}: {error.strerror or error}") from error
+        shown = str(path) if len(str(path)) <= _LONGEST_PATH else f"{str(path)[:_LONGEST_PATH]}…"
+        raise StorageError(f"cannot write to {shown}: {error.strerror or error}") from error
 
 
 class GrowingFile:

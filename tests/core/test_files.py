@@ -107,6 +107,12 @@ def contents(folder):
     return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
+def test_a_message_about_a_path_without_end_is_short(tmp_path) -> None:
+    with pytest.raises(StorageError, match=r"cannot write to .*…: File name too long") as caught:
+        write_text(tmp_path / ("a" * 5000), "")
+    assert len(str(caught.value)) < 600
+
+
 def test_folder_appears_only_when_it_is_complete(tmp_path):
     target, seen = tmp_path / "target", []
 
