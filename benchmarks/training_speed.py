@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
+from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer

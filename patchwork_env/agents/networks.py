@@ -125,6 +125,14 @@ class PolicyNetwork(nn.Module, ABC):
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""
 
+    def prepare_maps(self, dtype: torch.dtype) -> None:
+        """Makes maps of placements faster from now on, if the network has any, with its present weights.
+
+        Args:
+            dtype: The type of the products that make the maps.
+        """
+        return
+
     @staticmethod
     def kinds_of(actions: Any) -> Any:
         """The kind of each action of an array or a tensor, ``0 ... num_kinds - 1``.

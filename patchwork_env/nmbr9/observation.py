@@ -45,7 +45,7 @@ from patchwork_env.nmbr9.engine import (
     points,
     supply,
 )
-from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, States
+from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, UNKNOWN, States
 from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, FIRST_INDEX, SIZES
 
 VIEW_SIZE = 24
@@ -97,6 +97,7 @@ _PHASE_AT = SLICES["phase"].start
 _PLAYERS_AT = SLICES["players"].start
 _TILES_AT = SLICES["tiles"].start
 _F = np.float32
+_HALF = _F(0.5)
 
 
 @kernel
@@ -114,6 +115,57 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
         out[at + 1] = points(states, i, player, placed) / _F(100)
         out[at + 2] = placed / _F(MAX_CARDS)
         _write_tiles(states, i, player, placed, out, _TILES_AT + k * MAX_CARDS * TILE_FEATURES)
+
+
+@kernel
+def read_observation(observation: Observation, states: States, i: int) -> None:
+    """Writes the game of one player that an observation shows, with the observer's table.
+
+    The tile to be placed is the next card, or a digit is to be chosen if it is not known; the cards to come
+    lie in ascending order. Of an array that is no observation the result has no meaning, but each of its
+    fields is within its bounds.
+    """
+    state = states[i]
+    placed = _read_tiles(observation, states, i)
+    cards = placed
+    for digit in range(NUM_DIGITS):
+        if observation[_TILE_AT + digit] > _HALF and cards == placed and cards < MAX_CARDS:
+            state["deck"][cards] = digit
+            cards += 1
+    state["order"] = UNKNOWN if cards > placed else FREE
+    state["chosen"][:] = NO_DIGIT
+    is_free = observation[_PHASE_AT + 4] > _HALF  # the tile that is chosen is still among those left
+    for digit in range(NUM_DIGITS):
+        chosen = is_free and cards > placed and state["deck"][placed] == digit
+        for _ in range(int(chosen), _number(observation[_REMAINING_AT + digit], 2, MAX_CARDS - cards)):
+            state["deck"][cards] = digit
+            cards += 1
+    to_come = _number(observation[_PHASE_AT + 2], MAX_CARDS, MAX_CARDS - placed)
+    state["num_cards"], state["num_rounds"] = cards, min(placed + to_come, cards)
+    state["num_players"], state["current_player"] = 1, 0
+
+
+@kernel
+def _read_tiles(observation: Observation, states: States, i: int) -> int:
+    """Reads the tiles of the observer, and the round and cards that follow from them; returns how many."""
+    state, at, placed = states[i], _TILES_AT, 0
+    while placed < MAX_CARDS and observation[at] > _HALF:
+        digit = _number(observation[at + 1], 9, NUM_DIGITS - 1)
+        state["piece"][0, placed] = NUM_TURNS * digit + _number(observation[at + 2], 3, NUM_TURNS - 1)
+        state["level"][0, placed] = _number(observation[at + 3], 8, MAX_LEVELS - 1)
+        state["row"][0, placed] = _number(observation[at + 4], TABLE_SIZE - 1, TABLE_SIZE - 1)
+        state["column"][0, placed] = _number(observation[at + 5], TABLE_SIZE - 1, TABLE_SIZE - 1)
+        state["deck"][placed] = digit
+        placed += 1
+        at += TILE_FEATURES
+    state["round"] = placed
+    return placed
+
+
+@kernel
+def _number(feature: float, scale: int, most: int) -> int:
+    """The number that was divided by ``scale``, from 0 to ``most``."""
+    return int(min(max(feature * scale + 0.5, 0), most)) if feature == feature else 0
 
 
 @kernel

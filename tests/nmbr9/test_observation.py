@@ -9,8 +9,9 @@ import pytest
 
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, UPPER_BOUNDS, as_dict
+from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, UPPER_BOUNDS, as_dict, read_observation
 from patchwork_env.nmbr9.rules import RULES
+from patchwork_env.nmbr9.state import empty_states
 from tests.nmbr9.twins import as_high_as_possible, play_out
 
 VIEW = slice(20, 44)
@@ -106,3 +107,39 @@ def test_the_bounds_hold_for_high_towers() -> None:
         game.play(highest(game, rng))
         assert (game.observation() <= UPPER_BOUNDS).all()
     assert game.observation().shape == (OBSERVATION_SIZE,)
+
+
+@pytest.mark.parametrize("order", ["unknown", "known", "free"])
+def test_a_table_is_read_from_what_its_player_sees(order: str) -> None:
+    rng, found = random.Random(4), empty_states(1)
+    game = Game(seed=5, players=2, order=order, deck_size=12)
+    while not game.is_over:
+        player = game.current_player
+        read_observation(game.observation(player), found, 0)
+        seen = Game._of_record(found)
+        assert seen.placements(0) == game.placements(player)
+        assert seen.digit == game.digit
+        assert seen.num_rounds == 12
+        cards = sorted(game.deck) if order != "free" else None
+        if cards:
+            assert sorted(seen.deck) == cards
+        else:
+            held = [] if game.digit is None else [game.digit]
+            left = [digit for digit, number in enumerate(game.remaining(player)) for _ in range(int(number))]
+            assert sorted([*held, *seen.deck[seen.round + len(held) :]]) == left
+        game.play(highest(game, rng))
+
+
+def test_an_array_that_is_no_observation_is_read_within_bounds() -> None:
+    found, rng = empty_states(1), np.random.default_rng(2)
+    for number in (np.nan, np.inf, -np.inf, 1e30, -1e30, 0.7):
+        observation = rng.normal(size=OBSERVATION_SIZE).astype(np.float32)
+        observation[rng.random(OBSERVATION_SIZE) < 0.5] = number
+        observation[-960:] = np.abs(observation[-960:])
+        read_observation(observation, found, 0)
+        state = found[0]
+        assert state["piece"].max() < 40
+        assert state["level"].max() < 20
+        assert max(state["row"].max(), state["column"].max()) < 64
+        assert state["round"] <= state["num_rounds"] <= state["num_cards"] <= 40
+        assert state["deck"].max() < 10

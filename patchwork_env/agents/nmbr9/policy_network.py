@@ -1,9 +1,15 @@
 """A policy and value network for NMBR 9, which scores the legal placements alone.
 
-A placement is described by the window around it as it would be afterwards: which cells lie lower than the
-tile, as high as its foundation, or higher, and which are those of the tile itself; by the tile; by its level;
-and by the trunk's features of the whole table and the cards. All windows are read by the same two layers, so
-what is learned in one place helps in all others. Legal actions are 240 of 16,394 on average in random play.
+Legal actions are 240 of 16,394 on average in random play, and only they enter the softmax.
+
+With ``features``, the network reads figures of positions and of what every placement leads to
+(:mod:`.policy_features`). Placements are scored by a product of theirs with weights that the trunk gives, and
+by a small layer that reads them together with the trunk.
+
+With ``channels``, a placement is scored by the window around it as well, as it would be afterwards: which
+cells lie lower than the tile, as high as its foundation, or higher, and which are those of the tile itself;
+by the tile; by its level; and by the trunk. All windows are read by the same two layers, so what is learned
+in one place helps in all others.
 
 In free order the digits to choose from are scored by the trunk alone.
 
@@ -27,8 +33,15 @@ from patchwork_env.agents.networks import (
     new_trunk,
     trunk_shapes,
 )
+from patchwork_env.agents.nmbr9.policy_features import (
+    IS_LIKELY,
+    PLACEMENT_FEATURES,
+    POSITION_FEATURES,
+    features_of,
+    position_features,
+)
 from patchwork_env.agents.ragged import LegalLists
-from patchwork_env.agents.ragged_policy import hierarchical_policy
+from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import (
@@ -48,6 +61,7 @@ _MARGIN = 1
 _WINDOW = LONGEST_SIDE + 2 * _MARGIN
 _FRAMED = VIEW_SIZE + 2 * _WINDOW
 _LOOKS = 4  # how a cell may look: lower, as high as the foundation, higher, the tile's own
+_PLACEMENT_UNITS = 32
 _HEIGHT_UNIT = 8  # levels per unit of the observation's heights
 _TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players")
 
@@ -65,40 +79,64 @@ class Nmbr9Network(PolicyNetwork):
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__(config)
         config = self.config
-        self.trunk = new_trunk(_trunk_inputs(), config)
-        self.value = nn.Linear(config.width, 1)
-        self.choice = nn.Linear(config.width, NUM_DIGITS)
-        self.modulation = nn.Linear(config.width, config.channels)
-        self.window = nn.Linear(_WINDOW**2 * _LOOKS, config.channels)
-        self.tiles = nn.Embedding(NUM_DIGITS * NUM_TURNS, config.channels)
-        self.level = nn.Linear(2, config.channels, bias=False)
-        self.hidden = nn.Linear(config.channels, config.channels)
-        self.score = nn.Linear(config.channels, 1)
-        self.register_buffer("footprints", _footprints(), persistent=False)
-        self.register_buffer("offsets", _offsets(), persistent=False)
+        width, channels = config.width, config.channels
+        self.trunk = new_trunk(_trunk_inputs(config), config)
+        self.value = nn.Linear(width, 1)
+        self.choice = nn.Linear(width, NUM_DIGITS)
+        if config.features:
+            self.placement = nn.Linear(width, PLACEMENT_FEATURES)
+            self.placement_hidden = nn.Linear(PLACEMENT_FEATURES, _PLACEMENT_UNITS)
+            self.placement_context = nn.Linear(width, _PLACEMENT_UNITS, bias=False)
+            self.placement_score = nn.Linear(_PLACEMENT_UNITS, 1, bias=False)
+        if channels:
+            self.modulation = nn.Linear(width, channels)
+            self.window = nn.Linear(_WINDOW**2 * _LOOKS, channels)
+            self.tiles = nn.Embedding(NUM_DIGITS * NUM_TURNS, channels)
+            self.level = nn.Linear(2, channels, bias=False)
+            self.hidden = nn.Linear(channels, channels)
+            self.score = nn.Linear(channels, 1)
+            self.register_buffer("footprints", _footprints(), persistent=False)
+            self.register_buffer("offsets", _offsets(), persistent=False)
         self._initialize()
 
     @staticmethod
     def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
         """See :meth:`PolicyNetwork.weight_shapes`."""
         width, channels = config.width, config.channels
-        layers = {"value": (width, 1), "choice": (width, NUM_DIGITS), "modulation": (width, channels)}
-        layers |= {"window": (_WINDOW**2 * _LOOKS, channels), "hidden": (channels, channels)}
-        return (
-            trunk_shapes(_trunk_inputs(), config)
-            | linear_shapes(layers | {"score": (channels, 1)})
-            | {"tiles.weight": (NUM_DIGITS * NUM_TURNS, channels), "level.weight": (channels, 2)}
-        )
+        shapes = trunk_shapes(_trunk_inputs(config), config)
+        shapes |= linear_shapes({"value": (width, 1), "choice": (width, NUM_DIGITS)})
+        if config.features:
+            shapes |= linear_shapes(
+                {
+                    "placement": (width, PLACEMENT_FEATURES),
+                    "placement_hidden": (PLACEMENT_FEATURES, _PLACEMENT_UNITS),
+                }
+            )
+            shapes |= {"placement_context.weight": (_PLACEMENT_UNITS, width)}
+            shapes |= {"placement_score.weight": (1, _PLACEMENT_UNITS)}
+        if channels:
+            layers = {"modulation": (width, channels), "window": (_WINDOW**2 * _LOOKS, channels)}
+            shapes |= linear_shapes(layers | {"hidden": (channels, channels), "score": (channels, 1)})
+            shapes |= {"tiles.weight": (NUM_DIGITS * NUM_TURNS, channels), "level.weight": (channels, 2)}
+        return shapes
 
     def _initialize(self) -> None:
-        for module in (*self.trunk, self.window, self.hidden):
+        layers, heads = [*self.trunk], [self.value, self.choice]
+        if self.config.features:
+            heads.append(self.placement)
+            nn.init.normal_(self.placement_score.weight, std=0.01)
+        if self.config.channels:
+            layers += [self.window, self.hidden]
+            heads += [self.modulation, self.score]
+        for module in layers:
             if isinstance(module, nn.Linear):
                 nn.init.orthogonal_(module.weight, 2**0.5)
                 nn.init.zeros_(module.bias)
-        for module in (self.value, self.choice, self.modulation, self.score):
+        for module in heads:
             nn.init.orthogonal_(module.weight, 0.01)
             nn.init.zeros_(module.bias)
-        nn.init.normal_(self.tiles.weight, std=0.1)
+        if self.config.channels:
+            nn.init.normal_(self.tiles.weight, std=0.1)
 
     @staticmethod
     def listed(states: States) -> LegalLists:
@@ -112,25 +150,43 @@ class Nmbr9Network(PolicyNetwork):
     def forward(self, inputs: Inputs) -> Output:
         """Evaluates a batch; a state without legal actions is no error."""
         observations, rows, actions = inputs
-        features = self.trunk(_trunk_input(observations))
+        features = features_of(*inputs) if self.config.features else None
+        trunk = self.trunk(_trunk_input(observations, None if features is None else features.positions))
         choices = (
-            self.choice(features)
+            self.choice(trunk)
             .view(-1)
             .index_select(0, rows * NUM_DIGITS + (actions - FIRST_CHOICE).clamp(min=0))
         )
-        placements = self._scores(observations, features, rows, actions.clamp(max=FIRST_CHOICE - 1))
+        placements = trunk.new_zeros(actions.shape[0])
+        if features is not None:
+            placements = placements + self._scores_of_features(trunk, features.placements, rows)
+        if self.config.channels:
+            places = actions.clamp(max=FIRST_CHOICE - 1)
+            placements = placements + self._scores_of_windows(observations, trunk, rows, places)
         scores = torch.where(actions < FIRST_CHOICE, placements, choices)
         one_kind = scores.new_zeros(observations.shape[0], 1)
         policy = hierarchical_policy(one_kind, scores, rows, torch.zeros_like(rows))
-        return Output(*policy, self.value(features).squeeze(1))
+        return Output(*policy, self.value(trunk).squeeze(1))
 
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""
-        values: Tensor = self.value(self.trunk(_trunk_input(observations)))
+        positions = position_features(observations) if self.config.features else None
+        values: Tensor = self.value(self.trunk(_trunk_input(observations, positions)))
         return values.squeeze(1)
 
-    def _scores(self, observations: Tensor, features: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
-        """Logits ``(total,)`` of placements."""
+    def _scores_of_features(self, trunk: Tensor, placements: Tensor, rows: Tensor) -> Tensor:
+        """What the features of placements add to their logits, ``(total,)``."""
+        linear = ragged_products(self.placement(trunk), placements, rows)
+        likely = placements[:, IS_LIKELY].nonzero().squeeze(1)
+        context = self.placement_context(trunk).index_select(0, rows.index_select(0, likely))
+        hidden = torch.relu(self.placement_hidden(placements.index_select(0, likely)) + context)
+        scores: Tensor = linear.index_add(0, likely, self.placement_score(hidden).squeeze(1))
+        return scores
+
+    def _scores_of_windows(
+        self, observations: Tensor, trunk: Tensor, rows: Tensor, actions: Tensor
+    ) -> Tensor:
+        """What the windows around placements add to their logits, ``(total,)``."""
         digits = observations[:, SLICES["tile"]].argmax(1).index_select(0, rows)
         pieces = digits * NUM_TURNS + actions // NUM_ANCHORS
         heights = self._windows(observations, rows, actions % NUM_ANCHORS)
@@ -138,11 +194,11 @@ class Nmbr9Network(PolicyNetwork):
         levels = (heights * footprints).amax(1)
         lower, higher, own = heights < levels[:, None], heights > levels[:, None], footprints > 0
         looks = torch.stack([lower, ~(lower | higher | own), higher, own], 1)
-        windows = looks.flatten(1).to(features.dtype)
+        windows = looks.flatten(1).to(trunk.dtype)
         level_and_points = torch.stack([levels, levels * digits], 1) / _HEIGHT_UNIT
         hidden = self.window(windows) + self.level(level_and_points)
         hidden = hidden + self.tiles.weight.index_select(0, pieces)
-        hidden = torch.relu(hidden + self.modulation(features).index_select(0, rows))
+        hidden = torch.relu(hidden + self.modulation(trunk).index_select(0, rows))
         scores: Tensor = self.score(torch.relu(self.hidden(hidden)))
         return scores.squeeze(1)
 
@@ -159,12 +215,14 @@ class Nmbr9Network(PolicyNetwork):
         return framed.index_select(0, cells).view(-1, _WINDOW**2)
 
 
-def _trunk_input(observations: Tensor) -> Tensor:
-    return torch.cat([observations[:, SLICES[name]] for name in _TRUNK_TENSORS], 1)
+def _trunk_input(observations: Tensor, positions: Tensor | None) -> Tensor:
+    parts = [observations[:, SLICES[name]] for name in _TRUNK_TENSORS]
+    return torch.cat(parts if positions is None else [*parts, positions], 1)
 
 
-def _trunk_inputs() -> int:
-    return sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS)
+def _trunk_inputs(config: NetworkConfig) -> int:
+    of_observation = sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS)
+    return of_observation + config.features * POSITION_FEATURES
 
 
 def _footprints() -> Tensor:

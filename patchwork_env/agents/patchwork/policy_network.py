@@ -202,11 +202,7 @@ class PatchworkNetwork(PolicyNetwork):
         return matrix.view(NUM_CELLS, -1), walls.view(1, -1)
 
     def prepare_maps(self, dtype: torch.dtype) -> None:
-        """Makes maps faster from now on, with the present weights: what depends on them alone is kept.
-
-        Args:
-            dtype: The type of the products that make the maps.
-        """
+        """See :meth:`PolicyNetwork.prepare_maps`; what depends on the weights alone is kept."""
         if self.config.channels:
             with torch.no_grad():
                 matrix, walls, keys = self._map_factors()

@@ -67,7 +67,8 @@ def test_tiles_stay_away_from_the_edge():
     """An agent to which all placements are alike takes the first ones, which go ever further up."""
     network = Nmbr9Network(SMALL)
     with torch.no_grad():
-        network.score.weight.zero_()
+        for parameter in network.parameters():
+            parameter.zero_()
     agent, refused = PolicyAgent(network), 0
     game = Game(deck=[3] * 20)
     while not game.is_over:

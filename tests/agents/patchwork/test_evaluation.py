@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from tests.agents.positions import many_states
 

@@ -223,7 +223,7 @@ def test_nothing_to_learn(message, load):
 
 
 def test_algorithms_and_prints_are_those_of_the_game(message):
-    assert "algorithm is 'ppo'; algorithms for the game nmbr9: " in message("game: nmbr9\nalgorithm: ppo")
+    assert "algorithm is 'td'; algorithms for the game nmbr9: " in message("game: nmbr9\nalgorithm: td")
     assert "special_patches is '2014'; nmbr9 has none" in message("algorithm: solo_td\nspecial_patches: 2014")
 
 

@@ -46,7 +46,7 @@ LIKELY = 16
 many."""
 _MOST_ACTIONS = 4096
 """The most legal actions of a position; a table of 40 tiles in a line has fewer."""
-_MOST_CONTACT = 40
+MOST_CONTACT = 40
 """The most contact of a placement; no tile has a longer outline."""
 
 _U, _U1 = np.uint64, np.uint64(1)
@@ -60,7 +60,7 @@ class Expansion(NamedTuple):
         values: float32, the points of each action plus those expected of the tiles to come.
         levels: int64, the level of each action.
         contacts: int64, the contact of each action.
-        histogram: int64 ``(MAX_LEVELS + 1, _MOST_CONTACT + 1)``, the number of actions by level and contact.
+        histogram: int64 ``(MAX_LEVELS + 1, MOST_CONTACT + 1)``, the number of actions by level and contact.
         maps: The legal set.
         buffer: The buffer of the network.
     """
@@ -81,7 +81,7 @@ def new_expansion() -> Expansion:
         np.empty(_MOST_ACTIONS, np.float32),
         np.empty(_MOST_ACTIONS, np.int64),
         np.empty(_MOST_ACTIONS, np.int64),
-        np.empty((MAX_LEVELS + 1, _MOST_CONTACT + 1), np.int64),
+        np.empty((MAX_LEVELS + 1, MOST_CONTACT + 1), np.int64),
         np.empty((NUM_MAPS, TABLE_SIZE), np.uint64),
         new_buffer(),
     )
@@ -137,17 +137,26 @@ def _list_likely(buffer: Record, number: int, digit: int, width: int, expansion:
     for k in range(count):
         histogram[levels[k], contacts[k]] += 1
     for level in range(number + 1):  # entry 0 receives the least contact that is kept
-        least, sum_of = _MOST_CONTACT, histogram[level, _MOST_CONTACT]
-        while least > 0 and sum_of < width:
-            least -= 1
-            sum_of += histogram[level, least]
-        histogram[level, 0] = least
+        histogram[level, 0] = least_contact(histogram[level], width)
     kept = 0
     for k in range(count):
         if contacts[k] >= histogram[levels[k], 0]:
             expansion.actions[kept], levels[kept] = expansion.actions[k], levels[k]
             kept += 1
     return kept
+
+
+@kernel(inline=True)
+def least_contact(histogram: npt.NDArray[np.int64], width: int) -> int:
+    """The contact that ``width`` placements on a level have, or fewer if there are fewer.
+
+    ``histogram`` has the number of placements with each contact.
+    """
+    least, sum_of = MOST_CONTACT, histogram[MOST_CONTACT]
+    while least > 0 and sum_of < width:
+        least -= 1
+        sum_of += histogram[least]
+    return least
 
 
 @kernel
@@ -183,7 +192,32 @@ def _evaluate_successor(
     """The value of the table after an action; the buffer is left as it was."""
     piece = NUM_TURNS * digit + action // NUM_ANCHORS
     row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
-    levels, changed = buffer["levels"], buffer["fits"]
+    new_number = put(piece, level, row, column, placed, number, buffer)
+    gone, come = relief.list_changes(
+        buffer["levels"],
+        row,
+        column,
+        HEIGHTS[piece],
+        WIDTHS[piece],
+        buffer["grid"],
+        buffer["old"],
+        buffer["new"],
+    )
+    copy(buffer["relief"], buffer["base_relief"])
+    subtract_windows(buffer["relief"], weights["windows"], buffer["old"], gone)
+    add_windows(buffer["relief"], weights["windows"], buffer["new"], come)
+    value = value_of(new_number, left, weights, buffer)
+    take_back(piece, level, row, column, number, buffer)
+    return value
+
+
+@kernel(inline=True)
+def put(piece: int, level: int, row: int, column: int, placed: int, number: int, buffer: Record) -> int:
+    """Puts a tile on the table in a buffer, with all that depends on it but the relief.
+
+    There are ``placed`` tiles on ``number`` levels. Returns the number of levels afterwards.
+    """
+    levels = buffer["levels"]
     if level == number:
         levels[number + 1] = _U(0)
         buffer["tiles_on"][number + 1] = buffer["area"][number + 1] = 0
@@ -192,21 +226,18 @@ def _evaluate_successor(
     buffer["piece"][placed], buffer["level"][placed] = piece, level
     buffer["row"][placed], buffer["column"][placed] = row, column
     buffer["tiles_on"][level] += 1
-    buffer["area"][level] += SIZES[digit]
-    new_number = max(number, level + 1)
+    buffer["area"][level] += SIZES[piece // NUM_TURNS]
     for above in range(max(level, 1), level + 2):
-        fits.count_fits(levels, above, placed + 1, buffer, buffer["remaining"], changed[above])
-    gone, come = relief.list_changes(
-        levels, row, column, HEIGHTS[piece], WIDTHS[piece], buffer["grid"], buffer["old"], buffer["new"]
-    )
-    copy(buffer["relief"], buffer["base_relief"])
-    subtract_windows(buffer["relief"], weights["windows"], buffer["old"], gone)
-    add_windows(buffer["relief"], weights["windows"], buffer["new"], come)
-    value = value_of(new_number, left, weights, buffer)
+        fits.count_fits(levels, above, placed + 1, buffer, buffer["remaining"], buffer["fits"][above])
+    return max(number, level + 1)
+
+
+@kernel(inline=True)
+def take_back(piece: int, level: int, row: int, column: int, number: int, buffer: Record) -> None:
+    """Leaves a buffer as it was before :func:`put`; ``base_fits`` are the fits of that table."""
     for k in range(HEIGHTS[piece]):
-        levels[level, row + k] &= ~(FOOTPRINTS[piece, k] << _U(column))
+        buffer["levels"][level, row + k] &= ~(FOOTPRINTS[piece, k] << _U(column))
     buffer["tiles_on"][level] -= 1
-    buffer["area"][level] -= SIZES[digit]
+    buffer["area"][level] -= SIZES[piece // NUM_TURNS]
     for above in range(max(level, 1), min(level + 1, number) + 1):
-        copy(changed[above], buffer["base_fits"][above])
-    return value
+        copy(buffer["fits"][above], buffer["base_fits"][above])

@@ -1,4 +1,4 @@
-"""Advantages for two players whose turns do not alternate."""
+"""Advantages for any number of players whose turns need not alternate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Decisions(NamedTuple):
         players: uint8 ``(T, N)``, who moved.
         learning: bool ``(T, N)``, whether the move is a decision of the learner, whose value is known.
         values: float32 ``(T, N)``, the return that the player who moved expected.
-        rewards: float32 ``(T, N, 2)``, both players' rewards after the move. Those of the last turn include
+        rewards: float32 ``(T, N, players)``, all rewards after the move. Those of the last turn include
             the rewards of games in which nobody has a choice any more.
         ends: bool ``(T, N)``, whether the move ended its game.
         last_players: uint8 ``(N,)``, who has the first choice after the rollout.
@@ -38,9 +38,9 @@ def advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> npt.NDA
     """Generalized advantage estimation (Schulman et al. 2016) along each player's own decisions.
 
     The estimate looks from one decision of a player to the next one *of the same player*, however many turns
-    the other one has in between. So no sign ever changes, and the loser's last decision meets its defeat.
-    Only at the end of the rollout the player who is not to move takes the negated value of the one who is:
-    the game has zero sum.
+    others have in between. So no sign ever changes, and the loser's last decision meets its defeat. Only at
+    the end of the rollout the players who are not to move share the negated value of the one who is: the
+    game has zero sum. A single player is always to move, and its rewards may have any sum.
 
     Args:
         decisions: The rollout.
@@ -50,14 +50,15 @@ def advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> npt.NDA
     Returns:
         float32 ``(T, N)``; 0 where ``learning`` is false. Returns are advantages plus values.
     """
-    turns, games = decisions.players.shape
+    turns, games, players = decisions.rewards.shape
     result = np.zeros((turns, games), np.float32)
-    reward, next_value, next_advantage = np.zeros(2), np.zeros(2), np.zeros(2)
+    reward, next_value, next_advantage = np.zeros(players), np.zeros(players), np.zeros(players)
     for game in range(games):
         reward[:] = 0.0
         next_advantage[:] = 0.0
-        next_value[decisions.last_players[game]] = decisions.last_values[game]
-        next_value[1 - decisions.last_players[game]] = -decisions.last_values[game]
+        for player in range(players):
+            is_next = player == decisions.last_players[game]
+            next_value[player] = decisions.last_values[game] / (1 if is_next else 1 - players)
         for turn in range(turns - 1, -1, -1):
             if decisions.ends[turn, game]:
                 reward[:] = 0.0

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from pydantic import model_validator
+
+from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.learning.config.run_config import RewardedRun
 from patchwork_env.learning.config.sections import (
     Fraction,
+    League,
+    Network,
     NonNegative,
     Positive,
     Rate,
+    Reward,
     Schedule,
     Section,
     Size,
@@ -38,6 +47,34 @@ class PpoLearning(Section):
     """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value."""
     max_gradient_norm: Rate = 0.5
     """Norm to which longer gradients are shortened; ``max_grad_norm`` of sb3-contrib."""
+    points: NonNegative = 0.0
+    """Reward for each point in NMBR 9, at the moment when it is scored; 0 in Patchwork."""
     target_kl: Rate | None = None
     """The learning of an iteration ends when the policy has moved by 1.5 times this KL divergence; null lets
     it always go on to the end."""
+
+
+class PpoRun(RewardedRun):
+    """A run that learns Patchwork by self-play, or NMBR 9 alone for points."""
+
+    GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
+
+    network: Network = Network()
+    league: League = League()
+
+    @property
+    def learning(self) -> PpoLearning:
+        """The section of the algorithm."""
+        section: PpoLearning = getattr(self, self.algorithm)
+        return section
+
+    @model_validator(mode="after")
+    def _check_points(self) -> PpoRun:
+        name, points = f"{self.algorithm}.points", self.learning.points
+        if self.game == PATCHWORK and points > 0:
+            raise ValueError(f"{name} is {points}; points are for NMBR 9 alone")
+        if self.game == NMBR9 and points == 0:
+            raise ValueError(f"{name} is 0: who plays NMBR 9 alone learns from points")
+        if self.game == NMBR9 and (self.reward, self.league) != (Reward(), League()):
+            raise ValueError("reward and league are for games of several players; NMBR 9 is played alone")
+        return self

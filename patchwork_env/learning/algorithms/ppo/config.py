@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning
-from patchwork_env.learning.config.run_config import RewardedRun
+from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning, PpoRun
 from patchwork_env.learning.config.sections import (
     BYTES_OF_LEARNING,
     BYTES_OF_SAMPLE,
     BYTES_OF_WEIGHT,
     NETWORK_KEYS,
-    League,
     Needs,
-    Network,
     Schedule,
 )
 
@@ -29,17 +25,14 @@ class Ppo(PpoLearning):
     """Weight, in the loss, of the KL divergence from the policy that played."""
 
 
-class PpoConfig(RewardedRun):
+class PpoConfig(PpoRun):
     """A run of PPO with the project's own network."""
 
-    GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.ppo.trainer:PpoTrainer"
 
     algorithm: Literal["ppo"] = "ppo"
     """The algorithm that learns."""
     ppo: Ppo = Ppo()
-    network: Network = Network()
-    league: League = League()
 
     def least_memory(self) -> Needs:
         """See :meth:`RunConfig.least_memory`."""

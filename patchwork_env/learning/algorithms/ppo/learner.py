@@ -12,19 +12,19 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.networks import PolicyNetwork
+from patchwork_env.core.rules import States
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import Losses, compute_gradient, means
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.rollout import Rollout
-from patchwork_env.patchwork.state import States
 
 
 class PpoLearner:
     """Improves a network, in place, by rollouts; threads share the work on each minibatch."""
 
-    def __init__(self, network: PatchworkNetwork, config: Ppo, threads: ThreadPool | None = None) -> None:
+    def __init__(self, network: PolicyNetwork, config: Ppo, threads: ThreadPool | None = None) -> None:
         self.network = network
         self.config = config
         self._threads = threads or ThreadPool()

@@ -11,20 +11,18 @@ import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.patchwork.evaluation import NetworkEvaluator
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.evaluation import NetworkEvaluator
+from patchwork_env.agents.networks import PolicyNetwork
 from patchwork_env.core import batches
-from patchwork_env.core.batches import list_games, loop
+from patchwork_env.core.batches import OUTCOME, list_games, loop
+from patchwork_env.core.rules import States
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.advantages import Decisions
+from patchwork_env.learning.algorithms.common.figures import new_tally
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork.components import NUM_PLAYERS
-from patchwork_env.patchwork.engine import winner
-from patchwork_env.patchwork.figures import Tally
-from patchwork_env.patchwork.rules import RULES
-from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation
 
 LEARNER, NEW_GAME = -1, -2
@@ -53,7 +51,7 @@ class Rollout:
         log_probabilities: float32 ``(T, N)``, the log-probabilities of the actions when they were chosen.
         decisions: What advantages depend on.
         league: The results against past selves.
-        statistics: The statistics of ``Tally.count``, and the learner's win rate against past selves.
+        statistics: The figures of a ``Tally``, and the learner's win rate against past selves.
     """
 
     states: States
@@ -113,6 +111,13 @@ class SelfPlay:
     game keeps its opponent from its first turn to its last, however many rollouts it takes. Neither masks nor
     observations of the games are used; threads share the work on each turn.
 
+    Args:
+        env: The games. Of several players each gets a reward at the end, and a single one its points at once.
+        reward: The rewards of several players.
+        league_fraction: The share of the games that are played against past selves, 0 to 1.
+        threads: The threads that share the work.
+        points: The reward of a single player for each point.
+
     Attributes:
         tally: The counts of what happens in the games.
         opponents: int64 ``(N,)``, the number of the past self in each game; negative in other games.
@@ -120,19 +125,23 @@ class SelfPlay:
 
     def __init__(
         self,
-        env: SelfPlayVectorEnv,
+        env: SelfPlayBatch,
         reward: Reward,
         league_fraction: float,
         threads: ThreadPool | None = None,
+        points: float = 0.0,
     ) -> None:
         self.env = env
         self.reward = reward
-        self.tally = Tally(env.num_envs)
+        self.points = points
+        self.rules = rules_of(env.states)
+        self.players = env.rewards.shape[1]
+        self.tally = new_tally(self.rules, env.num_envs)
         self.opponents = np.full(env.num_envs, NEW_GAME, np.int64)
         self._threads = threads or ThreadPool()
         games = np.arange(env.num_envs)
         self._league_game = games - (env.num_envs - round(league_fraction * env.num_envs))
-        self._learner_seats = (games % NUM_PLAYERS).astype(np.uint8)
+        self._learner_seats = (games % self.players).astype(np.uint8)
 
     @property
     def past_selves_in_play(self) -> set[int]:
@@ -141,8 +150,8 @@ class SelfPlay:
 
     def collect(
         self,
-        learner: PatchworkNetwork,
-        past_selves: Mapping[int, PatchworkNetwork],
+        learner: PolicyNetwork,
+        past_selves: Mapping[int, PolicyNetwork],
         turns: int,
         random: np.random.Generator,
         drawn: Sequence[int] | None = None,
@@ -166,7 +175,8 @@ class SelfPlay:
         actions = np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
         players, learning = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
-        winners, scores = np.empty(shape, np.int8), np.empty((*shape, NUM_PLAYERS), np.int16)
+        winners, ends = np.empty(shape, np.int8), np.empty(shape, np.bool_)
+        rewards = np.empty((*shape, self.players), np.float32)
         for t in range(turns):
             states[t], players[t] = env.states, env.current_players
             np.copyto(self.opponents, dealt, where=self.opponents == NEW_GAME)
@@ -183,14 +193,12 @@ class SelfPlay:
             values[t, learning[t]] = choice.values[mine]
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
-            scores[t] = env.final_scores
-            self.opponents[env.terminations] = NEW_GAME
-        rewards = rewards_of_players(self.reward, winners, scores)
+            rewards[t] = self._rewards(winners[t])
+            ends[t] = env.terminations | env.truncations
+            self.opponents[ends[t]] = NEW_GAME
         outlook = self._look_ahead(evaluators[0], random)
         rewards[-1] += outlook.rewards
-        decisions = Decisions(
-            players, learning, values, rewards, winners >= 0, outlook.players, outlook.values
-        )
+        decisions = Decisions(players, learning, values, rewards, ends, outlook.players, outlook.values)
         league = self._league_results(winners, opponents)
         statistics = self.tally.count(states, actions)
         if league.games:
@@ -203,29 +211,45 @@ class SelfPlay:
         if not len(drawn):
             return np.full(self.env.num_envs, LEARNER)
         # Two neighbors have the same opponent, and the learner one seat and the other.
-        past_selves = np.array(drawn)[self._league_game // NUM_PLAYERS % len(drawn)]
+        past_selves = np.array(drawn)[self._league_game // self.players % len(drawn)]
         return np.where(self._league_game >= 0, past_selves, LEARNER)
+
+    def _rewards(self, winners: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+        """The rewards of all players for the last turn, float32 ``(N, players)``.
+
+        ``winners``, int8 ``(N,)``, are those of the games that ended with it, and -1 elsewhere.
+        """
+        if self.players == 1:
+            return np.float32(self.points) * self.env.rewards
+        return rewards_of_players(self.reward, winners, self.env.final_scores)
 
     def _look_ahead(self, evaluator: NetworkEvaluator, random: np.random.Generator) -> _Outlook:
         """What the players may expect of the games after the rollout.
 
         Values are trained only where there is a choice, and so they are read only there: in a copy of the
-        games, turns without a choice are played. Games that end by them have their rewards.
+        games, turns without a choice are played. Games that end by them have their rewards. A single player
+        has a choice of placements for every tile.
         """
         states = self.env.states.copy()
-        loop(batches.play_forced, RULES)(states)
-        over = list_games(batches.list_over, RULES, states)
-        firsts, scores = np.zeros(len(states), np.int64), np.zeros((len(states), NUM_PLAYERS), np.int16)
-        loop(batches.write_scores, RULES)(states, over, firsts, scores)
-        winners = np.full(len(states), -1, np.int8)
-        winners[over] = [winner(states, i) for i in over.tolist()]
-        going_on = np.flatnonzero(winners < 0)
+        over, rewards = np.empty(0, np.int64), np.zeros((len(states), self.players), np.float32)
+        if self.players > 1:
+            loop(batches.play_forced, self.rules)(states)
+            over = list_games(batches.list_over, self.rules, states)
+            rewards = self._rewards_of_ends(states, over)
+        going_on = np.setdiff1d(np.arange(len(states)), over)
         values = np.zeros(len(states), np.float32)
         asked = np.zeros(len(going_on), np.int64)
         values[going_on] = choose([evaluator], asked, states[going_on], random, self._threads).values
-        return _Outlook(
-            states["current_player"].copy(), values, rewards_of_players(self.reward, winners, scores)
-        )
+        return _Outlook(states["current_player"].copy(), values, rewards)
+
+    def _rewards_of_ends(self, states: States, over: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """The rewards of all players in games that are over, float32 ``(N, players)``; 0 in others."""
+        firsts, outcomes = np.zeros(len(states), np.int64), np.zeros(len(states))
+        scores, winners = np.zeros((len(states), self.players), np.int16), np.full(len(states), -1, np.int8)
+        loop(batches.write_scores, self.rules)(states, over, firsts, scores)
+        loop(batches.write_final_rewards, self.rules)(states, over, firsts, OUTCOME, outcomes)
+        winners[over] = outcomes[over] < 0
+        return rewards_of_players(self.reward, winners, scores)
 
     def _league_results(
         self, winners: npt.NDArray[np.int8], opponents: npt.NDArray[np.int64]
@@ -245,7 +269,7 @@ class _Outlook(NamedTuple):
     Attributes:
         players: uint8 ``(N,)``, who has the next choice.
         values: float32 ``(N,)``, the return that this player expects; 0 where the game ends before.
-        rewards: float32 ``(N, 2)``, both players' rewards where the game ends before.
+        rewards: float32 ``(N, players)``, all players' rewards where the game ends before.
     """
 
     players: npt.NDArray[np.uint8]

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
 from patchwork_env.agents.policy import PolicyAgent, write_policy
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,
@@ -27,11 +28,10 @@ from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, SelfPlay
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 
 class PpoTrainer(Trainer):
-    """Trains a policy network by self-play against the present self and past ones.
+    """Trains a policy network by self-play against the present self and past ones, or alone for points.
 
     Attributes:
         network: The policy that learns.
@@ -42,19 +42,20 @@ class PpoTrainer(Trainer):
     def __init__(self, config: PpoConfig) -> None:
         super().__init__(config)
         torch.manual_seed(config.seed)
-        self.network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
+        self.network = network_class(config.game)(NetworkConfig(**config.network.model_dump()))
         self.network.to(torch.device(config.device))
-        self.env = SelfPlayVectorEnv(
+        self.env = SelfPlayBatch(
+            rules_of(config.game),
             config.ppo.num_envs,
             seed=config.seed,
-            special_patches=config.special_patches,
             masks=False,
             observations=False,
+            **config.variant,
         )
-        threads = ThreadPool(config.threads)
-        self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, threads)
+        threads, points = ThreadPool(config.threads), config.ppo.points
+        self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, threads, points)
         self.learner = PpoLearner(self.network, config.ppo, threads)
-        self.pool: SnapshotPool[PatchworkNetwork] = SnapshotPool(config.league)
+        self.pool: SnapshotPool[PolicyNetwork] = SnapshotPool(config.league)
         self.random = np.random.default_rng(config.seed)
 
     @property
@@ -75,7 +76,8 @@ class PpoTrainer(Trainer):
         collected = time.perf_counter()
         losses = self.learner.update(rollout, self.progress, self.random)
         learned = time.perf_counter()
-        if (self.iteration + 1) % config.league.snapshot_every == 0:
+        has_league = self.self_play.players > 1
+        if has_league and (self.iteration + 1) % config.league.snapshot_every == 0:
             self.pool.add(self.network)
         return (
             grouped("games", rollout.statistics)

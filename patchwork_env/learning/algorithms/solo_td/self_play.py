@@ -19,7 +19,8 @@ from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_self_play import ValueSelfPlay
 from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, score
+from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of
+from patchwork_env.nmbr9.figures import statistics_of_games
 from patchwork_env.nmbr9.options import STANDARD, beginning
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States, empty_states
@@ -87,7 +88,10 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
     def combine(self, parts: Sequence[Played]) -> tuple[Positions, dict[str, float]]:
         """See :meth:`ValueSelfPlay.combine`."""
         finals = np.concatenate([part.finals for part in parts])
-        return concatenated(part.positions for part in parts), _statistics(finals)
+        return concatenated(part.positions for part in parts), {
+            "turns": float(len(finals) * _ROUNDS),
+            **statistics_of_games(finals),
+        }
 
     def _new_buffers(self, games: int) -> Buffers:
         return Buffers(_new_games(games), new_expansion())
@@ -100,25 +104,6 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
         _write_targets(games, config.td_lambda)
         positions = Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
         return Played(positions, games.states.copy())
-
-
-def _statistics(finals: States) -> dict[str, float]:
-    """Mean figures of games that are over, and the number of all their turns."""
-    scores = np.empty(len(finals), np.int64)
-    _count_up(finals, scores)
-    return {
-        "turns": float(len(finals) * _ROUNDS),
-        "score": float(scores.mean()),
-        "score_deviation": float(scores.std()),
-        "levels": float(1 + finals["level"][:, 0].max(1).mean()),
-        "tiles_on_table": float((finals["level"][:, 0, :_ROUNDS] == 0).sum(1).mean()),
-    }
-
-
-@kernel
-def _count_up(finals: States, scores: npt.NDArray[np.int64]) -> None:
-    for i in range(len(finals)):
-        scores[i] = score(finals, i, 0)
 
 
 def _new_games(size: int) -> Games:

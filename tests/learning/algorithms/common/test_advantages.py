@@ -47,6 +47,17 @@ def test_lambda_1_is_the_return_minus_the_value():
     assert estimates(WHOLE_GAME) == [0.5, 0.75, 1.25, -1.25, -0.5, 0.5]
 
 
+def test_a_player_alone_gets_its_rewards_as_they_come():
+    alone = WHOLE_GAME._replace(
+        players=np.zeros((6, 1), np.uint8),
+        rewards=np.arange(6, dtype=np.float32).reshape(6, 1, 1),
+        ends=np.zeros((6, 1), np.bool_),
+        last_values=np.array([8], np.float32),
+    )
+    values = alone.values[:, 0]
+    assert estimates(alone) == [8 + sum(range(turn, 6)) - values[turn] for turn in range(6)]
+
+
 def test_lambda_0_looks_one_own_decision_ahead():
     assert estimates(WHOLE_GAME, decay=0.0) == [
         0.25 - 0.5,  # player 0: value of its second turn

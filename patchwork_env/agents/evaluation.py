@@ -6,8 +6,8 @@ import copy
 
 import torch
 
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.patchwork.state import States
+from patchwork_env.agents.networks import PolicyNetwork
+from patchwork_env.core.rules import States
 from patchwork_env.search import Evaluation
 
 
@@ -16,11 +16,11 @@ class NetworkEvaluator:
 
     Args:
         network: The network, on any device, where the evaluations happen.
-        dtype: The type of the products that make the maps of placements, if the network has maps: bfloat16
+        dtype: The type of the products that make the maps of placements, if the network has any: bfloat16
             takes half the time on a CPU with AVX-512 BF16. All else stays in float32.
     """
 
-    def __init__(self, network: PatchworkNetwork, dtype: torch.dtype = torch.bfloat16) -> None:
+    def __init__(self, network: PolicyNetwork, dtype: torch.dtype = torch.bfloat16) -> None:
         self._network = copy.deepcopy(network).eval().requires_grad_(False)
         self._network.prepare_maps(dtype)
 
