@@ -221,7 +221,7 @@ def _trunk_input(observations: Tensor, positions: Tensor | None) -> Tensor:
 
 
 def _trunk_inputs(config: NetworkConfig) -> int:
-    of_observation = sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS)
+    of_observation: int = sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS)
     return of_observation + config.features * POSITION_FEATURES
 
 
