@@ -4,8 +4,9 @@ python benchmarks/maskable_ppo.py [--envs N ...] [--rounds N] [--decisions N] [-
 
 The same algorithm with the same network, batches and opponent: on processes with one Gymnasium environment
 each, on the batch, and on the batch as ``algorithm: maskable_ppo`` runs it, with a policy that skips illegal
-actions. Iterations of the three take turns, and figures are medians: what else happens on the machine slows
-down all of them, but processes less, for there are many of them. So measure on an idle one.
+actions; and on the batch with the network of the game, ``PatchworkPolicy``. Iterations of the four take
+turns, and figures are medians: what else happens on the machine slows down all of them, but processes less,
+for there are many of them. So measure on an idle one.
 """
 
 import argparse
@@ -19,11 +20,13 @@ from typing import Any, cast
 import gymnasium
 import torch
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.system.machine import describe_setup
@@ -61,15 +64,19 @@ def batch(num_envs: int) -> VecEnv:
     return SelfPlayVecEnv(num_envs, OPPONENT, seed=0)
 
 
-def make_model(env: VecEnv, threads: ThreadPool | None, decisions: int) -> MaskablePPO:
-    """sb3-contrib's own policy and buffer without threads, and ours with some."""
-    policy_kwargs: dict[str, Any] = {"net_arch": NET_ARCH, "activation_fn": torch.nn.ReLU}
+Policy = str | type[MaskableActorCriticPolicy]
+
+
+def make_model(env: VecEnv, policy: Policy, threads: ThreadPool, decisions: int) -> MaskablePPO:
+    """sb3-contrib's own policy and buffer, or ours with threads."""
+    perceptrons: dict[str, Any] = {"net_arch": NET_ARCH, "activation_fn": torch.nn.ReLU}
+    policy_kwargs = {} if policy is PatchworkPolicy else perceptrons
     options: dict[str, Any] = {}
-    if threads is not None:
-        policy_kwargs["threads"] = threads
+    if policy != "MlpPolicy":
+        policy_kwargs = policy_kwargs | {"threads": threads}
         options["rollout_buffer_class"] = BoolMaskBuffer
     model = MaskablePPO(
-        LegalMlpPolicy if threads else "MlpPolicy",
+        policy,
         env,
         n_steps=decisions // env.num_envs,
         batch_size=BATCH_SIZE,
@@ -85,12 +92,16 @@ def make_model(env: VecEnv, threads: ThreadPool | None, decisions: int) -> Maska
 
 def rates(num_envs: int, rounds: int, decisions: int, threads: int) -> dict[str, dict[str, float]]:
     """Decisions per second of every way: collecting them, and collecting and learning."""
-    ways: dict[str, tuple[Callable[[int], VecEnv], ThreadPool | None]] = {
-        "MaskablePPO, SubprocVecEnv": (processes, None),
-        "MaskablePPO, batch": (batch, None),
-        "algorithm: maskable_ppo": (batch, ThreadPool(threads)),
+    ways: dict[str, tuple[Callable[[int], VecEnv], Policy]] = {
+        "MaskablePPO, SubprocVecEnv": (processes, "MlpPolicy"),
+        "MaskablePPO, batch": (batch, "MlpPolicy"),
+        "algorithm: maskable_ppo": (batch, LegalMlpPolicy),
+        "PatchworkPolicy, batch": (batch, PatchworkPolicy),
     }
-    models = {name: make_model(env(num_envs), pool, decisions) for name, (env, pool) in ways.items()}
+    pool = ThreadPool(threads)
+    models = {
+        name: make_model(env(num_envs), policy, pool, decisions) for name, (env, policy) in ways.items()
+    }
     rollouts: dict[str, list[float]] = {name: [] for name in ways}
     iterations: dict[str, list[float]] = {name: [] for name in ways}
     clock = Clock()

@@ -17,6 +17,7 @@ def test_benchmark():
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])["2"]
     names = ["MaskablePPO, SubprocVecEnv", "MaskablePPO, batch", "algorithm: maskable_ppo"]
+    names.append("PatchworkPolicy, batch")
     assert list(figures) == names
     for own in figures.values():
         assert own["collecting"] > own["whole"] > 0
