@@ -63,6 +63,11 @@ class PpoRun(RewardedRun):
     league: League = League()
 
     @property
+    def is_solo(self) -> bool:
+        """Whether a single player plays for points."""
+        return self.game == NMBR9
+
+    @property
     def learning(self) -> PpoLearning:
         """The section of the algorithm."""
         section: PpoLearning = getattr(self, self.algorithm)
@@ -73,8 +78,8 @@ class PpoRun(RewardedRun):
         name, points = f"{self.algorithm}.points", self.learning.points
         if self.game == PATCHWORK and points > 0:
             raise ValueError(f"{name} is {points}; points are for NMBR 9 alone")
-        if self.game == NMBR9 and points == 0:
+        if self.is_solo and points == 0:
             raise ValueError(f"{name} is 0: who plays NMBR 9 alone learns from points")
-        if self.game == NMBR9 and (self.reward, self.league) != (Reward(), League()):
+        if self.is_solo and (self.reward, self.league) != (Reward(), League()):
             raise ValueError("reward and league are for games of several players; NMBR 9 is played alone")
         return self

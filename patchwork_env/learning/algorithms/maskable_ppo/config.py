@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning
-from patchwork_env.learning.config.run_config import RewardedRun
+from patchwork_env.games import NMBR9
+from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning, PpoRun
 from patchwork_env.learning.config.sections import (
     BYTES_OF_LEARNING,
     BYTES_OF_MASK,
@@ -17,9 +16,7 @@ from patchwork_env.learning.config.sections import (
     BYTES_OF_WEIGHT,
     NETWORK_KEYS,
     Fraction,
-    League,
     Needs,
-    Network,
     Positive,
     Several,
     Size,
@@ -77,17 +74,24 @@ class MaskablePpo(PpoLearning):
         return self
 
 
-class MaskablePpoConfig(RewardedRun):
+class MaskablePpoConfig(PpoRun):
     """A run of MaskablePPO of sb3-contrib."""
 
-    GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.maskable_ppo.trainer:MaskablePpoTrainer"
 
     algorithm: Literal["maskable_ppo"] = "maskable_ppo"
     """The algorithm that learns."""
     maskable_ppo: MaskablePpo = MaskablePpo()
-    network: Network = Network()
-    league: League = League()
+
+    @model_validator(mode="after")
+    def _check_solo(self) -> MaskablePpoConfig:
+        policy, opponents = self.maskable_ppo.policy, list(self.maskable_ppo.fixed_opponents)
+        if self.game == NMBR9 and (policy == "mlp" or opponents):
+            raise ValueError(
+                f"maskable_ppo.policy is {policy} and fixed_opponents {opponents}; "
+                "NMBR 9 is learned by 'network', without opponents"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_shares(self) -> MaskablePpoConfig:

@@ -23,6 +23,7 @@ from patchwork_env.agents.patchwork import mlp
 from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork
 from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.learning.algorithms.common.figures import statistics_of_games
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,
@@ -41,7 +42,6 @@ from patchwork_env.learning.algorithms.maskable_ppo.opponents import SelfPlayOpp
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import FinishedGames, SelfPlayVecEnv
-from patchwork_env.patchwork.figures import statistics_of_games
 
 MODEL_FILE = "model.zip"
 """The file that ``MaskablePPO.load`` reads."""
@@ -72,7 +72,7 @@ _ARGUMENTS = {
 
 
 class MaskablePpoTrainer(Trainer):
-    """Lets MaskablePPO learn, one rollout after the other.
+    """Lets MaskablePPO learn, one rollout after the other: Patchwork against opponents, NMBR 9 alone.
 
     Steps are those of MaskablePPO: decisions of the learner, without the turns of its opponents.
 
@@ -90,12 +90,16 @@ class MaskablePpoTrainer(Trainer):
         self._states = RandomStates(config.seed)
         self._clock = _Clock()
         fixed = [_load_fixed(spec) for spec in settings.fixed_opponents]
+        rewards: dict[str, Any] = {"rewards": config.reward}
+        if config.is_solo:
+            rewards = {"rewards": "score", "reward_scale": settings.points}
         self.env = SelfPlayVecEnv(
             settings.num_envs,
+            game=config.game,
             seed=config.seed,
-            rewards=config.reward,
-            special_patches=config.special_patches,
             keep_finished=True,
+            **rewards,
+            **config.variant,
         )
         with self._states.in_use():
             self.model = self._make_model()
@@ -177,14 +181,15 @@ class MaskablePpoTrainer(Trainer):
         losses = self._losses()
         finished = self.env.take_finished()
         league = self.opponents.note_results(finished)
-        if (self.iteration + 1) % self.config.league.snapshot_every == 0:
+        has_league = not self.config.is_solo
+        if has_league and (self.iteration + 1) % self.config.league.snapshot_every == 0:
             self.opponents.pool.add(self.network)
         share = (self._clock.rollout_ended - began) / (learned - began)
         return self._statistics(finished) | league | losses | {"time/share_of_time_collecting": share}
 
     def _statistics(self, finished: FinishedGames) -> dict[str, float]:
         """Figures of the games that ended in the rollout."""
-        statistics = statistics_of_games(finished.states)
+        statistics = statistics_of_games(self.env.rules, finished.states)
         if len(finished.lengths):
             statistics["decisions_per_game"] = float(finished.lengths.mean())
         return grouped("games", statistics)
@@ -239,7 +244,7 @@ class MaskablePpoTrainer(Trainer):
         with torch.random.fork_rng(devices=[]):
             model = MaskablePPO(
                 PatchworkPolicy if self._has_network else "MlpPolicy",
-                SelfPlayVecEnv(1),
+                SelfPlayVecEnv(1, game=self.config.game),
                 learning_rate=settings.learning_rate.at(self.progress),
                 ent_coef=settings.entropy_coefficient.at(self.progress),
                 device="cpu",

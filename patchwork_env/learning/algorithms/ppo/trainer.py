@@ -76,7 +76,7 @@ class PpoTrainer(Trainer):
         collected = time.perf_counter()
         losses = self.learner.update(rollout, self.progress, self.random)
         learned = time.perf_counter()
-        has_league = self.self_play.players > 1
+        has_league = not config.is_solo
         if has_league and (self.iteration + 1) % config.league.snapshot_every == 0:
             self.pool.add(self.network)
         return (
