@@ -45,7 +45,7 @@ class NetworkConfig:
 
     width: int = 256
     depth: int = 2
-    channels: int = 32
+    channels: int = 0
     features: bool = True
 
     def __post_init__(self) -> None:

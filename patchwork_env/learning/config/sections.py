@@ -79,7 +79,7 @@ class Network(Section):
     """Number of units in each hidden layer; more of them learn more and take more time."""
     depth: Layers = 2
     """Number of hidden layers."""
-    channels: Channels = 32
+    channels: Channels = 0
     """Number of channels of the convolutions over the boards; 0 leaves the convolutions out."""
     features: bool = True
     """Whether the network reads figures that are counted for it: how boards lie, what actions lead to."""
