@@ -140,9 +140,10 @@ class PatchworkVectorEnv(GameVectorEnv):
 
     Args:
         num_envs: The number of games, at least 1.
-        opponent: The opponent; see :class:`PatchworkEnv`.
+        opponent: The opponent, see :class:`PatchworkEnv`, or several in a list.
         options: The options of :class:`PatchworkEnv`, and ``copy``: whether observations and
-            ``action_mask`` are fresh arrays (True, the default), or are overwritten by the next call.
+            ``action_mask`` are fresh arrays (True, the default), or are overwritten by the next call;
+            ``opponent_shares``, the relative share of the games for each of several opponents.
 
     Raises:
         ValueError: An option is unknown or its value not allowed.
@@ -150,9 +151,9 @@ class PatchworkVectorEnv(GameVectorEnv):
     """
 
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
-        from patchwork_env.agents import as_agent
+        from patchwork_env.agents import as_agents
 
-        super().__init__(RULES, num_envs, as_agent(opponent, game=RULES.name), **options)
+        super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
 
 
 class SelfPlayVectorEnv(SelfPlayBatch):

@@ -45,6 +45,7 @@ __all__ = [
     "RandomAgent",
     "analyse",
     "as_agent",
+    "as_agents",
     "load",
     "names",
     "path_of",
@@ -86,6 +87,12 @@ def as_agent(
     if game is not None:
         found.check_game(game)
     return found
+
+
+def as_agents(agents: Any, seed: int | None = None, game: str | None = None) -> list[Agent]:
+    """The agents of a list or tuple, or of a single one, each as :func:`as_agent` takes it."""
+    listed = agents if isinstance(agents, list | tuple) else [agents]
+    return [as_agent(agent, seed, game) for agent in listed]
 
 
 def _as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: int | None) -> Agent:

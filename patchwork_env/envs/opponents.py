@@ -1,18 +1,20 @@
-"""Who plays against the learner of a Gymnasium environment."""
+"""Who plays against the learner: one opponent, or one in each game of a batch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import first_illegal, loop
-from patchwork_env.core.checks import check_action, check_answer
+from patchwork_env.core.checks import check_action, check_answer, check_at_least_one
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules, States
 from patchwork_env.errors import IllegalActionError, OpponentError
+from patchwork_env.games import rules_of
 
 _LAST_SEED = 2**64 - 1
 
@@ -52,6 +54,153 @@ def require_opponent(opponent: Any, players: int) -> Opponent | None:
             f"opponent is {shorten(opponent)}; it must be an agent: see patchwork_env.agents.as_agent"
         )
     return opponent  # type: ignore[no-any-return]
+
+
+class Opponents:
+    """The opponents of ``num_envs`` games, one in each, which a game keeps from its beginning to its end.
+
+    >>> import numpy as np
+    >>> from patchwork_env import agents
+    >>> from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+    >>> env, seats = SelfPlayVectorEnv(8, seed=7), np.arange(8) % 2
+    >>> opponents = Opponents(8, [agents.load("greedy"), agents.load("random")], shares=[0.75, 0.25])
+    >>> for _ in range(100):
+    ...     actions = env.random_actions.copy()  # here the learner asks its policy
+    ...     theirs = np.flatnonzero(env.current_players != seats)
+    ...     actions[theirs] = opponents.answers(env.states[theirs], theirs)
+    ...     env.step(actions)
+    ...     opponents.begin(np.flatnonzero(env.terminations))
+
+    Args:
+        num_envs: The number of games.
+        agents: The opponents, at least one.
+        numbers: Which of them plays in each game; see :meth:`change`.
+        shares: Or the share of the games that each of them plays in.
+        players: The number of players of a game, so that neighbors with all seats share an opponent.
+
+    Attributes:
+        agents: The opponents.
+        numbers: int64 ``(num_envs,)``, which of them plays in each game.
+
+    Raises:
+        ValueError, TypeError: See :meth:`change`.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        agents: Sequence[Opponent],
+        numbers: npt.ArrayLike | None = None,
+        *,
+        shares: Sequence[float] | None = None,
+        players: int = 2,
+    ) -> None:
+        self._players = players
+        self.agents: list[Opponent] = []
+        self.numbers = self._next_numbers = np.zeros(num_envs, np.int64)
+        self.change(agents, numbers, shares=shares, at_once=True)
+
+    def change(
+        self,
+        agents: Sequence[Opponent],
+        numbers: npt.ArrayLike | None = None,
+        *,
+        shares: Sequence[float] | None = None,
+        at_once: bool = False,
+    ) -> None:
+        """Changes the opponents of games that begin from now on, or of all games ``at_once``.
+
+        A game that has begun keeps its opponent, which gets a number behind those of the new ones, unless it
+        is among these.
+
+        Args:
+            agents: The opponents, at least one.
+            numbers: Integers ``(num_envs,)``: which of them plays in each game. None shares the games evenly.
+            shares: Instead, the relative share of the games for each of the agents, in their order; shares
+                are rounded to whole games.
+            at_once: Whether games that have begun change their opponents, too.
+
+        Raises:
+            ValueError: There are no agents, or numbers or shares do not fit them. Nothing has changed.
+            TypeError: One of them is no agent. Nothing has changed.
+        """
+        count, games = check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
+        for agent in agents:
+            require_opponent(agent, self._players)
+        if numbers is None and shares is None:
+            numbers = np.arange(games) // self._players % count
+        checked = _shared_out(games, shares, count) if numbers is None else np.asarray(numbers)
+        if checked.shape != (games,) or checked.dtype.kind not in "iu" or not _are_below(checked, count):
+            raise ValueError(
+                f"the numbers of the opponents are {shorten(numbers)}; "
+                f"they must be {games} integers from 0 to {count - 1}"
+            )
+        self._next_numbers = checked.astype(np.int64)
+        if at_once:
+            self.agents, self.numbers = list(agents), self._next_numbers.copy()
+            return
+        playing = [self.agents[number] for number in self.numbers]
+        self.agents = list({id(agent): agent for agent in (*agents, *playing)}.values())
+        places = {id(agent): place for place, agent in enumerate(self.agents)}
+        self._next_numbers = np.array([places[id(agents[number])] for number in self._next_numbers.tolist()])
+        self.numbers = np.array([places[id(agent)] for agent in playing])
+
+    def begin(self, games: npt.NDArray[np.int64]) -> None:
+        """Gives the listed games, which begin, the opponents that were chosen for them last."""
+        self.numbers[games] = self._next_numbers[games]
+
+    def answers(self, states: States, games: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The opponents' actions in some games of the batch, int64 ``(k,)``, all legal.
+
+        Args:
+            states: The ``(k,)`` state records of these games; opponents get copies.
+            games: The ``(k,)`` indices of the games in the batch.
+
+        Raises:
+            OpponentError: An opponent did not answer with one legal action for each game.
+        """
+        rules = rules_of(states)
+        if len(self.agents) == 1:
+            return answers(self.agents[0], rules, states, games)
+        numbers, actions = self.numbers[games], np.empty(len(games), np.int64)
+        for number in np.unique(numbers):
+            asked = numbers == number
+            actions[asked] = answers(self.agents[number], rules, states[asked], games[asked])
+        return actions
+
+    def reseed(self, seed: int) -> None:
+        """Starts the opponents' random numbers anew, from the seed of the games."""
+        for agent in self.agents:
+            agent.reseed(opponent_seed(seed))
+
+    def copy(self) -> Opponents:
+        """A copy that shares the agents: to begin games with, and to keep if all goes well."""
+        twin = object.__new__(Opponents)
+        twin.__dict__.update(self.__dict__, numbers=self.numbers.copy())
+        return twin
+
+
+def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
+    """The number of the opponent in each game, int64 ``(games,)``, by relative shares.
+
+    Raises:
+        ValueError: There is not one share for each opponent, or they are no shares.
+    """
+    try:
+        weights = np.asarray(shares, np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    if weights.shape != (count,) or not (np.isfinite(weights).all() and weights.min() >= 0 < weights.sum()):
+        raise ValueError(
+            f"the shares of the opponents are {shorten(shares)}; "
+            f"they must be {count} numbers from 0 on that are not all 0"
+        )
+    ends = np.rint(np.cumsum(weights / weights.sum()) * games)
+    return np.searchsorted(ends, np.arange(games), side="right").astype(np.int64)
+
+
+def _are_below(numbers: npt.NDArray[Any], count: int) -> bool:
+    return bool(((numbers >= 0) & (numbers < count)).all())
 
 
 def play_answer(opponent: Opponent, rules: Rules, game: BaseGame) -> bool:

@@ -15,9 +15,10 @@ from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_flag, check_one_of, check_seed
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules, SetUp, States
 from patchwork_env.envs.dealing import Dealer
-from patchwork_env.envs.opponents import Opponent, answers, opponent_seed, require_opponent
+from patchwork_env.envs.opponents import Opponent, Opponents, require_opponent
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
@@ -52,7 +53,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         rules: The rules of the game.
         num_envs: The number of games, at least 1.
         opponent: The agent that plays for all other players, as in
-            :class:`~patchwork_env.envs.single.GameEnv`.
+            :class:`~patchwork_env.envs.single.GameEnv`; or several in a list. A game keeps its opponent to
+            its end, and ``infos["final_info"]["opponent"]`` is then the opponent's number in
+            :attr:`opponents`.
+        opponent_shares: The relative share of the games for each of several opponents; None shares the games
+            evenly.
         seat: The learner's player number, ``"alternate"`` or ``"random"``, as in the single environment.
         illegal_action: What an illegal action does: ``"terminate"`` its episode, or ``"raise"`` an error and
             leave all games as they are.
@@ -79,8 +84,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self,
         rules: Rules,
         num_envs: int = 1,
-        opponent: Opponent | None = None,
+        opponent: Opponent | Sequence[Opponent] | None = None,
         *,
+        opponent_shares: Sequence[float] | None = None,
         seat: int | str = "alternate",
         illegal_action: str = "terminate",
         rewards: str | None = None,
@@ -90,7 +96,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        own = ("num_envs", "opponent", "seat", "illegal_action", "rewards", "observation", "copy")
+        own = ("num_envs", "opponent", "opponent_shares", "seat", "illegal_action", "rewards", "observation")
         self._rules = rules
         self.num_envs = check_num_envs(num_envs)
         self._named = check_layout(observation)
@@ -98,11 +104,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._copy = check_flag(copy, "copy")
         self.render_mode = check_one_of(render_mode, (None,), "render_mode")
         check_one_of(getattr(autoreset_mode, "value", autoreset_mode), ("SameStep",), "autoreset_mode")
-        defaults = complete(options, rules.options, own, type(self).__name__)
+        defaults = complete(options, rules.options, (*own, "copy"), type(self).__name__)
         self._dealer = Dealer(rules, self.num_envs, defaults, seat)
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
-        self._opponent = require_opponent(opponent, self._players)
+        self._opponents = self._new_opponents(opponent, opponent_shares)
         spaces = GameSpaces(rules)
         self.single_observation_space = spaces.observation_space(self._named)
         self.single_action_space = spaces.action_space()
@@ -142,8 +148,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         states, learners = self._rules.empty_states(self.num_envs), self._learners.copy()
         dealer = self._dealer.copy()
         self._reseed(dealer, seeds)
-        self._deal(dealer, states, learners, self._all_games, set_up)
-        return self._commit(states, learners, dealer, {})
+        opponents = self._copy_of_opponents()
+        self._deal(dealer, opponents, states, learners, self._all_games, set_up)
+        return self._commit(states, learners, dealer, opponents, {})
 
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
         """Plays the learner's action in every game, then the opponent's; where a game ends, begins the next.
@@ -170,7 +177,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.play_for_points, self._rules)(states, played, checked[played], rewards)
         else:
             loop(batches.play_listed, self._rules)(states, played, checked[played])
-        self._let_opponent_play(states, learners, truncations)
+        self._let_opponent_play(self._opponents, states, learners, truncations)
         over = list_games(batches.list_over, self._rules, states)
         if self._kind != SCORE:
             loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
@@ -178,15 +185,16 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         terminations = ~legal
         terminations[over] = True
         infos: Infos = {}
-        ended, dealer = terminations | truncations, self._dealer
+        ended, dealer, opponents = terminations | truncations, self._dealer, self._opponents
         if ended.any():
             infos, dealer = self._final_infos(states, learners, ended), dealer.copy()
+            opponents = self._copy_of_opponents()
             scores = np.zeros((self.num_envs, self._players), np.int16)
             loop(batches.write_scores, self._rules)(states, np.flatnonzero(ended & legal), learners, scores)
             add_info(infos["final_info"], "scores", scores, ended & legal)
             add_info(infos["final_info"], "illegal_action", np.where(legal, 0, checked), ~legal)
-            self._deal(dealer, states, learners, np.flatnonzero(ended))
-        observations, infos = self._commit(states, learners, dealer, infos)
+            self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
+        observations, infos = self._commit(states, learners, dealer, opponents, infos)
         return observations, rewards, terminations, truncations, infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -210,22 +218,83 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     @property
     def opponent(self) -> Opponent | None:
-        """Who plays against the learner."""
-        return self._opponent
+        """Who plays against the learner, unless nobody does, or several do."""
+        return self.opponents[0] if len(self.opponents) == 1 else None
+
+    @property
+    def opponents(self) -> list[Opponent]:
+        """Who plays against the learner; there may be nobody in a game for one player."""
+        return [] if self._opponents is None else list(self._opponents.agents)
+
+    @property
+    def opponent_numbers(self) -> Games:
+        """Which of :attr:`opponents` plays in each game, int64 ``(num_envs,)``."""
+        return (
+            np.zeros(self.num_envs, np.int64) if self._opponents is None else self._opponents.numbers.copy()
+        )
+
+    def set_opponents(
+        self, opponents: Sequence[Opponent], shares: Sequence[float] | None = None, *, at_once: bool = False
+    ) -> None:
+        """Changes the opponents of games that begin from now on, or of all games ``at_once``.
+
+        A game that has begun keeps its opponent, which gets a number behind those of the new ones.
+
+        Args:
+            opponents: The agents, at least one.
+            shares: The relative share of the games for each of them; None shares the games evenly.
+            at_once: Whether games that have begun change their opponents, too.
+
+        Raises:
+            ValueError: There are no opponents, the shares do not fit, or the game is for one player.
+            TypeError: An opponent is no agent.
+        """
+        if self._opponents is None:
+            raise ValueError(f"opponents are {shorten(opponents)}; a game for one player has none")
+        changed = self._opponents.copy()
+        changed.change(opponents, shares=shares, at_once=at_once or self._states is None)
+        self._opponents = changed
 
     # --- playing ------------------------------------------------------------------------------------------
 
+    def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
+        """The opponents, evenly or by shares; None if the learner plays alone.
+
+        Raises:
+            ValueError: Nobody is given for a game of several players, or the shares do not fit.
+            TypeError: One of those who are given is no agent.
+        """
+        listed: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+        for opponent in listed:
+            require_opponent(opponent, self._players)
+        if self._players == 1:
+            return None
+        return Opponents(self.num_envs, listed, shares=shares, players=self._players)
+
+    def _copy_of_opponents(self) -> Opponents | None:
+        return None if self._opponents is None else self._opponents.copy()
+
     def _deal(
-        self, dealer: Dealer, states: States, learners: Games, games: Games, set_up: SetUp | None = None
+        self,
+        dealer: Dealer,
+        opponents: Opponents | None,
+        states: States,
+        learners: Games,
+        games: Games,
+        set_up: SetUp | None = None,
     ) -> None:
         """Begins the listed games anew and brings them to the learner's turn."""
         dealer.deal(states, games, set_up)
         dealer.assign_seats(learners, games)
-        self._let_opponent_play(states, learners, np.zeros(self.num_envs, np.bool_))
+        if opponents is not None:
+            opponents.begin(games)
+        self._let_opponent_play(opponents, states, learners, np.zeros(self.num_envs, np.bool_))
 
-    def _let_opponent_play(self, states: States, learners: Games, cut_off: Flags) -> None:
-        """Plays the opponent's moves until every game is over, ``cut_off`` or at the learner's turn."""
-        if self._players == 1:
+    def _let_opponent_play(
+        self, opponents: Opponents | None, states: States, learners: Games, cut_off: Flags
+    ) -> None:
+        """Plays the opponents' moves until every game is over, ``cut_off`` or at the learner's turn."""
+        if opponents is None:
             return
         while True:
             games = list_games(batches.list_waiting, self._rules, states, learners)
@@ -233,9 +302,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
                 games = games[~cut_off[games]]
             if not len(games):
                 return
-            assert self._opponent is not None
             batch = states[games]
-            actions = answers(self._opponent, self._rules, batch, games)
+            actions = opponents.answers(batch, games)
             if self._rules.can_cut_off:
                 refused = self._cut_offs(batch, actions, np.ones(len(games), np.bool_))
                 cut_off[games[refused]] = True
@@ -249,13 +317,25 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.check_cut_offs, self._rules)(states, actions, legal, found)
         return found
 
-    def _commit(self, states: States, learners: Games, dealer: Dealer, infos: Infos) -> tuple[Any, Infos]:
+    def _commit(
+        self,
+        states: States,
+        learners: Games,
+        dealer: Dealer,
+        opponents: Opponents | None,
+        infos: Infos,
+    ) -> tuple[Any, Infos]:
         """Makes ``states`` the present ones; returns what the learner sees, and the complete infos.
 
         An interrupt can come before the line that changes the attributes or after it, but not within it.
         """
         self.__dict__.update(
-            _states=states, _spare=self._states, _learners=learners, _dealer=dealer, _is_shown=False
+            _states=states,
+            _spare=self._states,
+            _learners=learners,
+            _dealer=dealer,
+            _opponents=opponents,
+            _is_shown=False,
         )
         self._write_views()
         everywhere = np.ones(self.num_envs, np.bool_)
@@ -288,6 +368,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         add_info(infos, "final_info", {}, ended)
         add_info(infos["final_info"], "action_mask", masks, ended)
         add_info(infos["final_info"], "seat", np.where(ended, learners, 0), ended)
+        if len(self.opponents) > 1:
+            add_info(infos["final_info"], "opponent", np.where(ended, self.opponent_numbers, 0), ended)
         return infos
 
     # --- checks -------------------------------------------------------------------------------------------
@@ -309,8 +391,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         given = {game: seed for game, seed in enumerate(seeds) if seed is not None}
         for game, seed in given.items():
             dealer.reseed(game, seed)
-        if given and self._opponent is not None:
-            self._opponent.reseed(opponent_seed(next(iter(given.values()))))
+        if given and self._opponents is not None:
+            self._opponents.reseed(next(iter(given.values())))
 
     def _copy_of_states(self) -> States:
         """A copy of the states to play on; they stay as they are until all has gone well."""

@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
-from patchwork_env.agents import Agent, as_agent
+from patchwork_env.agents import Agent, as_agents
 from patchwork_env.core import batches
 from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
-from patchwork_env.core.checks import check_at_least_one, check_seed, seed_streams
+from patchwork_env.core.checks import check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import SetUp, States
 from patchwork_env.core.tensors import Observation
-from patchwork_env.envs.opponents import answers, opponent_seed
+from patchwork_env.envs.opponents import Opponents
 from patchwork_env.envs.options import check_batch, check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
@@ -90,8 +90,6 @@ class SelfPlayVecEnv(VecEnv):
 
     Attributes:
         rules: The rules of the game.
-        opponents: The agents that play against the learner.
-        opponent_numbers: int64 ``(num_envs,)``, the number of the opponent in each game.
 
     Raises:
         ValueError: A value is not allowed.
@@ -119,10 +117,7 @@ class SelfPlayVecEnv(VecEnv):
         self.states = rules.empty_states(check_num_envs(num_envs))
         self.seats = np.arange(num_envs) % self._set_up.players
         self._has_begun = False
-        self.opponents: list[Agent] = []
-        self.opponent_numbers = np.zeros(num_envs, np.int64)
-        self._next_numbers = self.opponent_numbers
-        self._choose_opponents(opponent)
+        self._opponents = self._new_opponents(opponent)
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
         self._lengths = np.zeros(num_envs, np.int64)
@@ -146,13 +141,23 @@ class SelfPlayVecEnv(VecEnv):
         """The number of players of each game."""
         return self._set_up.players
 
-    def _choose_opponents(self, given: Any) -> None:
+    @property
+    def opponents(self) -> list[Agent]:
+        """The agents that play against the learner."""
+        return [] if self._opponents is None else cast(list[Agent], self._opponents.agents)
+
+    @property
+    def opponent_numbers(self) -> npt.NDArray[np.int64]:
+        """The number of the opponent in each game, int64 ``(num_envs,)``."""
+        return np.zeros(len(self.states), np.int64) if self._opponents is None else self._opponents.numbers
+
+    def _new_opponents(self, given: Any) -> Opponents | None:
         if self.num_players == 1:
             if given is not None:
                 raise ValueError(f"opponent is {shorten(given)}; a game for one player has none")
-            return
-        listed = given if isinstance(given, list | tuple) else ["random" if given is None else given]
-        self.set_opponents([as_agent(opponent, game=self.rules.name) for opponent in listed])
+            return None
+        agents = as_agents("random" if given is None else given, game=self.rules.name)
+        return Opponents(len(self.states), agents, players=self.num_players)
 
     def set_opponents(
         self,
@@ -163,30 +168,14 @@ class SelfPlayVecEnv(VecEnv):
     ) -> None:
         """Changes the opponents of games that begin, or of all games ``at_once``.
 
-        A game that has begun keeps its opponent, which gets a number after those of the new ones, unless it
-        is among these. ``numbers``, integers ``(num_envs,)``, gives every game its opponent; None gives all
-        in turn.
+        See :meth:`patchwork_env.envs.opponents.Opponents.change`.
 
         Raises:
-            ValueError: There are no opponents, or a number is not one of theirs.
+            ValueError: There are no opponents, a number is not one of theirs, or the game is for one player.
         """
-        count = len(opponents)
-        check_at_least_one(count, "the number of opponents")
-        if numbers is None:
-            numbers = np.arange(len(self.states)) // self.num_players % count
-        if numbers.shape != self.states.shape or numbers.min() < 0 or numbers.max() >= count:
-            raise ValueError(
-                f"the numbers of the opponents are {numbers}; "
-                f"they must be {len(self.states)} integers from 0 to {count - 1}"
-            )
-        self._next_numbers = numbers.astype(np.int64)
-        if at_once or not self._has_begun:
-            self.opponents, self.opponent_numbers = list(opponents), self._next_numbers.copy()
-            return
-        playing = [self.opponents[number] for number in self.opponent_numbers]
-        self.opponents = list({id(opponent): opponent for opponent in (*opponents, *playing)}.values())
-        places = {id(opponent): place for place, opponent in enumerate(self.opponents)}
-        self.opponent_numbers = np.array([places[id(opponent)] for opponent in playing])
+        if self._opponents is None:
+            raise ValueError(f"opponents are {shorten(opponents)}; a game for one player has none")
+        self._opponents.change(opponents, numbers, at_once=at_once or not self._has_begun)
 
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
@@ -382,10 +371,8 @@ class SelfPlayVecEnv(VecEnv):
             self._let_opponents_move(waiting)
 
     def _let_opponents_move(self, waiting: Games) -> None:
-        numbers = self.opponent_numbers[waiting]
-        for number in np.unique(numbers):
-            games, opponent = waiting[numbers == number], self.opponents[number]
-            self._play(games, answers(opponent, self.rules, self.states[games], games))
+        assert self._opponents is not None
+        self._play(waiting, self._opponents.answers(self.states[waiting], waiting))
 
     def _finish(self, ended: Games) -> None:
         """Notes the results of games that are over or cut off."""
@@ -439,7 +426,8 @@ class SelfPlayVecEnv(VecEnv):
     def _begin(self, games: Games) -> None:
         beginning, chance, _ = self._set_up
         loop(batches.deal_listed, self.rules)(self.states, games, self._streams, beginning, chance)
-        self.opponent_numbers[games] = self._next_numbers[games]
+        if self._opponents is not None:
+            self._opponents.begin(games)
         self._lengths[games] = 0
         self._returns[games] = 0
         self._cut_off[games] = False
@@ -452,9 +440,8 @@ class SelfPlayVecEnv(VecEnv):
         return self._observations.copy()
 
     def _reseed_opponents(self, seed: int | None) -> None:
-        if seed is not None:
-            for opponent in self.opponents:
-                opponent.reseed(opponent_seed(check_seed(seed)))
+        if seed is not None and self._opponents is not None:
+            self._opponents.reseed(check_seed(seed))
 
 
 class _Rewarding:

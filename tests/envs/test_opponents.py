@@ -1,0 +1,148 @@
+"""Several opponents in one batch: whom each game is played against, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from patchwork_env.envs.opponents import Opponents
+from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.errors import OpponentError
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from tests.envs.cases import CASES, Case, Cheat, LastAction
+
+
+def batched(case: Case, num_envs: int, **options: Any) -> GameVectorEnv:
+    """A batch of a case's games, against an opponent that takes the last action if none is given."""
+    options.setdefault("opponent", LastAction() if case.players > 1 else None)
+    return GameVectorEnv(case.rules, num_envs, **case.options, **options)
+
+
+class Marked(LastAction):
+    """Notes which games of Patchwork it is asked about, by their circles."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.circles = name, set()
+
+    def act_batch(self, states: Any) -> Any:
+        """See :meth:`Agent.act_batch`."""
+        self.circles.update(bytes(circle) for circle in states["circle"])
+        return super().act_batch(states)
+
+
+def play_on(envs: Any, steps: int) -> list[tuple[int, int]]:
+    """Plays on; returns the numbers of games and of their opponents, for all games that ended."""
+    ended: list[tuple[int, int]] = []
+    for _ in range(steps):
+        *_, terminations, _, infos = envs.step(envs.action_masks().argmax(axis=1))
+        games = np.flatnonzero(terminations).tolist()
+        ended += [(game, int(infos["final_info"]["opponent"][game])) for game in games]
+    return ended
+
+
+def test_several_opponents_share_the_games() -> None:
+    first, second, third = (Marked(name) for name in "abc")
+    envs = batched(CASES[0], 8, opponent=[first, second, third], opponent_shares=[2, 1, 1])
+    envs.reset(seed=3)
+    assert envs.opponents == [first, second, third]
+    assert envs.opponent is None
+    assert envs.opponent_numbers.tolist() == [0] * 4 + [1] * 2 + [2] * 2
+    ended = play_on(envs, 60)
+    assert len(ended) > 8
+    assert all(opponent == envs.opponent_numbers[game] for game, opponent in ended)
+    assert first.circles.isdisjoint(second.circles | third.circles)
+    evenly = batched(CASES[0], 8, opponent=[first, second, third])
+    assert evenly.opponent_numbers.tolist() == [0, 0, 1, 1, 2, 2, 0, 0]
+    assert batched(CASES[0], 2, opponent=[first]).opponent is first
+
+
+def test_games_keep_their_opponents_to_the_end() -> None:
+    old, new, newest = (Marked(name) for name in ("old", "new", "newest"))
+    envs = batched(CASES[0], 6, opponent=old)
+    envs.reset(seed=3)
+    play_on(envs, 5)
+    envs.set_opponents([new, newest], shares=[0.5, 0.5])
+    assert envs.opponents == [new, newest, old]
+    assert envs.opponent_numbers.tolist() == [2] * 6
+    assert not new.circles
+    ended = play_on(envs, 60)
+    for game in range(6):
+        opponents = [opponent for other, opponent in ended if other == game]
+        assert opponents[:2] == [2, int(game >= 3)], "the game that was on, and the next one"
+    assert old.circles.isdisjoint(new.circles)
+    envs.set_opponents([newest], at_once=True)
+    assert (envs.opponents, envs.opponent_numbers.tolist()) == ([newest], [0] * 6)
+
+
+def test_a_failed_step_begins_no_game_against_another_opponent() -> None:
+    cheat = Cheat()
+    envs = batched(CASES[0], 3, opponent=LastAction(), seat=1)  # who is not first: others begin each game
+    envs.reset(seed=0)
+    envs.set_opponents([cheat])
+    cheat.answer = "advance"
+    with pytest.raises(OpponentError):
+        play_on(envs, 60)
+    assert envs.opponent_numbers.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("opponents", "shares", "error", "message"),
+    [
+        ([], None, ValueError, "the number of opponents is 0"),
+        (["greedy"], None, TypeError, "opponent is 'greedy'; it must be an agent"),
+        ([LastAction()], [1, 2], ValueError, r"shares of the opponents are \[1, 2\]; they must be 1 numbers"),
+        ([LastAction()] * 2, [1, -1], ValueError, "from 0 on that are not all 0"),
+        ([LastAction()] * 2, [0, 0], ValueError, "from 0 on that are not all 0"),
+        ([LastAction()] * 2, "ab", ValueError, "shares of the opponents are 'ab'"),
+    ],
+)
+def test_opponents_and_shares_that_do_not_fit(
+    opponents: list[Any], shares: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        batched(CASES[0], 4, opponent=opponents, opponent_shares=shares)
+    envs = batched(CASES[0], 4)
+    kept = envs.opponents
+    with pytest.raises(error, match=message):
+        envs.set_opponents(opponents, shares)
+    assert envs.opponents == kept
+
+
+def test_nobody_plays_against_a_single_player() -> None:
+    envs = batched(CASES[2], 2)
+    assert (envs.opponents, envs.opponent_numbers.tolist()) == ([], [0, 0])
+    with pytest.raises(ValueError, match="a game for one player has none"):
+        envs.set_opponents([LastAction()])
+
+
+def test_opponents_in_self_play() -> None:
+    """In the batch that steps both players: the learner has a seat in each game, others have the rest."""
+    env, seats = SelfPlayVectorEnv(6, seed=2), np.arange(6) % 2
+    first, second = Marked("first"), Marked("second")
+    opponents = Opponents(6, [first, second], shares=[0.5, 0.5])
+    numbers, begun = opponents.numbers.copy(), np.zeros(6, np.int64)
+    opponents.change([second, first], shares=[0.5, 0.5])
+    for _ in range(120):
+        np.testing.assert_array_equal(
+            [opponents.agents[number] is first for number in opponents.numbers],
+            [(number == 0) == (games == 0) for number, games in zip(numbers, begun, strict=True)],
+        )
+        actions, theirs = env.random_actions.copy(), np.flatnonzero(env.current_players != seats)
+        actions[theirs] = opponents.answers(env.states[theirs], theirs)
+        np.testing.assert_array_equal(
+            actions[theirs], LastAction().act_batch(env.states[theirs]) if len(theirs) else []
+        )
+        env.step(actions)
+        begun += env.terminations
+        opponents.begin(np.flatnonzero(env.terminations))
+    assert begun.min() >= 1
+
+
+@pytest.mark.parametrize("numbers", [[0, 1], [0, 1, 2, 0], [0, -1, 0, 0], [0.0, 1.0, 0.0, 1.0], "abcd"])
+def test_numbers_of_opponents_that_do_not_fit(numbers: Any) -> None:
+    opponents = Opponents(4, [LastAction(), LastAction()])
+    with pytest.raises(ValueError, match="they must be 4 integers from 0 to 1"):
+        opponents.change([LastAction(), LastAction()], numbers)
+    assert len(opponents.agents) == 2
