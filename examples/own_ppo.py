@@ -78,7 +78,7 @@ class SelfPlay:
             states[t], players[t], opponents[t] = env.states, env.current_players, self.opponents
             is_learners = (self.opponents == SELF) | (env.current_players == self.learner_seats)
             # A turn with one legal action is no decision: nobody is asked, and there is nothing to learn from
-            # it. A third of all turns are of this kind; they would only dilute the batches.
+            # it. Three in ten turns of random games are of this kind; they would only dilute the batches.
             has_choice = env.counts > 1
             learning[t] = has_choice & is_learners
             actions[t] = env.random_actions  # the only one where there is no choice

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
 from patchwork_env.agents.greedy import GreedyAgent
+from patchwork_env.agents.observing import ObservingAgent
 from patchwork_env.agents.random import RandomAgent
 from patchwork_env.agents.specs import (
     boolean,
@@ -42,6 +43,7 @@ __all__ = [
     "BatchAgent",
     "CallableAgent",
     "GreedyAgent",
+    "ObservingAgent",
     "RandomAgent",
     "analyse",
     "as_agent",

@@ -18,7 +18,7 @@ Games come in batches from ``patchwork_v0.SelfPlayVectorEnv``, whose ``states`` 
 - **Learning**: :func:`compute_gradient` by the threads of a :class:`ThreadPool`;
   :func:`keep_freed_memory`, which makes it faster; :class:`~patchwork_env.errors.DivergenceError`.
 - **Opponents**: :class:`SnapshotPool`, past selves by prioritized choice, configured by :class:`League`;
-  :class:`PolicyAgent`, which plays a network's present weights.
+  :class:`PolicyAgent`, which plays a network's present weights; :class:`Opponents`, who plays which game.
 - **Results**: :func:`play_matches`, paired games with intervals; :func:`save_policy`, a checkpoint that is an
   agent everywhere.
 
@@ -42,6 +42,7 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import PolicyAgent, save_policy
 from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
 from patchwork_env.agents.ragged_policy import hierarchical_policy
+from patchwork_env.envs.opponents import Opponents
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
 from patchwork_env.learning.algorithms.common.gradients import compute_gradient
@@ -61,6 +62,7 @@ __all__ = [
     "MatchResult",
     "NetworkConfig",
     "NextChoices",
+    "Opponents",
     "PatchworkNetwork",
     "PolicyAgent",
     "PolicyNetwork",

@@ -31,7 +31,8 @@ import onnxruntime
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.core.batches import first_illegal, loop, write_views
+from patchwork_env.agents.observing import views_of
+from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
@@ -115,11 +116,7 @@ class OnnxAgent(SamplingAgent):
 
     def feed(self, states: States) -> dict[str, npt.NDArray[Any]]:
         """The inputs of the model for games: what the players to move see, and what they may do."""
-        observations = np.empty((len(states), OBSERVATION_SIZE), np.float32)
-        masks = np.empty((len(states), NUM_ACTIONS), np.int8)
-        players = states["current_player"].astype(np.int64)
-        loop(write_views, RULES)(states, np.arange(len(states)), players, masks, observations)
-        return dict(zip(INPUTS, (observations, masks), strict=True))
+        return dict(zip(INPUTS, views_of(states), strict=True))
 
     def _run(self, states: States, *outputs: str) -> list[Any]:
         if len(states) <= _BATCH:

@@ -11,11 +11,10 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.networks import PolicyNetwork
+from patchwork_env.agents.observing import views_of
 from patchwork_env.agents.policy import PolicyAgent
-from patchwork_env.core.batches import loop, write_views
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import States
-from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy, game_of
 
 
@@ -38,11 +37,7 @@ class MaskablePolicyAgent(SamplingAgent):
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
-        rules, count = rules_of(states), len(states)
-        masks = np.zeros((count, rules.num_actions), np.int8)
-        observations = np.zeros((count, rules.layout.size), np.float32)
-        players = states["current_player"].astype(np.int64)
-        loop(write_views, rules)(states, np.arange(count), players, masks, observations)
+        observations, masks = views_of(states)
         self.policy.set_training_mode(False)
         with torch.no_grad():
             tensor = torch.from_numpy(observations).to(self.policy.device)
@@ -52,8 +47,8 @@ class MaskablePolicyAgent(SamplingAgent):
             return actions
         rows, legal = np.nonzero(masks)
         log_probabilities = distribution.distribution.logits.cpu().numpy()[rows, legal]
-        counts = np.bincount(rows, minlength=count)
-        return legal[ragged.sample(counts, log_probabilities, self._random.random(count))]
+        counts = np.bincount(rows, minlength=len(states))
+        return legal[ragged.sample(counts, log_probabilities, self._random.random(len(states)))]
 
 
 def as_agent(

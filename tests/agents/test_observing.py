@@ -1,0 +1,120 @@
+"""Agents that choose from observations and masks, and opponents that follow a learner's weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env import nmbr9
+from patchwork_env.agents import Agent, ObservingAgent
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.errors import IllegalActionError, OpponentError
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+
+NAME = "patchwork_env:Patchwork-v0"
+
+
+@pytest.mark.parametrize(
+    ("game", "name"), [(Game(seed=3), "patchwork"), (nmbr9.Game(seed=3, players=2), "nmbr9")]
+)
+def test_the_function_sees_what_environments_show(game: Any, name: str) -> None:
+    seen = []
+
+    def last(observations: Any, masks: Any) -> Any:
+        seen.append((observations, masks))
+        return masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1)
+
+    agent = ObservingAgent(last, game=name)
+    assert agent.name == "last"
+    for _ in range(5):
+        assert agent.act(game) == game.legal_actions()[-1]
+        np.testing.assert_array_equal(seen[-1][0][0], game.observation())
+        np.testing.assert_array_equal(seen[-1][1][0], game.action_mask())
+        game.play(agent.act(game))
+
+
+def test_it_sees_a_batch_at_once() -> None:
+    env, asked = SelfPlayVectorEnv(7, seed=1), []
+
+    def first(observations: Any, masks: Any) -> Any:
+        asked.append(len(masks))
+        np.testing.assert_array_equal(observations, env.observations)
+        return torch.from_numpy(masks.argmax(axis=1))  # of any library
+
+    for _ in range(30):
+        env.step(ObservingAgent(first).act_batch(env.states))
+    assert asked == [7] * 30
+
+
+@pytest.mark.parametrize("answer", [None, [1.5], [0, 0], "advance"])
+def test_answers_that_are_no_actions(answer: Any) -> None:
+    with pytest.raises(IllegalActionError):
+        ObservingAgent(lambda observations, masks: answer).act(Game(seed=1))
+
+
+def test_what_is_no_function_or_name_or_game() -> None:
+    for wrong in ("greedy", int, None):
+        with pytest.raises(ValueError, match="no function from observations and masks to actions"):
+            ObservingAgent(wrong)
+    with pytest.raises(ValueError, match="the name of an agent must be text, not 5"):
+        ObservingAgent(max, 5)
+    with pytest.raises(ValueError, match="there is no game 'chess'"):
+        ObservingAgent(max, game="chess")
+    with pytest.raises(ValueError, match="plays patchwork, not nmbr9"):
+        gymnasium.make("patchwork_env:Nmbr9-v0", players=2, opponent=ObservingAgent(max))
+
+
+def followers() -> list[tuple[torch.nn.Module, Agent]]:
+    """Networks, and the agents that play their present weights."""
+    torch.manual_seed(0)
+    network, own = PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=0)), torch.nn.Linear(307, 2026)
+
+    def likeliest(observations: Any, masks: Any) -> Any:
+        with torch.no_grad():
+            return (
+                own(torch.from_numpy(observations)).masked_fill(torch.from_numpy(masks) == 0, -1e8).argmax(1)
+            )
+
+    return [(network, PolicyAgent(network)), (own, ObservingAgent(likeliest))]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("number", [None, 3])
+def test_an_opponent_follows_the_weights(which: int, number: int | None) -> None:
+    """The same games before and after a change of the weights, and after it is taken back."""
+    network, agent = followers()[which]
+    options = {"opponent": agent, "seat": 1, "first_player": 0}
+    env = gymnasium.make(NAME, **options) if number is None else gymnasium.make_vec(NAME, number, **options)
+    assert env.unwrapped.opponent is agent
+
+    def replies() -> list[bytes]:
+        states = []
+        _, info = env.reset(seed=5)
+        for _ in range(6):
+            _, _, _, _, info = env.step(info["action_mask"].argmax(-1))
+            games = [env.unwrapped.game] if number is None else env.unwrapped.games()
+            states.append(b"".join(game.to_bytes() for game in games))
+        return states
+
+    before = replies()
+    weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(torch.randn_like(parameter))
+    assert replies() != before
+    network.load_state_dict(weights)
+    assert replies() == before
+
+
+def test_an_illegal_choice_is_an_error_of_the_opponent() -> None:
+    agent = ObservingAgent(lambda observations, masks: np.full(len(masks), 2025), "blind")
+    env = gymnasium.make(NAME, opponent=agent, seat=1, first_player=0)
+    with pytest.raises(OpponentError, match="opponent 'blind'"):
+        env.reset(seed=1)
