@@ -36,6 +36,7 @@ PACKAGE = "tests.attack"
 """The package whose modules are searched for attacks."""
 TIMEOUT = 300.0
 """Seconds after which an attempt counts as hanging."""
+_PATIENCE = 10.0
 MOST_FAILURES = 10
 """An attack that failed so often is not tried again."""
 _MOST_ABOUT_A_FAILURE = 8000
@@ -154,10 +155,14 @@ class Worker:
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return 1, f"the process ended with {how}\n{Path(self.log.name).read_text(errors='replace')}"
 
-    def end(self) -> None:
+    def kill_group(self) -> None:
         """Kills the process with all that it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kills the process with all that it started, and forgets it."""
+        self.kill_group()
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -222,7 +227,10 @@ def run(
             busy = [worker for worker in staff if worker.running]
             if not busy:
                 return results
-            ready = connection.wait([end for worker in busy for end in worker.signs])
+            ready = connection.wait([end for worker in busy for end in worker.signs], _PATIENCE)
+            for worker in busy:
+                if time.monotonic() - worker.since > timeout + _PATIENCE:
+                    worker.kill_group()  # the process has ended itself; what it started keeps its signs open
             for worker in [worker for worker in busy if not worker.signs.isdisjoint(ready)]:
                 failure = _note(results, worker, seed)
                 if failure and messages:

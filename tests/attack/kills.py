@@ -24,8 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from numpy.random import Generator
+from tqdm import tqdm
 
 from tests.attack.whole_runs import configurations, quiet, require_same, result_of, train, without_times
+
+tqdm.monitor_interval = 0  # its thread may hold a lock at a fork, for which the child would wait forever
 
 KILLS = 8
 """Processes of one attempt that may be killed; the next one goes on to the end."""
