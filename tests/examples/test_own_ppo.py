@@ -30,6 +30,13 @@ def test_it_trains_saves_and_measures(start, tmp_path, monkeypatch, capsys):
     assert "mine exists already" in capsys.readouterr().err
 
 
+def test_its_settings_are_those_of_the_configuration():
+    config = load_config("ppo")
+    assert toolbox.NetworkConfig(**config.network.model_dump()) == example.NETWORK
+    assert (config.reward, config.league) == (example.REWARD, example.LEAGUE)
+    assert (config.ppo.rollout_steps, config.ppo.minibatch_size) == (example.TURNS, example.MINIBATCH)
+
+
 def test_it_learns_what_the_algorithm_learns(monkeypatch):
     """The same weights to the bit, with past selves in play that are drawn anew in every iteration.
 
@@ -40,13 +47,13 @@ def test_it_learns_what_the_algorithm_learns(monkeypatch):
     monkeypatch.setattr(example, "MINIBATCH", 100)
     monkeypatch.setattr(example, "LEAGUE", toolbox.League(fraction=0.5, snapshot_every=1, size=2))
     keys = [f"network.{name}={value}" for name, value in sizes.items()]
-    keys += [f"ppo.num_envs={ENVS}", "ppo.rollout_steps=24", "ppo.minibatch_size=100", "threads=1", "seed=3"]
+    keys += [f"ppo.num_envs={ENVS}", "ppo.rollout_steps=24", "ppo.minibatch_size=100", "threads=2", "seed=3"]
     keys += ["league.fraction=0.5", "league.snapshot_every=1", "league.size=2"]
     trainer = make_trainer(load_config("ppo", [*keys, f"total_steps={ENVS * 24 * ITERATIONS}"]))
     torch.manual_seed(3)
     network = toolbox.PatchworkNetwork(toolbox.NetworkConfig(**sizes))
     optimizer = torch.optim.Adam(network.parameters(), eps=1e-5)
-    games = example.SelfPlay(ENVS, 3, toolbox.ThreadPool())
+    games = example.SelfPlay(ENVS, 3, toolbox.ThreadPool(2))
     for iteration in range(ITERATIONS):
         trainer.iterate()
         example.learn(network, optimizer, games, iteration / ITERATIONS)

@@ -13,13 +13,12 @@ import torch
 from patchwork_env.agents import ragged
 from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.networks import PolicyNetwork
-from patchwork_env.core import batches
-from patchwork_env.core.batches import OUTCOME, list_games, loop
 from patchwork_env.core.rules import States
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.advantages import Decisions
 from patchwork_env.learning.algorithms.common.figures import new_tally
+from patchwork_env.learning.algorithms.common.next_choices import next_choices
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import Reward
@@ -230,26 +229,16 @@ class SelfPlay:
         games, turns without a choice are played. Games that end by them have their rewards. A single player
         has a choice of placements for every tile.
         """
-        states = self.env.states.copy()
-        over, rewards = np.empty(0, np.int64), np.zeros((len(states), self.players), np.float32)
+        states, going_on = self.env.states, np.arange(self.env.num_envs)
+        rewards = np.zeros((len(states), self.players), np.float32)
         if self.players > 1:
-            loop(batches.play_forced, self.rules)(states)
-            over = list_games(batches.list_over, self.rules, states)
-            rewards = self._rewards_of_ends(states, over)
-        going_on = np.setdiff1d(np.arange(len(states)), over)
+            states, winners, scores = next_choices(states)
+            going_on = np.flatnonzero(winners < 0)
+            rewards = rewards_of_players(self.reward, winners, scores)
         values = np.zeros(len(states), np.float32)
         asked = np.zeros(len(going_on), np.int64)
         values[going_on] = choose([evaluator], asked, states[going_on], random, self._threads).values
         return _Outlook(states["current_player"].copy(), values, rewards)
-
-    def _rewards_of_ends(self, states: States, over: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """The rewards of all players in games that are over, float32 ``(N, players)``; 0 in others."""
-        firsts, outcomes = np.zeros(len(states), np.int64), np.zeros(len(states))
-        scores, winners = np.zeros((len(states), self.players), np.int16), np.full(len(states), -1, np.int8)
-        loop(batches.write_scores, self.rules)(states, over, firsts, scores)
-        loop(batches.write_final_rewards, self.rules)(states, over, firsts, OUTCOME, outcomes)
-        winners[over] = outcomes[over] < 0
-        return rewards_of_players(self.reward, winners, scores)
 
     def _league_results(
         self, winners: npt.NDArray[np.int8], opponents: npt.NDArray[np.int64]
