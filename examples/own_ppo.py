@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from patchwork_env.learning import toolbox
+from patchwork_env.learning.toolbox import PolicyNetwork
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 NETWORK = toolbox.NetworkConfig(width=256, depth=2, channels=0)
@@ -36,8 +37,7 @@ LEAGUE = toolbox.League(fraction=0.25, snapshot_every=20, size=40)
 EVALUATE_EVERY = 100
 SELF, NEW_GAME = -1, -2
 """What stands in place of a past self's number: the learner itself, or nobody yet."""
-
-
+Array = np.ndarray
 Batch = dict[str, Any]
 """The learner's decisions, one after the other: arrays ``(n,)`` by name."""
 
@@ -51,13 +51,13 @@ class SelfPlay:
         self.env = SelfPlayVectorEnv(num_envs, seed=seed, masks=False, observations=False)
         self.random = np.random.default_rng(seed)
         self.threads = threads
-        self.pool: toolbox.SnapshotPool[toolbox.PolicyNetwork] = toolbox.SnapshotPool(LEAGUE)
+        self.pool: toolbox.SnapshotPool[PolicyNetwork] = toolbox.SnapshotPool(LEAGUE)
         self.opponents = np.full(num_envs, NEW_GAME)
         games = np.arange(num_envs)
         self.league_game = games - (num_envs - round(LEAGUE.fraction * num_envs))  # below 0: self-play
         self.learner_seats = games % 2
 
-    def collect(self, network: toolbox.PolicyNetwork) -> Batch:
+    def collect(self, network: PolicyNetwork) -> Batch:
         """Plays the next ``TURNS`` turns of every game."""
         env, shape = self.env, (TURNS, self.env.num_envs)
         # A past self is drawn more often the more it wins ("hard"). Against its present self alone a learner
@@ -96,10 +96,9 @@ class SelfPlay:
         later_rewards, *last = self.look_ahead(network)
         rewards[-1] += later_rewards
         decisions = toolbox.Decisions(players, learning, values, rewards, winners >= 0, *last)
-        of_turns = {"states": states, "actions": actions, "log_probabilities": log_probabilities}
-        return batch_of(decisions, of_turns)
+        return batch_of(decisions, states=states, actions=actions, log_probabilities=log_probabilities)
 
-    def look_ahead(self, network: toolbox.PolicyNetwork) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def look_ahead(self, network: PolicyNetwork) -> tuple[Array, Array, Array]:
         """What follows the rollout: both players' rewards, who has the next choice, and its value."""
         # Values are learned at choices alone, so they are read there alone: turns without a choice are played
         # in a copy of the games. Those that end on the way have rewards instead.
@@ -110,9 +109,7 @@ class SelfPlay:
         rewards = toolbox.rewards_of_players(REWARD, ahead.winners, ahead.scores)
         return rewards, ahead.states["current_player"].copy(), values
 
-    def choose(
-        self, network: toolbox.PolicyNetwork, states: Any, asked: np.ndarray, uniforms: np.ndarray
-    ) -> list[np.ndarray]:
+    def choose(self, network: PolicyNetwork, states: Any, asked: Array, uniforms: Array) -> list[Array]:
         """Actions, their log-probabilities and values ``(n,)``, of the policies that are ``asked``."""
         # Threads share games, not operations: they wait for each other once a turn. The learner's games are
         # divided; those of a past self are few and stay together.
@@ -120,14 +117,14 @@ class SelfPlay:
         parts = [(network, rows) for rows in np.array_split(mine, self.threads.size)]
         parts += [(self.pool.policy(number), np.flatnonzero(asked == number)) for number in past]
 
-        def work(share: list[tuple[toolbox.PolicyNetwork, np.ndarray]]) -> list[tuple[np.ndarray, ...]]:
+        def work(share: list[tuple[PolicyNetwork, Array]]) -> list[tuple[Array, ...]]:
             return [(rows, *ask(policy, states[rows], uniforms[rows])) for policy, rows in share]
 
         shares = self.threads.map(work, [parts[k :: self.threads.size] for k in range(self.threads.size)])
         rows, *answers = map(np.concatenate, zip(*(part for share in shares for part in share), strict=True))
         return [answer[np.argsort(rows)] for answer in answers]
 
-    def record(self, winners: np.ndarray, opponents: np.ndarray) -> None:
+    def record(self, winners: Array, opponents: Array) -> None:
         """Tells the league how games against past selves ended; the next draws depend on it."""
         ends = (winners >= 0) & (opponents >= 0)
         met, won = opponents[ends], (winners == self.learner_seats)[ends]
@@ -136,7 +133,7 @@ class SelfPlay:
         self.pool.record(wins, {number: float((met == number).sum()) for number in numbers})
 
 
-def ask(network: toolbox.PolicyNetwork, states: Any, uniforms: np.ndarray) -> tuple[np.ndarray, ...]:
+def ask(network: PolicyNetwork, states: Any, uniforms: Array) -> tuple[Array, ...]:
     """Draws actions from a policy: actions, log-probabilities and values, each ``(n,)``."""
     # Of 2026 actions 79 are legal on average: as flat lists, one state behind the other, they take a fraction
     # of the work of masked rows, and what is illegal has no logit that could go wrong.
@@ -148,7 +145,7 @@ def ask(network: toolbox.PolicyNetwork, states: Any, uniforms: np.ndarray) -> tu
     return legal.actions[chosen], log_probabilities[chosen], output.values.numpy()
 
 
-def batch_of(decisions: toolbox.Decisions, of_turns: Batch) -> Batch:
+def batch_of(decisions: toolbox.Decisions, **of_turns: Any) -> Batch:
     """The learner's decisions among all turns, with advantages and returns."""
     # Turns do not alternate: whoever is behind on the time track moves. Advantages run along each player's
     # own decisions, so that no sign ever changes and the loser's last decision meets its defeat. The moves of
@@ -160,14 +157,12 @@ def batch_of(decisions: toolbox.Decisions, of_turns: Batch) -> Batch:
     return taken | {"advantages": normalized, "returns": estimates + decisions.values[learning]}
 
 
-def part_of(batch: Batch, rows: np.ndarray) -> Batch:
+def part_of(batch: Batch, rows: Array) -> Batch:
     """Some of the decisions."""
     return {name: array[rows] for name, array in batch.items()}
 
 
-def losses(
-    network: toolbox.PolicyNetwork, batch: Batch, entropy_coefficient: float, rows: np.ndarray
-) -> dict[str, Tensor]:
+def losses(network: PolicyNetwork, batch: Batch, entropy_weight: float, rows: Array) -> dict[str, Tensor]:
     """The clipped objective of Schulman et al. 2017 for some decisions, and its parts."""
     part = part_of(batch, rows)
     names = ("log_probabilities", "advantages", "returns")
@@ -180,12 +175,12 @@ def losses(
     clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
     policy = -torch.min(ratio * advantage, clipped * advantage).mean()
     value, entropy = (output.values - returns).square().mean(), output.entropies.mean()
-    loss = policy + VALUE_COEFFICIENT * value - entropy_coefficient * entropy
+    loss = policy + VALUE_COEFFICIENT * value - entropy_weight * entropy
     return {"loss": loss, "policy": policy, "value": value, "entropy": entropy}
 
 
 def learn(
-    network: toolbox.PolicyNetwork, optimizer: torch.optim.Optimizer, games: SelfPlay, progress: float
+    network: PolicyNetwork, optimizer: torch.optim.Optimizer, games: SelfPlay, progress: float
 ) -> dict[str, float]:
     """One rollout, and some epochs of minibatches from it; returns the last losses."""
     batch = games.collect(network)
@@ -206,10 +201,10 @@ def learn(
     return {name: part.item() for name, part in parts.items()}
 
 
-def measure(network: toolbox.PolicyNetwork, games: int, seed: int) -> str:
+def measure(network: PolicyNetwork, games: int, seed: int) -> str:
     """The win rate against greedy, with its 95% interval."""
     # Paired games: every circle is played from both seats, so that its luck cancels out. The interval is over
-    # circles. The circles are the same in every evaluation, and others than those that are trained on.
+    # circles, and all evaluations have the same circles, which makes the curve smoother.
     result = toolbox.play_matches(toolbox.PolicyAgent(network, "own PPO"), "greedy", games, seed=seed)
     low, high = result.interval
     return f"{result.win_rate:6.1%} ({low:.1%} to {high:.1%}) against greedy in {games} games"
@@ -227,13 +222,18 @@ def parse_arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.out.exists():
         parser.error(f"{arguments.out} exists already")
+    steps = 1 if arguments.steps is None else arguments.steps
+    if min(arguments.minutes, steps, arguments.threads, arguments.num_envs, arguments.games) <= 0:
+        parser.error("all numbers must be above 0")
+    if arguments.games % 2:
+        parser.error("--games must be even: each circle is played from both seats")
     return arguments
 
 
 def main() -> None:
     arguments, began = parse_arguments(), time.perf_counter()
     # One seed gives weights, games and draws. On a CPU two runs with the same --steps and --threads are equal
-    # to the bit; publish several seeds all the same, for seeds differ more than settings often do.
+    # to the bit. Publish several seeds all the same: one says little about the next.
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)  # threads share batches instead: see choose()
     toolbox.keep_freed_memory()
@@ -251,15 +251,13 @@ def main() -> None:
         if iteration % LEAGUE.snapshot_every == 0:
             games.pool.add(network)
         if iteration % EVALUATE_EVERY == 0:
+            strength = measure(network, min(400, arguments.games), seed=0)
             figures = "  ".join(f"{name} {part:.3f}" for name, part in parts.items())
-            print(
-                f"{steps:9} steps  {minutes:5.1f} minutes  {measure(network, min(400, arguments.games), 0)}"
-            )
-            print(f"{'':9} {figures}", flush=True)
+            print(f"{steps:9} steps  {minutes:5.1f} minutes  {strength}  {figures}", flush=True)
     # The checkpoint is an agent: agents.load("mine"), --against mine, opponent="mine".
     toolbox.save_policy(arguments.out, network, {"made_by": "own_ppo.py", "steps": steps})
-    minutes, seed = (time.perf_counter() - began) / 60, 1  # circles that no curve was drawn with
-    print(f"{steps:9} steps  {minutes:5.1f} minutes  {measure(network, arguments.games, seed)}")
+    strength = measure(network, arguments.games, seed=1)  # others than the curve's circles
+    print(f"{steps:9} steps  {(time.perf_counter() - began) / 60:5.1f} minutes  {strength}")
 
 
 if __name__ == "__main__":

@@ -24,10 +24,13 @@ def test_it_trains_saves_and_measures(start, tmp_path, monkeypatch, capsys):
     assert agents.load(tmp_path / "mine").act(Game(seed=1)) in Game(seed=1).legal_actions()
     assert len(toolbox.play_matches(str(tmp_path / "mine"), "random", 2, seed=1).games.scores) == 2
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["own_ppo.py", *arguments])
-    with pytest.raises(SystemExit):
-        example.parse_arguments()
-    assert "mine exists already" in capsys.readouterr().err
+    refused = [(arguments, "mine exists already"), (["--games", "3"], "--games must be even")]
+    refused += [([f"--{name}", "0"], "must be above 0") for name in ("minutes", "steps", "threads", "games")]
+    for given, message in refused:
+        monkeypatch.setattr("sys.argv", ["own_ppo.py", *given])
+        with pytest.raises(SystemExit):
+            example.parse_arguments()
+        assert message in capsys.readouterr().err
 
 
 def test_its_settings_are_those_of_the_configuration():

@@ -78,6 +78,8 @@ class SelfPlayVecEnv(VecEnv):
             :func:`patchwork_env.agents.as_agent`), or a list of these, of which neighboring games with all
             seats share one, until :meth:`set_opponents` changes that. None is ``"random"``, or nobody in a
             game for one player.
+        opponent_shares: The relative share of the games for each of several opponents; None shares the games
+            evenly.
         game: The game, ``"patchwork"`` or ``"nmbr9"``.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
         rewards: The learner's rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments
@@ -102,6 +104,7 @@ class SelfPlayVecEnv(VecEnv):
         num_envs: int,
         opponent: Any = None,
         *,
+        opponent_shares: Sequence[float] | None = None,
         game: str = PATCHWORK,
         seed: int | None = None,
         rewards: str | Reward | None = None,
@@ -110,14 +113,15 @@ class SelfPlayVecEnv(VecEnv):
         **options: Any,
     ) -> None:
         self.rules = rules = rules_of(game)
-        own = ("num_envs", "opponent", "game", "seed", "rewards", "reward_scale", "keep_finished")
-        given = complete(options, {**rules.options, **rules.batch_options}, own, type(self).__name__)
+        own = ("num_envs", "opponent", "opponent_shares", "game", "seed", "rewards", "reward_scale")
+        known = {**rules.options, **rules.batch_options}
+        given = complete(options, known, (*own, "keep_finished"), type(self).__name__)
         self._set_up: SetUp = rules.set_up(given, {})
         self._rewarding = _Rewarding(rewards, reward_scale, self._set_up.players)
         self.states = rules.empty_states(check_num_envs(num_envs))
         self.seats = np.arange(num_envs) % self._set_up.players
         self._has_begun = False
-        self._opponents = self._new_opponents(opponent)
+        self._opponents = self._new_opponents(opponent, opponent_shares)
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
         self._lengths = np.zeros(num_envs, np.int64)
@@ -151,13 +155,13 @@ class SelfPlayVecEnv(VecEnv):
         """The number of the opponent in each game, int64 ``(num_envs,)``."""
         return np.zeros(len(self.states), np.int64) if self._opponents is None else self._opponents.numbers
 
-    def _new_opponents(self, given: Any) -> Opponents | None:
+    def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
         if self.num_players == 1:
             if given is not None:
                 raise ValueError(f"opponent is {shorten(given)}; a game for one player has none")
             return None
         agents = as_agents("random" if given is None else given, game=self.rules.name)
-        return Opponents(len(self.states), agents, players=self.num_players)
+        return Opponents(len(self.states), agents, shares=shares, players=self.num_players)
 
     def set_opponents(
         self,

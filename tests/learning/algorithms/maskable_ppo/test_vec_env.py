@@ -155,6 +155,8 @@ def test_opponents_have_their_games():
     seen = len(recorders[0].seen)
     list(play(env, 5))
     assert len(recorders[0].seen) == seen
+    shared = SelfPlayVecEnv(8, recorders, opponent_shares=[3, 1], seed=1)
+    assert shared.opponent_numbers.tolist() == [0] * 6 + [1] * 2
 
 
 def test_opponents_change_when_a_game_begins():
