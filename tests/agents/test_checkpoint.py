@@ -274,6 +274,8 @@ def test_damaged_checkpoints(folder, damage, error, message):
         (PatchworkNetwork, NetworkConfig(12, 3, 4, features=False)),
         (PatchworkNetwork, NetworkConfig(12, 3, 0)),
         (Nmbr9Network, NetworkConfig(12, 3, 4)),
+        (Nmbr9Network, NetworkConfig(12, 3, 4, features=False)),
+        (Nmbr9Network, NetworkConfig(12, 3, 0)),
         (MlpNetwork, MlpConfig((8, 6, 4))),
         (MlpNetwork, MlpConfig(())),
     ],

@@ -172,6 +172,31 @@ def test_a_policy_on_disk_plays_as_before(tmp_path, games):
     assert (sampling.act_batch(states) != agent.act_batch(states)).any()
 
 
+def test_a_policy_of_an_earlier_version_reads_no_features(tmp_path, games):
+    torch.manual_seed(4)
+    network = Nmbr9Network(NetworkConfig(width=16, depth=1, channels=8, features=False))
+    write_folder(tmp_path / "policy", lambda folder: write_policy(folder, network))
+    path = tmp_path / "policy" / "checkpoint.json"
+    description = json.loads(path.read_text())
+    del description["network"]["features"]
+    path.write_text(json.dumps(description))
+    states = states_of(games[::4])
+    expected = PolicyAgent(network).act_batch(states)
+    np.testing.assert_array_equal(agents.load(tmp_path / "policy").act_batch(states), expected)
+
+
+def test_features_tell_placements_apart(games):
+    torch.manual_seed(4)
+    network = Nmbr9Network(NetworkConfig(width=16, depth=1, channels=0))
+    with torch.no_grad():
+        network.placement.bias[1] = 100.0  # that of the points
+        chosen = PolicyAgent(network).act_batch(states_of(games[:20]))
+    for game, action in zip(games[:20], chosen, strict=True):
+        levels = [game.decode(int(other)).level for other in game.legal_actions()]
+        if game.digit:
+            assert game.decode(int(action)).level == max(levels)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
