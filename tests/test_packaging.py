@@ -47,7 +47,7 @@ import patchwork_env
 
 missing = {}
 for module in pkgutil.walk_packages(patchwork_env.__path__, "patchwork_env."):
-    if module.name.startswith("patchwork_env.learning"):
+    if module.name.startswith(("patchwork_env.learning", "patchwork_env.integrations.")):
         continue
     try:
         importlib.import_module(module.name)
@@ -58,14 +58,15 @@ print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
 
 EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
 NEED_AN_EXTRA = {
-    "patchwork_env.agents.checkpoint_tensors",
-    "patchwork_env.agents.networks",
-    "patchwork_env.agents.policy",
-} | {
     f"patchwork_env.agents.{name}"
     for name in (
-        *(f"patchwork.{n}" for n in ("dense", "evaluation", "policy", "mlp", "policy_network", "planning")),
-        *("nmbr9.policy", "nmbr9.policy_network", "patchwork.onnx_agent", "patchwork.onnx_export"),
+        *("checkpoint_tensors", "evaluation", "networks", "policy", "ragged_policy", "sb3_models"),
+        *(
+            f"patchwork.{n}"
+            for n in ("dense", "dense_features", "policy", "mlp", "policy_network", "planning")
+        ),
+        *(f"patchwork.{n}" for n in ("policy_features", "onnx_agent", "onnx_export")),
+        *(f"nmbr9.{n}" for n in ("policy", "policy_features", "policy_network")),
     )
 }
 
