@@ -147,7 +147,8 @@ class Opponents:
 
     def begin(self, games: npt.NDArray[np.int64]) -> None:
         """Gives the listed games, which begin, the opponents that were chosen for them last."""
-        self.numbers[games] = self._next_numbers[games]
+        if len(self.agents) > 1:
+            self.numbers[games] = self._next_numbers[games]
 
     def answers(self, states: States, games: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The opponents' actions in some games of the batch, int64 ``(k,)``, all legal.

@@ -272,7 +272,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return Opponents(self.num_envs, listed, shares=shares, players=self._players)
 
     def _copy_of_opponents(self) -> Opponents | None:
-        return None if self._opponents is None else self._opponents.copy()
+        """What games may begin with: a copy, unless a single opponent leaves nothing to change."""
+        opponents = self._opponents
+        return opponents.copy() if opponents is not None and len(opponents.agents) > 1 else opponents
 
     def _deal(
         self,
