@@ -12,16 +12,26 @@ import pytest
 
 from tests.attack import frame
 
+
+def hang_twice(random: np.random.Generator) -> int:
+    """The process that this one forks outlives it, with all of its pipes open."""
+    os.fork()
+    time.sleep(60)
+    return 0
+
+
 ATTACKS = {
     "crash": lambda random: ctypes.string_at(0),
     "hang": lambda random: time.sleep(60),
+    "hang_twice": hang_twice,
     "leave": lambda random: os._exit(0),
     "break": lambda random: {}[int(random.integers(2))],
     "pass": lambda random: 50,
 }
 
 
-def test_whatever_happens_is_counted() -> None:
+def test_whatever_happens_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame, "_PATIENCE", 0.5)
     messages = io.StringIO()
     results = frame.run(list(ATTACKS), 1, attempts=2, timeout=1.5, messages=messages, package=__name__)
     assert {name: (result.attempts, len(result.failures)) for name, result in results.items()} == {
