@@ -79,6 +79,7 @@ class MaskablePpoTrainer(Trainer):
     Attributes:
         model: The algorithm.
         network: The present policy; its weights are those of ``model``.
+        opponents: Who plays against the learner; None where it plays alone.
     """
 
     config: MaskablePpoConfig
@@ -104,17 +105,22 @@ class MaskablePpoTrainer(Trainer):
         with self._states.in_use():
             self.model = self._make_model()
             self.network = self._network_of(self.model)
-            self.opponents: SelfPlayOpponents[MlpNetwork | PolicyNetwork] = SelfPlayOpponents(
-                self.env,
-                _agent(self.network, "present self", sample=True),
-                partial(_agent, name="past self", sample=True),
-                SnapshotPool(config.league),
-                fixed,
-                settings.fixed_fraction,
-                self.random,
-            )
-            self.opponents.choose()
+            self.opponents = None if config.is_solo else self._new_opponents(fixed)
             self.model.learn(0)  # begins the games
+
+    def _new_opponents(self, fixed: Sequence[Agent]) -> SelfPlayOpponents[MlpNetwork | PolicyNetwork]:
+        """Those of the games that begin now; ``fixed`` are the fixed agents among them."""
+        opponents: SelfPlayOpponents[MlpNetwork | PolicyNetwork] = SelfPlayOpponents(
+            self.env,
+            _agent(self.network, "present self", sample=True),
+            partial(_agent, name="past self", sample=True),
+            SnapshotPool(self.config.league),
+            fixed,
+            self.config.maskable_ppo.fixed_fraction,
+            self.random,
+        )
+        opponents.choose()
+        return opponents
 
     @property
     def _has_network(self) -> bool:
@@ -170,7 +176,8 @@ class MaskablePpoTrainer(Trainer):
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from it."""
         began = time.perf_counter()
-        self.opponents.choose()
+        if self.opponents is not None:
+            self.opponents.choose()
         self.model.ent_coef = self.config.maskable_ppo.entropy_coefficient.at(self.progress)
         try:
             with self._states.in_use():
@@ -180,12 +187,18 @@ class MaskablePpoTrainer(Trainer):
         learned = time.perf_counter()
         losses = self._losses()
         finished = self.env.take_finished()
-        league = self.opponents.note_results(finished)
-        has_league = not self.config.is_solo
-        if has_league and (self.iteration + 1) % self.config.league.snapshot_every == 0:
-            self.opponents.pool.add(self.network)
+        league = self._note_results(finished)
         share = (self._clock.rollout_ended - began) / (learned - began)
         return self._statistics(finished) | league | losses | {"time/share_of_time_collecting": share}
+
+    def _note_results(self, finished: FinishedGames) -> dict[str, float]:
+        """Tells the league how games ended, and adds the present self from time to time; returns metrics."""
+        if self.opponents is None:
+            return {}
+        metrics = self.opponents.note_results(finished)
+        if (self.iteration + 1) % self.config.league.snapshot_every == 0:
+            self.opponents.pool.add(self.network)
+        return metrics
 
     def _statistics(self, finished: FinishedGames) -> dict[str, float]:
         """Figures of the games that ended in the rollout."""
@@ -255,18 +268,25 @@ class MaskablePpoTrainer(Trainer):
         return model
 
     def _state_parts(self) -> Sequence[StatePart]:
-        model, policy, opponents = self.model, self.model.policy, self.opponents
-        pool = opponents.pool
+        model, policy = self.model, self.model.policy
         return [
             module_part("policy", self.network if self._has_network else policy),
             optimizer_part("optimizer", policy.optimizer, policy),
             arrays_part("env", self._games, self._restore_games),
-            nested_part("league", pool.state, lambda state: pool.restore(state, self.network)),
-            StatePart(opponents.state, opponents.restore),
+            *self._parts_of_opponents(),
             nested_part("random", self._states.state, self._states.restore, "global_random"),
             generator_part("random", self.random),
             count_part("timesteps", model, "num_timesteps"),
             count_part("updates", model, "_n_updates"),
+        ]
+
+    def _parts_of_opponents(self) -> Sequence[StatePart]:
+        if self.opponents is None:
+            return []
+        pool = self.opponents.pool
+        return [
+            nested_part("league", pool.state, lambda state: pool.restore(state, self.network)),
+            StatePart(self.opponents.state, self.opponents.restore),
         ]
 
     def _games(self) -> dict[str, npt.NDArray[Any]]:
