@@ -101,11 +101,12 @@ def test_threads_change_nothing_but_the_last_bits():
     networks = []
     for size in (1, 2):
         network = make_network()
-        settings = AlphaZero(gradient_steps=3, minibatch_size=6, learning_rate=RATE)
+        settings = AlphaZero(gradient_steps=1, minibatch_size=6, learning_rate=RATE)
         AlphaZeroLearner(network, settings, ThreadPool(size)).update(examples, 0.0, np.random.default_rng(1))
         networks.append(network)
     for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+        # Adam would make steps as large as all others of gradients that are 0 but for the last bits.
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-6)
 
 
 def test_without_an_example_there_is_nothing_to_learn():
