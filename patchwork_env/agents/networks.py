@@ -6,7 +6,7 @@ Needs torch. Lists of legal actions are those of :mod:`~patchwork_env.agents.rag
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
@@ -178,6 +178,21 @@ def new_trunk(inputs: int, config: NetworkConfig) -> nn.Sequential:
     """Fully connected layers of rectified units, with the ``width`` and ``depth`` of a configuration."""
     layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(_trunk_sizes(inputs, config)))
     return nn.Sequential(*(module for layer in layers for module in layer))
+
+
+def initialize_layers(layers: Iterable[nn.Module]) -> None:
+    """Draws the weights of the fully connected ones among layers of rectified units."""
+    for layer in layers:
+        if isinstance(layer, nn.Linear):
+            nn.init.orthogonal_(layer.weight, 2**0.5)
+            nn.init.zeros_(layer.bias)
+
+
+def initialize_heads(heads: Iterable[nn.Linear]) -> None:
+    """Draws small weights of the layers whose outputs a network is asked for."""
+    for head in heads:
+        nn.init.orthogonal_(head.weight, 0.01)
+        nn.init.zeros_(head.bias)
 
 
 def trunk_shapes(inputs: int, config: NetworkConfig) -> dict[str, tuple[int, ...]]:

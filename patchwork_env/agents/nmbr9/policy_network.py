@@ -29,6 +29,8 @@ from patchwork_env.agents.networks import (
     NetworkConfig,
     Output,
     PolicyNetwork,
+    initialize_heads,
+    initialize_layers,
     linear_shapes,
     new_trunk,
     trunk_shapes,
@@ -128,13 +130,8 @@ class Nmbr9Network(PolicyNetwork):
         if self.config.channels:
             layers += [self.window, self.hidden]
             heads += [self.modulation, self.score]
-        for module in layers:
-            if isinstance(module, nn.Linear):
-                nn.init.orthogonal_(module.weight, 2**0.5)
-                nn.init.zeros_(module.bias)
-        for module in heads:
-            nn.init.orthogonal_(module.weight, 0.01)
-            nn.init.zeros_(module.bias)
+        initialize_layers(layers)
+        initialize_heads(heads)
         if self.config.channels:
             nn.init.normal_(self.tiles.weight, std=0.1)
 

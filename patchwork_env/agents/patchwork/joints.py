@@ -11,8 +11,9 @@ from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW, WORD_ROWS
 
 _U = np.uint64
 _U1, _ROW = _U(1), _U(QUILT_SIZE)
-_ROWS_0_TO_4 = _U((1 << 5 * QUILT_SIZE) - 1)
-_ROWS_5_TO_8 = _U(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
+ROWS_0_TO_4 = _U((1 << 5 * QUILT_SIZE) - 1)
+ROWS_5_TO_8 = _U(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
+"""Masks of the words of a quilt, with which every cell counts once: in word 0, and in word 1."""
 _FIRST_ROW = _U((1 << QUILT_SIZE) - 1)
 _LAST_ROW = _U((WORD_ROWS - 1) * QUILT_SIZE)  # of a word
 _TO_ROW_7 = _U((WORD_ROWS - SECOND_WORD_ROW) * QUILT_SIZE)  # in word 1
@@ -26,7 +27,7 @@ def count_joints(covered_0: np.uint64, covered_1: np.uint64) -> int:
     Each pair counts where its upper or left cell lies: in rows 0-4, read from word 0, or in rows 5-8, read
     from word 1. Both words hold the row below as well.
     """
-    return _joints(~covered_0 & FULL_WORD, _ROWS_0_TO_4) + _joints(~covered_1 & FULL_WORD, _ROWS_5_TO_8)
+    return _joints(~covered_0 & FULL_WORD, ROWS_0_TO_4) + _joints(~covered_1 & FULL_WORD, ROWS_5_TO_8)
 
 
 @kernel
@@ -67,7 +68,7 @@ def compactness(covered_0: np.uint64, covered_1: np.uint64) -> int:
 
     A covered cell without an empty neighbor counts twice, one with a single empty neighbor once.
     """
-    return _compactness(covered_0, _ROWS_0_TO_4) + _compactness(covered_1, _ROWS_5_TO_8)
+    return _compactness(covered_0, ROWS_0_TO_4) + _compactness(covered_1, ROWS_5_TO_8)
 
 
 @kernel(inline=True)

@@ -29,18 +29,18 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.joints import count_neighbors
+from patchwork_env.agents.patchwork.joints import ROWS_0_TO_4, ROWS_5_TO_8, count_neighbors
 from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS, QUILT_SIZE
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, count_placements, empty_cells, placed_words
 from patchwork_env.patchwork.observation import read_observation
 from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.patchwork.tables import FOOTPRINTS, FULL_WORD, SECOND_WORD_ROW
+from patchwork_env.patchwork.tables import FOOTPRINTS, FULL_WORD
 
 NEXT = 8
 """The number of patches, from the neutral token on, whose placements are counted."""
@@ -53,9 +53,6 @@ POSITION_FEATURES = NUM_PLAYERS * (_FIGURES + NEXT + 1)
 PLACEMENT_FEATURES = _FIGURES
 KIND_FEATURES = 13
 _IS_POSSIBLE, _MOST_COMPACT, _MOST_JOINTS, _NUM_PLACEMENTS = 0, 10, 11, 12
-
-_ROWS_0_TO_4 = np.uint64((1 << 5 * QUILT_SIZE) - 1)
-_ROWS_5_TO_8 = np.uint64(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
 
 Indices = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -190,7 +187,7 @@ def _write_figures(words: Words, count: int, figures: Floats) -> None:
 @kernel(inline=True)
 def _count(cells_0: np.uint64, cells_1: np.uint64) -> int:
     """The number of cells of a quilt that are marked in two words, each cell counted once."""
-    return popcount(cells_0 & _ROWS_0_TO_4) + popcount(cells_1 & _ROWS_5_TO_8)
+    return popcount(cells_0 & ROWS_0_TO_4) + popcount(cells_1 & ROWS_5_TO_8)
 
 
 # --- actions ------------------------------------------------------------------------------------------------

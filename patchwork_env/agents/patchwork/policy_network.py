@@ -35,6 +35,8 @@ from patchwork_env.agents.networks import (
     NetworkConfig,
     Output,
     PolicyNetwork,
+    initialize_heads,
+    initialize_layers,
     linear_shapes,
     new_trunk,
     trunk_shapes,
@@ -113,10 +115,7 @@ class PatchworkNetwork(PolicyNetwork):
         return shapes
 
     def _initialize(self) -> None:
-        for module in self.trunk:
-            if isinstance(module, nn.Linear):
-                nn.init.orthogonal_(module.weight, 2**0.5)
-                nn.init.zeros_(module.bias)
+        initialize_layers(self.trunk)
         heads = [self.value, self.kind]
         if self.config.features:
             heads.append(self.placement)
@@ -126,9 +125,7 @@ class PatchworkNetwork(PolicyNetwork):
             nn.init.normal_(self.keys.weight, std=0.1)
             nn.init.normal_(self.key_of_shape.weight, std=0.02)
             nn.init.zeros_(self.key_of_shape.bias)
-        for head in heads:
-            nn.init.orthogonal_(head.weight, 0.01)
-            nn.init.zeros_(head.bias)
+        initialize_heads(heads)
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
