@@ -1,0 +1,80 @@
+/**
+ * What the page asks of whoever knows the rules: a server (server_backend.js) or WebAssembly (wasm_backend.js).
+ *
+ * A backend is stateless: the page holds the game as a notation and sends it along, so that a reload, a server
+ * that dies and comes back, or two pages at once lose nothing. All functions return promises and reject with a
+ * `BackendError`, whose message is meant for people.
+ */
+
+/**
+ * @typedef {object} Position One moment of a game.
+ * @property {"patchwork"|"nmbr9"} game
+ * @property {number} ply how many moves led here
+ * @property {number} player whose turn it is
+ * @property {boolean} over
+ * @property {number[]} scores
+ * @property {number[]} winners empty until the game is over
+ * @property {number[]} legal the legal actions, ascending
+ * @property {?number} action the move that led here, as a number; null at the start
+ * @property {?string} word the same as a word of the notation
+ * @property {?number} mover who played it
+ * @property {object} state what lies on the table; each game has its own
+ */
+
+/**
+ * @typedef {object} Analysis What an agent thinks of a position, all from the side of player 0.
+ * @property {number} player
+ * @property {?number} win the probability that player 0 wins, 0 to 1; null for one player alone
+ * @property {number} margin the points that player 0 is expected to be ahead
+ * @property {number[]} [scores] expected scores, in NMBR 9
+ * @property {number} depth visits so far
+ * @property {boolean} done
+ * @property {{action: number, word: string, win: ?number, margin: number, visits: number, exact: boolean,
+ *   line: string[]}[]} lines the best moves first
+ */
+
+/**
+ * @typedef {object} Backend
+ * @property {(game: string) => Promise<object>} components static facts of a game
+ * @property {(setup: object) => Promise<{notation: string, positions: Position[]}>} open
+ *   `setup` is `{game, seed?, variant?, circle?, first_player?, players?, order?, deck?}` or `{notation}`;
+ *   the positions are the start, then one after each move
+ * @property {(notation: string, move: string|number) => Promise<{notation: string, position: Position}>} play
+ *   a word of the notation or an action; rejects illegal ones
+ * @property {(notation: string, agent: string, options: {seed?: number, signal?: AbortSignal,
+ *   onprogress?: (progress: {progress: string, key?: string}) => void}) =>
+ *   Promise<{action: number, word: string}>} choose an agent's move
+ * @property {(notation: string, options: {agent?: string, lines?: number, signal?: AbortSignal,
+ *   onprogress?: function, onanalysis?: (analysis: Analysis) => void}) => Promise<Analysis>} analyse
+ *   calls `onanalysis` with ever deeper ones until it is done or aborted; resolves to the last
+ * @property {(game: string) => Promise<{spec: string, kind: "partner"|"champion"|"other", level?: (number|string)}[]>}
+ *   agents what can be chosen as an opponent
+ */
+
+/** An error of a backend or of an agent, with a message for people. */
+export class BackendError extends Error {
+  /**
+   * @param {string} message
+   * @param {{lost?: boolean, status?: number}} details `lost` if the backend did not answer at all
+   */
+  constructor(message, { lost = false, status = 0 } = {}) {
+    super(message);
+    this.name = "BackendError";
+    this.lost = lost;
+    this.status = status;
+  }
+}
+
+/** Whether an error only says that somebody no longer wanted the answer. */
+export const isAbort = (error) => error?.name === "AbortError";
+
+/**
+ * The backend that this copy of the page was built for: `<meta name="backend" content="server">` in index.html,
+ * which the static site replaces by `wasm`. The module `{name}_backend.js` exports `connect()`.
+ * @returns {Promise<Backend>}
+ */
+export async function connect() {
+  const name = document.querySelector('meta[name="backend"]')?.content ?? "server";
+  const module = await import(`./${name}_backend.js`);
+  return module.connect();
+}

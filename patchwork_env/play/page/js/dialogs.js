@@ -1,0 +1,25 @@
+/** Dialogs: native ones, which hold the focus and close by Escape. */
+
+import { element } from "./elements.js";
+import { t, translate } from "./language.js";
+
+/**
+ * Opens a dialog and removes it when it closes.
+ * @param {string} title the name of its text
+ * @param {(Node|string)[]} content
+ * @param {{className?: string}} options
+ * @returns {HTMLDialogElement}
+ */
+export function openDialog(title, content, { className = "" } = {}) {
+  const dialog = element("dialog", { class: `dialog ${className}`, "aria-labelledby": "dialog-title" },
+    element("header", { class: "dialog-head" },
+      element("h2", { id: "dialog-title" }, t(title)),
+      element("button", { class: "quiet close", type: "button", "aria-label": t("dialogs.close"), onclick: () => dialog.close() }, "×")),
+    content);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  document.body.append(dialog);
+  translate(dialog);
+  dialog.showModal();
+  return dialog;
+}

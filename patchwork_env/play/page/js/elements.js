@@ -1,0 +1,36 @@
+/** Small helpers that make HTML and SVG elements. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An HTML element: `element("button", {class: "round", "data-role": "undo", onclick: run}, "text", child)`.
+ * Attributes that are null, undefined or false are left out; functions become listeners.
+ */
+export const element = (tag, attributes = {}, ...children) =>
+  filled(document.createElement(tag), attributes, children);
+
+/** The same in SVG. */
+export const svg = (tag, attributes = {}, ...children) =>
+  filled(document.createElementNS(SVG, tag), attributes, children);
+
+function filled(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(name.replace(/^on/, ""), value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+/** An icon of the sprite in index.html. */
+export const icon = (name) =>
+  svg("svg", { class: "icon", "aria-hidden": "true", viewBox: "0 0 24 24" }, svg("use", { href: `#icon-${name}` }));
+
+/** Sets an attribute, or takes it away where the value is null or false. */
+export function setAttribute(target, name, value) {
+  if (value === null || value === undefined || value === false) target.removeAttribute(name);
+  else target.setAttribute(name, value === true ? "" : value);
+}
+
+/** Whether the system asks for little motion. */
+export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,35 @@
+/** A hint: the best move that an agent sees, as a ghost on the board, with its figure. */
+
+import { isAbort } from "./backend.js";
+import { percent, t } from "./language.js";
+
+let asking = null;
+
+/** @param {import("./view.js").App} app */
+export async function askHint(app) {
+  asking?.abort();
+  const { session, backend, view } = app;
+  if (!session.mayMove) return;
+  const { signal } = (asking = new AbortController());
+  const { notation, position } = session;
+  const wait = app.notify({ text: t("hint.looking"), kind: "wait" });
+  app.addEventListener("shown", () => asking?.abort(), { signal });
+  try {
+    const analysis = await backend.analyse(notation, { lines: 1, signal });
+    const [best] = analysis.lines;
+    if (signal.aborted || session.notation !== notation || !best) return;
+    view.preview([best.word]);
+    app.notify({ text: hintText(view, position, best) });
+  } catch (error) {
+    if (!isAbort(error) && !signal.aborted) app.fail(error);
+  } finally {
+    wait.close();
+  }
+}
+
+function hintText(view, position, best) {
+  const move = view.moveLabel({ ...position, word: best.word, action: best.action, mover: position.player });
+  if (best.win === null || best.win === undefined) return t("hint.best", { move });
+  const win = percent(position.player === 0 ? best.win : 1 - best.win);
+  return t("hint.withChance", { move, win });
+}

@@ -1,0 +1,41 @@
+/** Keys for everything: those of the page here, those of the game in its view. */
+
+import { openDialog } from "./dialogs.js";
+import { element } from "./elements.js";
+import { askHint } from "./hint.js";
+import { t } from "./language.js";
+
+/**
+ * @param {import("./view.js").App} app
+ * @param {{newGame: () => void, share: () => void}} open
+ */
+export function mountKeys(app, { newGame, share }) {
+  const actions = {
+    u: () => app.session.undo(),
+    y: () => app.session.redo(),
+    h: () => askHint(app),
+    n: newGame,
+    s: share,
+    "?": () => showKeys(app),
+  };
+  document.querySelector('[data-role="keys"]').addEventListener("click", () => showKeys(app));
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    const run = actions[event.key];
+    if (run) run();
+    else if (!app.view?.key(event)) return;
+    event.preventDefault();
+  });
+}
+
+const isWriting = (target) => target.closest?.("dialog, input, select, textarea, [contenteditable]") !== null;
+
+const PAGE_KEYS = [["u", "undo"], ["y", "redo"], ["h", "hint"], ["n", "newGame"], ["s", "share"], ["?", "help"]];
+
+function showKeys(app) {
+  const rows = [...app.view.keys.map(({ key, text }) => [key, text]), ...PAGE_KEYS.map(([key, name]) => [key, `keys.${name}`])];
+  openDialog("keys.title", element("dl", { class: "keys" }, rows.map(([key, text]) => [
+    element("dt", {}, key.split(" ").map((part) => element("kbd", {}, part))),
+    element("dd", {}, t(text)),
+  ])), { className: "narrow" });
+}

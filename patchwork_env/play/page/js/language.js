@@ -1,0 +1,88 @@
+/**
+ * The texts of the page in the chosen language, from `languages/CODE.json`.
+ *
+ * A text is found by its path: `t("status.yourTurn")`. `{name}` in it is replaced by a value; numbers are written by
+ * `Intl.NumberFormat`. A text with plurals is an object with the categories of `Intl.PluralRules` ("one", "few",
+ * "many", "other"), chosen by the value `count`. What a language lacks is taken from English.
+ */
+
+/** The languages of the page, by the names that they have for themselves. */
+export const LANGUAGES = { en: "English", fa: "فارسی", ru: "Русский", hi: "हिन्दी", pl: "Polski" };
+const RIGHT_TO_LEFT = new Set(["fa"]);
+
+let english = {};
+let texts = {};
+let code = "en";
+let plurals = new Intl.PluralRules("en");
+let numbers = new Intl.NumberFormat("en");
+
+/** Tells of a new language by the event "change". */
+export const languageEvents = new EventTarget();
+
+/** The code of the chosen language. */
+export const language = () => code;
+
+/** The language to begin with: one that was asked for, else one that the browser prefers. */
+export function preferredLanguage(...wishes) {
+  const known = [...wishes, ...navigator.languages].map((wish) => wish?.toLowerCase().split("-")[0]);
+  return known.find((wish) => wish in LANGUAGES) ?? "en";
+}
+
+/** Loads a language, sets `lang` and `dir` of the document, and writes all marked elements anew. */
+export async function setLanguage(wish) {
+  if (!Object.keys(english).length) english = await load("en");
+  texts = wish === "en" ? english : await load(wish).catch(() => english);
+  code = wish;
+  plurals = new Intl.PluralRules(code);
+  numbers = new Intl.NumberFormat(code);
+  document.documentElement.lang = code;
+  document.documentElement.dir = RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr";
+  translate(document);
+  languageEvents.dispatchEvent(new Event("change"));
+}
+
+async function load(wish) {
+  const response = await fetch(new URL(`../languages/${wish}.json`, import.meta.url));
+  if (!response.ok) throw new Error(`languages/${wish}.json: ${response.status}`);
+  return response.json();
+}
+
+/**
+ * A text.
+ * @param {string} key its path
+ * @param {Object<string, any>} values
+ */
+export function t(key, values = {}) {
+  const found = lookUp(texts, key) ?? lookUp(english, key) ?? key;
+  const text = typeof found === "string" ? found : found[plurals.select(values.count)] ?? found.other;
+  return text.replace(/\{(\w+)\}/g, (_, name) => written(values[name]));
+}
+
+/** Whether there is a text of this name. */
+export const hasText = (key) => (lookUp(texts, key) ?? lookUp(english, key)) !== undefined;
+
+const lookUp = (tree, key) => key.split(".").reduce((branch, name) => branch?.[name], tree);
+
+const written = (value) => (typeof value === "number" ? number(value) : String(value ?? ""));
+
+/** A number as the language writes it. */
+export const number = (value, options) =>
+  (options ? new Intl.NumberFormat(code, options) : numbers).format(value);
+
+/** A probability, 0 to 1, in percent. */
+export const percent = (value, digits = 0) =>
+  number(value, { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+const MARKS = {
+  "data-t": (element, text) => { element.textContent = text; },
+  "data-t-label": (element, text) => element.setAttribute("aria-label", text),
+  "data-t-title": (element, text) => element.setAttribute("title", text),
+  "data-t-placeholder": (element, text) => element.setAttribute("placeholder", text),
+};
+
+/** Writes the texts of all elements that are marked with data-t, data-t-label, data-t-title or data-t-placeholder. */
+export function translate(root) {
+  for (const [mark, write] of Object.entries(MARKS)) {
+    for (const element of root.querySelectorAll(`[${mark}]`)) write(element, t(element.getAttribute(mark)));
+  }
+}

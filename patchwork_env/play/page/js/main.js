@@ -1,0 +1,176 @@
+/** Puts the page together: backend, session, the view of the game, and everything around it. */
+
+import { mountAnalysis } from "./analysis/panel.js";
+import { readAddress, seatsOf, writeAddress } from "./address.js";
+import { connect } from "./backend.js";
+import { mountControls } from "./controls.js";
+import { LANGUAGES, language, languageEvents, preferredLanguage, setLanguage, t } from "./language.js";
+import { element } from "./elements.js";
+import { mountMoves } from "./moves.js";
+import { gameOf } from "./notation.js";
+import { announce, notify } from "./notices.js";
+import { Session } from "./session.js";
+import { mountStatus } from "./status.js";
+import { recall, remember } from "./storage.js";
+import { mountTheme } from "./theme.js";
+import { Turns } from "./turns.js";
+import { gameNames, loadView } from "./view.js";
+
+const FIRST_CHOICES = { game: "patchwork", opponent: "partner:level=1", seat: "0" };
+
+/**
+ * What views and panels are given; see view.js for its members. Tells by the event "shown" that another position, other
+ * players or another language is on the screen.
+ */
+class Page extends EventTarget {
+  #rest = Promise.resolve();
+
+  constructor(backend) {
+    super();
+    this.backend = backend;
+    this.session = new Session(backend);
+    this.turns = new Turns(this);
+    this.notify = notify;
+    this.announce = announce;
+    this.components = null;
+    this.view = null;
+    /** The answers of the new-game dialog that led to this game. */
+    this.choices = { ...FIRST_CHOICES };
+    this.session.addEventListener("open", () => this.#opened());
+    this.session.addEventListener("change", ({ detail }) => this.#show(detail));
+    this.session.addEventListener("seats", () => this.#show({}));
+    languageEvents.addEventListener("change", () => this.view && this.#show({}));
+  }
+
+  /** Resolves when the last move has come to rest on the screen. */
+  atRest() {
+    return this.#rest;
+  }
+
+  mayMove() {
+    return this.session.mayMove;
+  }
+
+  perspective() {
+    const seat = this.session.seats.findIndex(({ kind }) => kind === "person");
+    return Math.max(0, seat);
+  }
+
+  async play(move) {
+    try {
+      return await this.session.play(move);
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  /** Shows what went wrong. */
+  fail(error) {
+    this.notify({ text: error.lost ? t("errors.lost") : error.message, kind: "error" });
+  }
+
+  /**
+   * Puts a game on the table.
+   * @param {object} choices the answers of the new-game dialog, or of the address
+   * @param {{notation?: ?string, ply?: number}} options a game to go on with
+   */
+  async open(choices, { notation = null, ply = Infinity } = {}) {
+    const game = notation ? gameOf(notation) : choices.game ?? "patchwork";
+    const view = await this.#viewOf(game);
+    this.choices = { ...choices, game };
+    if (!notation && !choices.seed) this.choices.seed = String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
+    const setup = notation ? { notation } : { game, ...setUpOf(view, this.choices) };
+    await this.session.open(setup, { seats: seatsOf(this.choices), ply });
+    if (notation && choices.seed) this.session.seed = Number(choices.seed);
+  }
+
+  async #viewOf(game) {
+    if (!gameNames.includes(game)) throw new Error(t("errors.game", { game }));
+    const view = await loadView(game);
+    if (this.view === view) return view;
+    const components = await this.backend.components(game);
+    this.view?.unmount();
+    this.components = components;
+    this.view = view;
+    const root = document.querySelector("#table");
+    root.replaceChildren();
+    root.dataset.game = document.documentElement.dataset.game = game;
+    view.mount(root, this);
+    return view;
+  }
+
+  #opened() {
+    document.title = t(`games.${this.session.game}`);
+    this.#show({});
+  }
+
+  #show({ animate = false, before = null }) {
+    writeAddress({ ...this.choices, lang: language() }, this.session.mainNotation);
+    const kept = { choices: this.choices, notation: this.session.mainNotation, ply: this.session.ply };
+    remember("game", kept);
+    history.replaceState({ ply: this.session.ply }, "");
+    this.#rest = this.view.show(this.session.position, { animate, before }).catch((error) => console.error(error));
+    this.dispatchEvent(new Event("shown"));
+  }
+}
+
+/** What `backend.open` needs of the choices. */
+function setUpOf(view, choices) {
+  const setup = {};
+  if (choices.seed !== undefined && choices.seed !== "") setup.seed = Number(choices.seed);
+  for (const field of view.setUp) {
+    const text = choices[field.name];
+    const value = text === undefined || text === "" ? undefined : field.parse ? field.parse(text) : text;
+    if (value !== undefined) setup[field.name] = value;
+  }
+  if (setup.circle || setup.deck) delete setup.seed;
+  return setup;
+}
+
+function mountLanguage() {
+  const choice = document.querySelector('[data-role="language"]');
+  choice.replaceChildren(...Object.entries(LANGUAGES).map(([code, name]) => element("option", { value: code, lang: code }, name)));
+  choice.value = language();
+  choice.addEventListener("change", async () => {
+    await setLanguage(choice.value);
+    remember("language", choice.value);
+  });
+}
+
+/** The game to begin with: that of the address, else the one of the last visit, else a new one. */
+async function openFirst(page) {
+  const { notation, ...asked } = readAddress();
+  const kept = Object.keys(asked).some((name) => name !== "lang") || notation ? null : recall("game");
+  const choices = kept ? kept.choices : { ...FIRST_CHOICES, ...asked, game: asked.game ?? FIRST_CHOICES.game };
+  delete choices.lang;
+  try {
+    await page.open(choices, { notation: notation ?? kept?.notation, ply: history.state?.ply ?? kept?.ply });
+  } catch (error) {
+    page.fail(error);
+    if (!page.session.position) await page.open({ ...FIRST_CHOICES, game: gameNames.includes(asked.game) ? asked.game : "patchwork" });
+  }
+}
+
+async function start() {
+  mountTheme(document.querySelector('[data-role="theme"]'));
+  await setLanguage(preferredLanguage(readAddress().lang, recall("language")));
+  mountLanguage();
+  const page = new Page(await connect());
+  mountStatus(page);
+  mountMoves(page);
+  mountControls(page);
+  mountAnalysis(document.querySelector("#analysis"), page);
+  window.game = {
+    /** The game so far, as a notation. */
+    notation: () => page.session.notation,
+    /** Plays a move in notation; resolves to whether it was played. */
+    play: (text) => page.session.play(text),
+    /** The parts of the page, to look at. */
+    page,
+  };
+  await openFirst(page);
+  document.documentElement.dataset.ready = "true";
+}
+
+start();

@@ -1,0 +1,119 @@
+/** The dialog of a new game: against whom, from which seat, and what the game itself asks. */
+
+import { openDialog } from "./dialogs.js";
+import { element } from "./elements.js";
+import { hasText, t } from "./language.js";
+import { recall, remember } from "./storage.js";
+import { gameNames, loadView } from "./view.js";
+
+const OTHER = "other";
+const NOBODY = "";
+
+/**
+ * @param {import("./view.js").App} app
+ * @returns {() => void} opens the dialog
+ */
+export function mountNewGame(app) {
+  const open = () => showNewGame(app, app.session.game ?? "patchwork");
+  document.querySelector('[data-role="new-game"]').addEventListener("click", open);
+  return open;
+}
+
+async function showNewGame(app, game) {
+  const [agents, view] = await Promise.all([app.backend.agents(game).catch(() => []), loadView(game)]);
+  const before = { ...app.choices, ...recall(`new-game.${game}`), seed: "" };
+  const form = element("form", { method: "dialog", class: "fields", "data-role": "new-game-form" },
+    field("newGame.game", select("game", gameNames.map((name) => [name, t(`games.${name}`)]), game)),
+    opponentFields("opponent", "newGame.opponent", agents, before.opponent),
+    field("newGame.seat", select("seat", [["0", t("newGame.first")], ["1", t("newGame.second")], ["none", t("newGame.watch")]], before.seat ?? "0")),
+    opponentFields("second", "newGame.otherAgent", agents, before.second),
+    view.setUp.map((setUp) => setUpField(setUp, before[setUp.name])),
+    field("newGame.seed", element("input", { name: "seed", inputmode: "numeric", pattern: "[0-9]{1,18}", placeholder: t("newGame.anySeed"), dir: "ltr" })),
+    element("p", { class: "field-error", role: "alert" }),
+    element("div", { class: "dialog-actions" }, element("button", { type: "submit", class: "primary", "data-role": "start" }, t("newGame.start"))),
+  );
+  const dialog = openDialog("newGame.title", form, { className: "narrow" });
+  const relate = () => showRelated(form);
+  form.addEventListener("change", (event) => {
+    if (event.target.name !== "game") return relate();
+    dialog.close();
+    showNewGame(app, event.target.value);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    begin(app, form, dialog);
+  });
+  relate();
+  form.elements.opponent.focus();
+}
+
+async function begin(app, form, dialog) {
+  const { game, ...choices } = choicesOf(form);
+  try {
+    await app.open({ game, ...choices });
+    remember(`new-game.${game}`, { ...choices, seed: "" });
+    dialog.close();
+  } catch (error) {
+    form.querySelector(".field-error").textContent = error.message;
+  }
+}
+
+function choicesOf(form) {
+  const choices = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()]));
+  for (const name of ["opponent", "second"]) {
+    if (choices[name] === OTHER) choices[name] = choices[`${name}-spec`];
+    delete choices[`${name}-spec`];
+  }
+  if (choices.opponent === NOBODY) choices.seat = "both";
+  if (choices.seat !== "none") delete choices.second;
+  return choices;
+}
+
+/** Shows only the questions that belong to the answers so far. */
+function showRelated(form) {
+  const { opponent, seat, second } = form.elements;
+  const show = (name, shown) => { form.querySelector(`[data-field="${name}"]`).hidden = !shown; };
+  const watching = opponent.value !== NOBODY && seat.value === "none";
+  show("opponent-spec", opponent.value === OTHER);
+  show("seat", opponent.value !== NOBODY);
+  show("second", watching);
+  show("second-spec", watching && second.value === OTHER);
+}
+
+function field(label, control, name = control.name) {
+  return element("label", { class: "field", "data-field": name }, element("span", {}, t(label)), control);
+}
+
+function select(name, options, chosen) {
+  const control = element("select", { name }, options.map(([value, text]) => element("option", { value }, text)));
+  if (options.some(([value]) => value === chosen)) control.value = chosen;
+  return control;
+}
+
+function opponentFields(name, label, agents, chosen = "") {
+  const known = agents.some(({ spec }) => spec === chosen) || chosen === NOBODY;
+  const groups = ["partner", "champion", "other"].map((kind) => [kind, agents.filter((agent) => agent.kind === kind)]);
+  const control = element("select", { name },
+    groups.filter(([, members]) => members.length).map(([kind, members]) =>
+      element("optgroup", { label: t(`agents.${kind}`) }, members.map((agent) => element("option", { value: agent.spec }, agentName(agent))))),
+    element("optgroup", { label: t("agents.more") },
+      name === "opponent" && element("option", { value: NOBODY }, t("agents.person")),
+      element("option", { value: OTHER }, t("agents.spec"))));
+  control.value = known ? chosen : OTHER;
+  if (control.selectedIndex < 0) control.selectedIndex = 0;
+  const spec = element("input", { name: `${name}-spec`, dir: "ltr", spellcheck: "false", placeholder: "mcts:simulations=400", value: known ? "" : chosen });
+  return [field(label, control), field("newGame.spec", spec)];
+}
+
+/** The friendly name of an agent: of a level for people, of a level of the champion, or its spec. */
+export function agentName({ spec, kind, level }) {
+  const key = `agents.${kind}s.${level}`;
+  return level !== undefined && hasText(key) ? t(key) : spec;
+}
+
+function setUpField({ name, label, options, initial = "" }, chosen = initial) {
+  const control = options
+    ? select(name, options.map(({ value, label: text }) => [value, t(text)]), chosen)
+    : element("input", { name, dir: "ltr", spellcheck: "false", value: chosen });
+  return field(label, control);
+}

@@ -1,0 +1,31 @@
+/** Calm notices below the header, and what is said to screen readers. */
+
+import { element } from "./elements.js";
+import { t } from "./language.js";
+
+const SHOWN_MILLISECONDS = 4000;
+
+/**
+ * Shows a notice. Errors and what one waits for stay until they are closed; others leave by themselves.
+ * @param {{text: string, kind?: "info"|"error"|"wait", action?: {text: string, run: () => void}}} notice
+ * @returns {{close: () => void}}
+ */
+export function notify({ text, kind = "info", action = null }) {
+  const close = () => box.remove();
+  const box = element("div", { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status", "data-role": "notice" },
+    kind === "wait" && element("span", { class: "spinner", "aria-hidden": "true" }),
+    element("span", { class: "notice-text", dir: "auto" }, text),
+    action && element("button", { class: "quiet", type: "button", onclick: () => { close(); action.run(); } }, action.text),
+    kind !== "wait" && element("button", { class: "quiet close", type: "button", "aria-label": t("dialogs.close"), onclick: close }, "×"),
+  );
+  document.querySelector("#notices").append(box);
+  if (kind === "info" && !action) setTimeout(close, SHOWN_MILLISECONDS);
+  return { close };
+}
+
+/** Says something to screen readers, after what is being said. */
+export function announce(text) {
+  const region = document.querySelector("#announcements");
+  region.textContent = "";
+  requestAnimationFrame(() => { region.textContent = text; });
+}

@@ -1,0 +1,213 @@
+/**
+ * The game on the table: every position so far, where the page looks, and who sits at which seat.
+ *
+ * There is one line of positions. Undo, redo and clicks on a move only change where the page looks (`ply`); a move
+ * played there replaces what came after, unless it is the same move. While one explores, the line may leave
+ * the game, which is kept and comes back with `leave()`.
+ *
+ * Events: `open` (another game is on the table; its view may have to change), and `change` (another position is shown;
+ * `detail` is `{animate, before}`: with `animate`, one move led here from the position `before`). Both tell of a
+ * state that is already complete. `seats` tells of new players at the same table.
+ */
+
+import { compose, hash, headerOf } from "./notation.js";
+
+/** @typedef {{kind: "person"}|{kind: "agent", spec: string}} Seat */
+
+export const PERSON = Object.freeze({ kind: "person" });
+
+/** @param {string} spec */
+export const agentSeat = (spec) => Object.freeze({ kind: "agent", spec });
+
+export class Session extends EventTarget {
+  #backend;
+  #main = [];
+  #left = 0;
+  #busy = false;
+
+  /** @param {import("./backend.js").Backend} backend */
+  constructor(backend) {
+    super();
+    this.#backend = backend;
+    this.header = "";
+    /** @type {import("./backend.js").Position[]} the line that is shown: the start, then one after each move */
+    this.line = [];
+    this.ply = 0;
+    /** @type {Seat[]} who plays, one for each player */
+    this.seats = [];
+    /** The seed that was chosen for the game; null if it came from a notation. */
+    this.seed = null;
+    this.exploring = false;
+  }
+
+  /** The position that is shown. */
+  get position() {
+    return this.line[this.ply];
+  }
+
+  /** The last position of the line. */
+  get tip() {
+    return this.line.at(-1);
+  }
+
+  /** The positions of the game itself, also while another line is explored. */
+  get main() {
+    return this.#main;
+  }
+
+  get game() {
+    return this.position?.game;
+  }
+
+  get numPlayers() {
+    return this.position?.scores.length ?? 0;
+  }
+
+  /** The game up to the position that is shown. */
+  get notation() {
+    return this.notationAt(this.ply);
+  }
+
+  /** The line that is shown, up to a ply. */
+  notationAt(ply) {
+    return compose(this.header, wordsOf(this.line.slice(0, ply + 1)));
+  }
+
+  /** The whole game, wherever the page looks. */
+  get mainNotation() {
+    return compose(this.header, wordsOf(this.#main));
+  }
+
+  /** The seed of an agent's choice in the position that is shown: the same game is always played the same way. */
+  get choiceSeed() {
+    return (this.seed ?? hash(this.header)) + this.ply;
+  }
+
+  /**
+   * Puts a game on the table.
+   * @param {object} setup what `backend.open` takes
+   * @param {{seats?: (numPlayers: number) => Seat[], ply?: number}} options `ply`: where to look; the end if left out
+   */
+  async open(setup, { seats = null, ply = Infinity } = {}) {
+    const { notation, positions } = await this.#backend.open(setup);
+    this.header = headerOf(notation);
+    this.line = this.#main = positions;
+    this.ply = Math.min(ply, positions.length - 1);
+    this.seed = setup.seed ?? null;
+    this.exploring = false;
+    this.seats = (seats ?? (() => []))(this.numPlayers);
+    while (this.seats.length < this.numPlayers) this.seats.push(PERSON);
+    this.#tell("open");
+  }
+
+  /** Seats other players at the same table. @param {Seat[]} seats */
+  seat(seats) {
+    this.seats = seats;
+    this.#tell("seats");
+  }
+
+  /**
+   * Plays a move where the page looks. What came after is replaced, unless it began with the same move.
+   * @param {number|string} move an action or a word
+   * @returns {Promise<boolean>} false if the page looked elsewhere before the answer came
+   */
+  async play(move) {
+    if (this.#busy) return false;
+    this.#busy = true;
+    try {
+      const before = this.notation;
+      const { position } = await this.#backend.play(before, move);
+      if (this.notation !== before) return false;
+      this.#append(position);
+      return true;
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  #append(position) {
+    const before = this.position;
+    if (this.line[this.ply + 1]?.word !== position.word) {
+      this.line = [...this.line.slice(0, this.ply + 1), position];
+      if (!this.exploring) this.#main = this.line;
+    }
+    this.ply += 1;
+    this.#tell("change", { animate: true, before });
+  }
+
+  /** Shows another position of the line; one move ahead is animated. */
+  goto(ply) {
+    const target = Math.max(0, Math.min(ply, this.line.length - 1));
+    if (target === this.ply) return;
+    const before = this.position;
+    const animate = target === this.ply + 1;
+    this.ply = target;
+    this.#tell("change", { animate, before: animate ? before : null });
+  }
+
+  /** The ply that undo goes to: the last decision of a person, or the move before; null if there is none. */
+  get undoPly() {
+    return this.#decision(-1);
+  }
+
+  /** The ply that redo goes to; null if there is none. */
+  get redoPly() {
+    return this.#decision(1) ?? (this.ply < this.line.length - 1 ? this.line.length - 1 : null);
+  }
+
+  undo() {
+    if (this.undoPly !== null) this.goto(this.undoPly);
+  }
+
+  redo() {
+    if (this.redoPly !== null) this.goto(this.redoPly);
+  }
+
+  #decision(step) {
+    const everyMove = this.exploring || !this.seats.some((seat) => seat.kind === "person");
+    for (let ply = this.ply + step; ply >= 0 && ply < this.line.length; ply += step) {
+      if (everyMove || this.seatOf(this.line[ply]).kind === "person") return ply;
+    }
+    return null;
+  }
+
+  /** Who is to move in a position. @returns {Seat} */
+  seatOf(position) {
+    return this.seats[position.player] ?? PERSON;
+  }
+
+  /** Whether the person at the screen may move where the page looks. */
+  get mayMove() {
+    return !this.position.over && (this.exploring || this.seatOf(this.position).kind === "person");
+  }
+
+  /** The spec of the agent that is to move now; null if it is a person's turn or the page looks elsewhere. */
+  get agentToMove() {
+    const waiting = !this.exploring && this.ply === this.line.length - 1 && !this.position.over;
+    const seat = waiting ? this.seatOf(this.position) : PERSON;
+    return seat.kind === "agent" ? seat.spec : null;
+  }
+
+  /** Lets moves leave the game from here on; agents rest until `leave()`. */
+  explore() {
+    if (this.exploring) return;
+    this.exploring = true;
+    this.#left = this.ply;
+    this.#tell("change", { animate: false, before: null });
+  }
+
+  /** Comes back to the game, to a ply or to where it was left. */
+  leave(ply = this.#left) {
+    if (!this.exploring) return;
+    this.exploring = false;
+    this.line = this.#main;
+    this.ply = Math.min(ply, this.line.length - 1);
+    this.#tell("change", { animate: false, before: null });
+  }
+
+  #tell(type, detail = {}) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}
+
+const wordsOf = (positions) => positions.slice(1).map((position) => position.word);

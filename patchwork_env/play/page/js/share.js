@@ -1,0 +1,86 @@
+/** Sharing: the notation, an address that holds the game, pictures, and opening a game of others. */
+
+import { addressOf } from "./address.js";
+import { openDialog } from "./dialogs.js";
+import { element } from "./elements.js";
+import { language, t } from "./language.js";
+
+const PICTURE_WIDTH = 1600;
+
+/**
+ * @param {import("./view.js").App} app
+ * @returns {() => void} opens the dialog
+ */
+export function mountShare(app) {
+  const open = () => showShare(app);
+  document.querySelector('[data-role="share"]').addEventListener("click", open);
+  return open;
+}
+
+function showShare(app) {
+  const { session } = app;
+  const notation = session.notationAt(session.line.length - 1);
+  const field = element("textarea", { rows: 5, dir: "ltr", spellcheck: "false", "data-role": "notation", "aria-label": t("share.notation") });
+  field.value = notation;
+  const name = `${session.game}-${session.ply}`;
+  const button = (key, run) => element("button", { type: "button", "data-role": key, onclick: run }, t(`share.${key}`));
+  const address = () => addressOf({ game: session.game, lang: language() }, notation);
+  openDialog("share.title", [
+    element("p", { class: "hint-text" }, t("share.help")),
+    field,
+    element("p", { class: "field-error", role: "alert" }),
+    element("div", { class: "dialog-actions" },
+      button("copyNotation", () => copy(app, field.value)),
+      button("copyAddress", () => copy(app, address())),
+      button("openGame", (event) => openGame(app, field.value, event.target.closest("dialog")))),
+    element("div", { class: "dialog-actions" },
+      button("saveText", () => save(new Blob([notation], { type: "text/plain" }), `${name}.txt`)),
+      button("saveSvg", () => save(svgBlob(app.view.picture()), `${name}.svg`)),
+      button("savePng", async () => save(await pngBlob(app.view.picture()), `${name}.png`))),
+  ]);
+}
+
+async function copy(app, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    app.notify({ text: t("share.copied") });
+  } catch {
+    app.notify({ text: t("share.notCopied"), kind: "error" });
+  }
+}
+
+async function openGame(app, notation, dialog) {
+  const { seed, ...choices } = app.choices;
+  try {
+    await app.open(choices, { notation: notation.trim() });
+    dialog.close();
+  } catch (error) {
+    dialog.querySelector(".field-error").textContent = error.message;
+  }
+}
+
+/** @param {SVGSVGElement} picture */
+export const svgBlob = (picture) => new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
+
+/** @param {SVGSVGElement} picture */
+export async function pngBlob(picture) {
+  const url = URL.createObjectURL(svgBlob(picture));
+  try {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const { width, height } = picture.viewBox.baseVal;
+    const canvas = element("canvas", { width: PICTURE_WIDTH, height: Math.round((PICTURE_WIDTH * height) / width) });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** Lets the browser save a file. */
+export function save(blob, name) {
+  const url = URL.createObjectURL(blob);
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

@@ -1,0 +1,46 @@
+/** The line that says whose turn it is and what happened last. */
+
+import { t } from "./language.js";
+
+/** @param {import("./view.js").App} app */
+export function mountStatus(app) {
+  const line = document.querySelector('[data-role="status"]');
+  const write = () => {
+    const { session, turns, view } = app;
+    const { position } = session;
+    if (!position || !view) return;
+    line.dataset.currentPlayer = position.player;
+    line.dataset.over = position.over;
+    line.dataset.thinking = turns.thinking;
+    const said = [position.word && view.describe(position), turnText(app)].filter(Boolean).join(" ");
+    line.querySelector(".status-turn").textContent = turnText(app);
+    line.querySelector(".status-last").textContent = position.word ? view.describe(position) : "";
+    if (line.dataset.said !== said) app.announce((line.dataset.said = said));
+  };
+  app.addEventListener("shown", write);
+  app.turns.addEventListener("change", write);
+}
+
+function turnText({ session, turns, view }) {
+  const { position } = session;
+  if (position.over) return resultText(session, view);
+  const player = view.nameOf(position.player);
+  if (session.exploring) return t("status.exploring", { player });
+  if (turns.thinking) return t("status.thinking", { player });
+  if (session.ply < session.line.length - 1) return t("status.lookingBack", { player, ply: session.ply });
+  if (session.seatOf(position).kind === "agent") return t("status.waiting", { player });
+  return onlyPerson(session) ? t("status.yourTurn") : t("status.turn", { player });
+}
+
+/** How a game ended: who won, with how many points. */
+export function resultText(session, view) {
+  const { winners, scores } = session.position;
+  if (scores.length === 1) return t("status.finished", { count: scores[0] });
+  const score = scores.join(" : ");
+  if (winners.length !== 1) return t("status.shared", { score });
+  const [winner] = winners;
+  if (onlyPerson(session)) return t(session.seats[winner].kind === "person" ? "status.youWin" : "status.youLose", { score });
+  return t("status.wins", { player: view.nameOf(winner), score });
+}
+
+const onlyPerson = (session) => session.seats.filter((seat) => seat.kind === "person").length === 1;

@@ -1,0 +1,88 @@
+/** Lets agents move when it is their turn, and says what they are waiting for. */
+
+import { isAbort } from "./backend.js";
+import { reducedMotion } from "./elements.js";
+import { t } from "./language.js";
+
+const RETRY_MILLISECONDS = 2000;
+const WATCHING_PAUSE = { slow: 1600, medium: 700, fast: 0 };
+
+export class Turns extends EventTarget {
+  #app;
+  #asking = null;
+  #notice = null;
+
+  /** @param {import("./view.js").App} app */
+  constructor(app) {
+    super();
+    this.#app = app;
+    /** How fast two agents play each other: "slow", "medium" or "fast". */
+    this.speed = "medium";
+    this.paused = false;
+    for (const event of ["open", "change", "seats"]) app.session.addEventListener(event, () => this.next());
+  }
+
+  /** Whether an agent is being asked. */
+  get thinking() {
+    return this.#asking !== null;
+  }
+
+  /** Stops asking, and asks whoever is to move now. */
+  next() {
+    this.#asking?.abort();
+    this.#asking = null;
+    this.#notice?.close();
+    this.#notice = null;
+    const spec = this.paused ? null : this.#app.session.agentToMove;
+    if (spec) this.#ask(spec);
+    this.dispatchEvent(new Event("change"));
+  }
+
+  pause(paused) {
+    this.paused = paused;
+    this.next();
+  }
+
+  async #ask(spec) {
+    const asking = (this.#asking = new AbortController());
+    const { session, backend } = this.#app;
+    const { signal } = asking;
+    try {
+      await this.#app.atRest();
+      if (this.#watching) await pause(reducedMotion() ? 0 : WATCHING_PAUSE[this.speed]);
+      if (signal.aborted) return;
+      const onprogress = (progress) => this.#progress(progress, signal);
+      const choice = await backend.choose(session.notation, spec, { seed: session.choiceSeed, signal, onprogress });
+      if (signal.aborted) return;
+      this.#asking = null;
+      await session.play(choice.action);
+    } catch (error) {
+      if (!isAbort(error) && !signal.aborted) this.#failed(error);
+    }
+  }
+
+  get #watching() {
+    return this.#app.session.seats.every((seat) => seat.kind === "agent");
+  }
+
+  #progress({ progress, key }, signal) {
+    if (signal.aborted) return;
+    this.#notice?.close();
+    this.#notice = this.#app.notify({ text: key ? t(`progress.${key}`, { text: progress }) : progress, kind: "wait" });
+  }
+
+  #failed(error) {
+    this.#asking = null;
+    this.#notice?.close();
+    const retry = () => this.next();
+    if (error.lost) setTimeout(() => this.#asking === null && this.next(), RETRY_MILLISECONDS);
+    this.#notice = this.#app.notify({
+      text: error.lost ? t("errors.lost") : t("errors.agent", { message: error.message }),
+      kind: "error",
+      action: { text: t("errors.retry"), run: retry },
+    });
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
