@@ -16,6 +16,7 @@ PROGRAM = "patchwork-env"
 _COMMANDS = "patchwork_env.learning.commands"
 
 COMMANDS = {
+    "play": "a page in the browser to play and analyse on",
     "train": "train a policy by self-play from a configuration",
     "evaluate": "measure an agent against others",
     "tournament": "a round robin among agents, with ratings",
@@ -26,9 +27,11 @@ COMMANDS = {
     "export": "write the policy of a checkpoint as an ONNX file",
     "sweep": "train runs that differ in some values, and compare them",
 }
-"""The subcommands, each a module in ``patchwork_env/learning/commands``, with a phrase about what it does."""
+"""The subcommands, each with a phrase about what it does."""
 
-_EXTRAS = {"sweep": "train,ray"}
+_MODULES = {"play": "patchwork_env.play.command"}
+"""The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
+_EXTRAS = {"play": "play", "sweep": "train,ray"}
 """The extras that a subcommand needs, if not ``train`` alone."""
 
 
@@ -46,7 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(PROGRAM, f"there is no command {shorten(name)}; {hint(name, COMMANDS)}")
     program = f"{PROGRAM} {name}"
     try:
-        command: Callable[[list[str], str], int] = import_module(f"{_COMMANDS}.{name}").main
+        command: Callable[[list[str], str], int] = import_module(
+            _MODULES.get(name, f"{_COMMANDS}.{name}")
+        ).main
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("patchwork_env"):
             raise

@@ -25,6 +25,7 @@ TIERS = (
     ("games",),
     ("envs", "search"),
     ("agents",),
+    ("play",),
     ("patchwork_v0", "nmbr9_v0"),
     ("learning.system",),
     ("learning.config",),

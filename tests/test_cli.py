@@ -34,7 +34,7 @@ def test_misspelt_commands_give_the_nearest(capsys) -> None:
     assert cli.main(["trian"]) == 2
     assert capsys.readouterr().err == "patchwork-env: there is no command 'trian'; did you mean 'train'?\n"
     assert cli.main(["zzz"]) == 2
-    assert "allowed are 'train', 'evaluate', " in capsys.readouterr().err
+    assert "allowed are 'play', 'train', 'evaluate', " in capsys.readouterr().err
     assert cli.main([]) == 2
 
 

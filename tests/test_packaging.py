@@ -56,7 +56,7 @@ for module in pkgutil.walk_packages(patchwork_env.__path__, "patchwork_env."):
 print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
 """
 
-EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic"}
+EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic", "starlette"}
 NEED_AN_EXTRA = {
     f"patchwork_env.agents.{name}"
     for name in (
@@ -68,7 +68,7 @@ NEED_AN_EXTRA = {
         *(f"patchwork.{n}" for n in ("policy_features", "onnx_agent", "onnx_export")),
         *(f"nmbr9.{n}" for n in ("policy", "policy_features", "policy_network")),
     )
-}
+} | {f"patchwork_env.play.{name}" for name in ("command", "doors", "responses", "server")}
 
 
 def run(*command: object, cwd: Path) -> str:
@@ -201,5 +201,5 @@ def test_training_stays_outside(python: Path, tmp_path: Path) -> None:
 def test_only_learned_agents_need_an_extra(python: Path, tmp_path: Path) -> None:
     report = json.loads(run(python, "-c", IMPORT_ALL, cwd=tmp_path))
     assert set(report["missing"]) == NEED_AN_EXTRA
-    assert set(report["missing"].values()) <= {"torch", "onnx", "onnxruntime"}
+    assert set(report["missing"].values()) <= {"torch", "onnx", "onnxruntime", "starlette", "uvicorn"}
     assert {"patchwork_env.patchwork.engine", "patchwork_env.agents.greedy"} <= set(report["modules"])

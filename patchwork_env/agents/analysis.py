@@ -167,12 +167,12 @@ def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:
         line.win,
         line.visits,
         source,
-        _words(game, line.variation),
+        words_of(game, line.variation),
         tuple(game.move_text(action) for action in group if action != line.action),
     )
 
 
-def _words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
+def words_of(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
     """A line of play from a position on, in notation."""
     position, words = game.clone(), []
     for action in actions:

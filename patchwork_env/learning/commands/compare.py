@@ -15,8 +15,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import make_folder, storing_in, write_text
-from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
 from patchwork_env.learning.reports import plots

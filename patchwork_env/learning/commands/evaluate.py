@@ -18,7 +18,7 @@ import sys
 from tqdm import tqdm
 
 from patchwork_env.agents import Agent
-from patchwork_env.learning.commands.command import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.commands.match_options import (
     add_format,
     add_games,

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork import ONNX_SUFFIX
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import check_file_path, write_bytes
-from patchwork_env.learning.commands.command import CommandParser, run_command
 
 
 def main(arguments: list[str] | None = None, program: str = "training.export") -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from patchwork_env.learning.commands.command import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.commands.match_options import add_format, add_json, check_json, write_json
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import (

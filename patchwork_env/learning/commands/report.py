@@ -11,8 +11,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import check_file_path, write_text
-from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.reports.run.page import render_page
 from patchwork_env.learning.reports.run.run_data import RunData, read_run
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import storing_in, write_text
-from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.reports.review.judging import Review, review
 from patchwork_env.learning.reports.review.page import render_page

@@ -15,10 +15,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from patchwork_env.core.checks import check_seed
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.documents import read_text
 from patchwork_env.core.files import remove_partial, storing_in
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.commands.command import CommandParser, run_command
 from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
 from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
 from patchwork_env.learning.distributed.ray_cluster import LOCAL, connected

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from patchwork_env.learning.commands.command import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.commands.match_options import add_format, add_games, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.players import HELP

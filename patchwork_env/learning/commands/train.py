@@ -14,7 +14,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from patchwork_env.learning.commands.command import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.config import (
     differences,
     explain,

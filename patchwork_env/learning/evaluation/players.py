@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, CallableAgent
+from patchwork_env.agents import Agent
+from patchwork_env.agents.imported import import_agent, is_import
 from patchwork_env.core.names import shorten
 
 HELP = (
@@ -19,7 +18,6 @@ HELP = (
 )
 """What commands say about the agents that they take."""
 
-_IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 WEIGHTS_FILE = "weights.safetensors"
 """The file with the weights of a checkpoint."""
 
@@ -54,37 +52,14 @@ def load_player(text: str) -> Agent:
     """
     if not isinstance(text, str):
         raise ValueError(f"an agent is named by text, not by {shorten(text)}")
-    match = _import_of(text)
-    agent = agents.load(text) if match is None else _imported(match["module"], match["name"])
+    agent = import_agent(text) if is_import(text) else agents.load(text)
     agent.name = text
     return agent
 
 
-def _import_of(text: str) -> re.Match[str] | None:
-    """The parts of ``module:name``; None if the text is a spec, such as ``champion:fast``."""
-    match = _IMPORTED.fullmatch(text)
-    return None if match is None or match["module"] in agents.names() else match
-
-
-def _imported(module: str, name: str) -> Agent:
-    found = importlib.import_module(module)
-    if not hasattr(found, name):
-        raise ImportError(f"module {module!r} has no {name!r}")
-    value = getattr(found, name)
-    if isinstance(value, type) and issubclass(value, Agent):
-        value = value()
-    if isinstance(value, Agent):
-        return value
-    if callable(value):
-        return CallableAgent(value)
-    raise ValueError(
-        f"{module}:{name} is {shorten(value)}; it must be an Agent or a function from a game to an action"
-    )
-
-
 def fingerprint(text: str) -> str | None:
     """The SHA-256 of the weights that an agent plays with; None if it has none on disk."""
-    path = None if _import_of(text) else agents.path_of(text)
+    path = None if is_import(text) else agents.path_of(text)
     return None if path is None else hash_of_weights(path)
 
 

@@ -1,0 +1,44 @@
+"""Agents that are named as ``module:name``: whoever lets a text name one runs the code of that module."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+from patchwork_env.agents import specs
+from patchwork_env.agents.base import Agent, CallableAgent
+from patchwork_env.core.names import shorten
+
+_IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
+
+
+def is_import(text: str) -> bool:
+    """Whether a text is ``module:name`` and no spec, such as ``champion:fast``."""
+    match = _IMPORTED.fullmatch(text)
+    return match is not None and match["module"] not in specs.names()
+
+
+def import_agent(text: str) -> Agent:
+    """The agent that ``module:name`` names, in a module that is imported.
+
+    It is an agent, a class of agents, which is called without arguments, or a function from a game to an
+    action.
+
+    Raises:
+        ValueError: The name is that of something else.
+        ImportError: There is no such module, or it lacks the name.
+    """
+    module, _, name = text.partition(":")
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"module {module!r} has no {name!r}")
+    value = getattr(found, name)
+    if isinstance(value, type) and issubclass(value, Agent):
+        value = value()
+    if isinstance(value, Agent):
+        return value
+    if callable(value):
+        return CallableAgent(value)
+    raise ValueError(
+        f"{text} is {shorten(value)}; it must be an Agent or a function from a game to an action"
+    )

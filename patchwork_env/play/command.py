@@ -1,0 +1,164 @@
+"""Opens a page in the browser to play and analyse on, against any agent, against a person, or to watch.
+
+patchwork-env play
+patchwork-env play --game nmbr9 --opponent nmbr9_champion:fast --port 8100
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from types import FrameType
+from typing import NoReturn
+from urllib.parse import urlencode
+
+import uvicorn
+
+from patchwork_env.core.checks import check_between
+from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.play.players import Players
+from patchwork_env.play.positions import GAMES
+from patchwork_env.play.server import create_app
+from patchwork_env.play.thinking import Thinking
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 8053
+"""The port where none is given; if it is taken, another one is found."""
+_SECONDS_TO_END = 1
+"""How long open streams may go on after the server was asked to end."""
+_MOST_REQUESTS = 64
+"""The most requests at once."""
+_TERMINATED = 128 + signal.SIGTERM
+
+
+class _Terminated(BaseException):
+    """SIGTERM has come."""
+
+
+def main(arguments: list[str] | None = None, program: str = "patchwork-env play") -> int:
+    """The command; returns the exit code."""
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    players = Players([options.opponent] if options.opponent else [])
+    thinking = Thinking(players)
+    with _listening_socket(options.port) as listening:
+        port = listening.getsockname()[1]
+        server = _Server(thinking, port, _presets(options), opens_browser=options.browser)
+        code = _serve(server, listening)
+    sys.stdout.flush()
+    if not thinking.threads.stop():
+        os._exit(code)  # an interpreter that ends while threads compile would crash
+    return code
+
+
+def _serve(server: uvicorn.Server, listening: socket.socket) -> int:
+    """Serves until a signal comes; returns the exit code."""
+    signal.signal(signal.SIGTERM, _terminate)  # uvicorn sends a signal again when it has ended because of it
+    try:
+        server.run([listening])
+    except KeyboardInterrupt:
+        return 0
+    except _Terminated:
+        return _TERMINATED
+    return 0
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise _Terminated
+
+
+class _Server(uvicorn.Server):
+    """Tells the address of the page as soon as it answers."""
+
+    def __init__(self, thinking: Thinking, port: int, presets: str, *, opens_browser: bool) -> None:
+        super().__init__(
+            uvicorn.Config(
+                create_app(thinking, port),
+                http="h11",
+                ws="none",
+                loop="asyncio",
+                lifespan="off",
+                interface="asgi3",
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=_MOST_REQUESTS,
+                timeout_graceful_shutdown=_SECONDS_TO_END,
+            )
+        )
+        self._address, self._presets = f"http://{HOST}:{port}/", presets
+        self._opens_browser, self._thinking = opens_browser, thinking
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(self._address, flush=True)
+        if self._presets:
+            print(f"with what you asked for: {self._address}{self._presets}", flush=True)
+        if self._opens_browser:
+            address = self._address + self._presets
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def _presets(options: argparse.Namespace) -> str:
+    """The part of the page's address that says what to begin with."""
+    given = {"game": options.game, "opponent": options.opponent}
+    words = urlencode({name: value for name, value in given.items() if value}, safe=":=,/")
+    return f"?{words}" if words else ""
+
+
+def _listening_socket(port: int | None) -> socket.socket:
+    """A socket on the loopback interface.
+
+    Raises:
+        OSError: The port is taken, or may not be used.
+    """
+    try:
+        return socket.create_server((HOST, DEFAULT_PORT if port is None else port))
+    except OSError as error:
+        if port is None:
+            return socket.create_server((HOST, 0))
+        raise OSError(f"port {port} cannot be used: {error.strerror}; try another --port") from None
+
+
+def _port(text: str) -> int:
+    try:
+        return check_between(int(text), 0, 65535, "the port")
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no port; ports are 0 to 65535, 0 for any free one"
+        ) from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = CommandParser(
+        description="Opens a page in the browser to play and analyse on. Ctrl-C ends it.",
+    )
+    parser.add_argument("--game", choices=GAMES, help="the game to begin with (default: the page's)")
+    parser.add_argument(
+        "--opponent",
+        metavar="SPEC",
+        help="the agent to play against, as champion:fast, the path of a checkpoint, or module:name for an "
+        "Agent or a function from a game to an action (default: chosen on the page)",
+    )
+    parser.add_argument(
+        "--port",
+        type=_port,
+        metavar="N",
+        help=f"the port of the page (default: {DEFAULT_PORT}, or a free one if that is taken)",
+    )
+    parser.add_argument(
+        "--no-browser", dest="browser", action="store_false", help="print the address, and open nothing"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Who may ask for what: every request passes here before anything else sees it.
+
+The server listens on the loopback interface alone, but every page in the user's browser can reach it there,
+also under a name of its own that it lets point to 127.0.0.1 (DNS rebinding). So a request must name this
+server as its host, and a message must come from this server's page, as browsers say in ``Origin``, and have a
+type that no form can send.
+"""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from patchwork_env.core.names import shorten
+from patchwork_env.play.responses import refusal
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-cache",
+}
+"""The headers of every answer."""
+NAMES = ("127.0.0.1", "localhost")
+"""The names of the loopback interface under which the page may be opened."""
+JSON = "application/json"
+
+
+class Doors:
+    """Lets a request through to an application if it comes from the page, and adds :data:`HEADERS`.
+
+    Args:
+        app: The application behind the doors.
+        port: The port of the server.
+    """
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        self._hosts = {f"{name}:{port}" for name in NAMES} | (set(NAMES) if port == 80 else set())
+        self._origins = {f"http://{host}" for host in self._hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        answer = self._why_refused(scope) or self._app
+        await answer(scope, receive, send_with_headers)
+
+    def _why_refused(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self._hosts or len(headers.getlist("host")) > 1:
+            return refusal(403, f"this server is {self._named()}, not {shorten(host)}")
+        if origin is None and scope["method"] in ("GET", "HEAD"):
+            return None  # browsers name no origin there
+        if origin is None or origin.removeprefix("http://").lower() not in self._hosts:
+            return refusal(
+                403, f"messages must come from the page of {self._named()}: Origin is {shorten(origin)}"
+            )
+        if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip() != JSON:
+            return refusal(415, f"Content-Type is {shorten(headers.get('content-type'))}; it must be {JSON}")
+        return None
+
+    def _named(self) -> str:
+        return " or ".join(sorted(self._hosts))

@@ -1,0 +1,109 @@
+"""The agents that the page may ask: loaded once, kept, and lent to one request at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from patchwork_env import agents
+from patchwork_env.agents import Agent
+from patchwork_env.agents.imported import import_agent, is_import
+from patchwork_env.agents.specs import LEVELS
+from patchwork_env.core.names import shorten
+from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.play.positions import known_game
+
+CHAMPIONS = {PATCHWORK: "champion", NMBR9: "nmbr9_champion"}
+"""The strongest agent of each game; its levels are budgets."""
+PARTNER, PARTNER_LEVELS = "partner", range(1, 6)
+"""The agent that plays like people do, and its levels."""
+_OTHERS = ("greedy", "random", "mcts", "uct")
+_LEARNED = ("ppo", "ppo-quick")
+"""Agents that come with the package; the learned ones need PyTorch."""
+_DEFAULTS = {"mcts": "mcts:seconds=1", "uct": "uct:seconds=1"}
+"""The specs of agents that need a budget."""
+_MOST_IDLE = 8
+"""The most agents that are kept; each may hold the memory of a search."""
+
+
+class Players:
+    """Agents by their specs.
+
+    Args:
+        trusted: The specs that the user named when the server was started. Of specs ``module:name``, which
+            run code, only these are loaded.
+    """
+
+    def __init__(self, trusted: Collection[str] = ()) -> None:
+        self.trusted = tuple(dict.fromkeys(trusted))
+        self._idle: OrderedDict[str, list[Agent]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def listed(self, game: str) -> list[dict[str, Any]]:
+        """The agents that the page offers for a game, those that the user named first.
+
+        Each has a ``spec`` and a ``kind``: ``"partner"`` and ``"champion"`` also have a ``level``, the others
+        are ``"other"``.
+
+        Raises:
+            ValueError: The page does not know the game.
+        """
+        names = agents.names(known_game(game))
+        champion = CHAMPIONS[game]
+        offered: list[dict[str, Any]] = [{"spec": spec, "kind": "other"} for spec in self.trusted]
+        if PARTNER in names:
+            offered += [
+                {"spec": f"{PARTNER}:level={level}", "kind": PARTNER, "level": level}
+                for level in PARTNER_LEVELS
+            ]
+        offered += [{"spec": f"{champion}:{level}", "kind": "champion", "level": level} for level in LEVELS]
+        others = [*_OTHERS, *(_LEARNED if find_spec("torch") else ())]
+        offered += [{"spec": _DEFAULTS.get(name, name), "kind": "other"} for name in others if name in names]
+        known = {entry["spec"]: entry for entry in reversed(offered)}
+        return [entry for entry in offered if known[entry["spec"]] is entry]
+
+    def check(self, spec: str) -> str:
+        """The spec, if the page may ask for it; ValueError if it runs code that the user has not named."""
+        if is_import(spec) and spec not in self.trusted:
+            raise ValueError(
+                f"the agent {shorten(spec)} would run code; start the server with --opponent {shorten(spec)} "
+                "if it may"
+            )
+        return spec
+
+    @contextmanager
+    def lent(self, spec: str) -> Iterator[Agent]:
+        """An agent that nobody else uses within the block. It is kept for later if the block ends well.
+
+        Raises:
+            ValueError: See :meth:`check` and :func:`patchwork_env.agents.load`.
+            FileNotFoundError: See :func:`patchwork_env.agents.load`.
+            ImportError: See :func:`patchwork_env.agents.load`.
+        """
+        agent = self._take(self.check(spec)) or _loaded(spec)
+        yield agent
+        self._keep(spec, agent)
+
+    def _take(self, spec: str) -> Agent | None:
+        with self._lock:
+            waiting = self._idle.get(spec)
+            return waiting.pop() if waiting else None
+
+    def _keep(self, spec: str, agent: Agent) -> None:
+        """Keeps an agent, and lets go of those that were used longest ago."""
+        with self._lock:
+            self._idle.setdefault(spec, []).append(agent)
+            self._idle.move_to_end(spec)
+            while sum(map(len, self._idle.values())) > _MOST_IDLE:
+                oldest = next(iter(self._idle))
+                self._idle[oldest] = self._idle[oldest][1:]
+                if not self._idle[oldest]:
+                    del self._idle[oldest]
+
+
+def _loaded(spec: str) -> Agent:
+    return import_agent(spec) if is_import(spec) else agents.load(spec)

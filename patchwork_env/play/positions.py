@@ -1,0 +1,177 @@
+"""Positions of both games as the page draws them: dictionaries, lists, numbers and texts, ready for JSON.
+
+Everything is read from the properties of ``Game``. The page ``docs/play.md`` explains the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.polyomino import normalize
+from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.nmbr9 import actions as nmbr9_actions
+from patchwork_env.nmbr9.game import Game as Nmbr9
+from patchwork_env.patchwork.game import Game as Patchwork
+
+GAMES = (PATCHWORK, NMBR9)
+"""The games that the page has boards for."""
+
+
+class Step(NamedTuple):
+    """The move that led to a position: who made it, its action and its word."""
+
+    mover: int
+    action: int
+    word: str
+
+
+def new_game(game: str, options: dict[str, Any]) -> BaseGame:
+    """A game at its start.
+
+    Args:
+        game: The name of the game.
+        options: Those of :data:`OPTIONS` that are given.
+
+    Raises:
+        ValueError: There is no such game, or an option has a value that is not allowed.
+    """
+    names = OPTIONS[known_game(game)]
+    return rules_of(game).game(**{names[name]: value for name, value in options.items()})
+
+
+def read_game(notation: str) -> BaseGame:
+    """The game of a notation, with its moves.
+
+    Raises:
+        ValueError: The text is not the notation of a game that the page knows; the message says why.
+    """
+    name = known_game(notation.lstrip().partition("/")[0])
+    return rules_of(name).game.from_notation(notation)
+
+
+def action_of(game: BaseGame, move: str | int) -> int:
+    """The legal action that a word of the notation or a number means.
+
+    Raises:
+        IllegalActionError: It means none.
+    """
+    if isinstance(move, str):
+        return game.parse_move(move)
+    game.move_text(move)  # refuses what is not legal
+    return move
+
+
+def positions_of(game: BaseGame) -> list[dict[str, Any]]:
+    """The position in which a game began, and the one after each of its moves."""
+    going_on = game.root()
+    return [position_of(going_on), *(play(going_on, action) for action in game.history)]
+
+
+def play(game: BaseGame, action: int) -> dict[str, Any]:
+    """Plays a legal action; returns the position that it leads to.
+
+    Raises:
+        IllegalActionError: The action is not legal; the game is left as it was.
+        TableEdgeError: The tiles of NMBR 9 would spread too far; the game is left as it was.
+    """
+    step = Step(game.current_player, action, game.move_text(action))
+    game.play(action)
+    return position_of(game, step)
+
+
+def position_of(game: BaseGame, step: Step | None = None) -> dict[str, Any]:
+    """The position of a game; ``step`` is the move that led to it, None at the start."""
+    name = rules_of(game.state).name
+    return {
+        "game": name,
+        "ply": game.num_moves,
+        "player": None if game.is_over else game.current_player,
+        "over": game.is_over,
+        "scores": list(game.scores()),
+        "winners": list(game.winners()),
+        "legal": game.legal_actions().tolist(),
+        "action": step and step.action,
+        "word": step and step.word,
+        "mover": step and step.mover,
+        "state": _STATES[name](game),
+    }
+
+
+def _patchwork(game: Patchwork) -> dict[str, Any]:
+    return {
+        "variant": game.special_patches,
+        "positions": list(game.positions),
+        "buttons": list(game.buttons),
+        "incomes": list(game.incomes),
+        "circle": list(game.circle),
+        "offered": list(game.offered),
+        "bonus_owner": game.bonus_owner,
+        "first_finisher": game.first_finisher,
+        "pending_special": game.pending_special,
+        "special_spaces": list(game.special_spaces),
+        "quilts": [game.layout(player).ravel().tolist() for player in range(game.num_players)],
+    }
+
+
+def _nmbr9(game: Nmbr9) -> dict[str, Any]:
+    may_choose = game.digit is None and not game.is_over
+    player = 0 if game.is_over else game.current_player
+    return {
+        "players": game.num_players,
+        "order": game.order,
+        "rounds": game.num_rounds,
+        "round": game.round,
+        "digit": game.digit,
+        "choices": [move.digit for move in game.decode_all()] if may_choose else [],
+        "chosen": game.digit if game.order == "free" else None,
+        "left": list(game.remaining(player)),
+        "deck": list(_known_deck(game)),
+        "tables": [_table(game, player) for player in range(game.num_players)],
+    }
+
+
+def _known_deck(game: Nmbr9) -> tuple[int, ...]:
+    """The cards that players know, in their order; in free order all tiles, ascending."""
+    if game.order == "free":
+        return game.deck
+    turned = game.deck[: min(game.round + 1, game.num_rounds)]
+    return turned + game.upcoming
+
+
+def _table(game: Nmbr9, player: int) -> list[dict[str, Any]]:
+    """The tiles on a player's table, in the order in which they were placed."""
+    return [
+        {
+            "digit": digit,
+            "level": level,
+            "orientation": nmbr9_actions.ORIENTED[digit].index(normalize(cells)),
+            "row": min(row for row, _ in cells),
+            "column": min(column for _, column in cells),
+            "cells": [list(cell) for cell in sorted(cells)],
+        }
+        for digit, level, cells in game.placements(player)
+    ]
+
+
+def known_game(game: str) -> str:
+    """The name of a game that the page has boards for; ValueError if there is none."""
+    if game not in GAMES:
+        raise ValueError(f"there is no game {shorten(game)}; {hint(game, GAMES)}")
+    return game
+
+
+OPTIONS: dict[str, dict[str, str]] = {
+    PATCHWORK: {
+        "seed": "seed",
+        "variant": "special_patches",
+        "circle": "circle",
+        "first_player": "first_player",
+    },
+    NMBR9: {"seed": "seed", "players": "players", "order": "order", "deck": "deck"},
+}
+"""The options of new games, by the names that the page and the constructors have for them."""
+
+_STATES: dict[str, Callable[[Any], dict[str, Any]]] = {PATCHWORK: _patchwork, NMBR9: _nmbr9}

@@ -1,0 +1,113 @@
+"""The server of the page: files, and answers to messages; see ``docs/play.md``."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from patchwork_env.errors import TableEdgeError
+from patchwork_env.play.answers import ANSWERS, Message
+from patchwork_env.play.doors import Doors
+from patchwork_env.play.messages import MOST_BYTES, read_message
+from patchwork_env.play.responses import JsonResponse, encoded, refusal
+from patchwork_env.play.thinking import Thinking
+
+PAGE = Path(__file__).parent / "page"
+LINES = "application/x-ndjson"
+"""The type of streams, which have a JSON text in each line."""
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+    ".wasm": "application/wasm",
+}
+"""The types of the page's files, which some systems have other ideas of."""
+
+Answer = Callable[[Message], Any]
+
+
+def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
+    """The application.
+
+    Args:
+        thinking: What moves and analyses.
+        port: The port under which the page is opened.
+        page: The folder of the page.
+    """
+    for ending, kind in TYPES.items():
+        mimetypes.add_type(kind, ending)
+    answers: dict[str, Answer] = {**ANSWERS, "agents": thinking.agents}
+    app = Starlette(
+        routes=[
+            *(_route(name, partial(_answer, answer)) for name, answer in answers.items()),
+            *(_route(name, partial(_stream, thinking, name)) for name in ("choose", "analyse")),
+            Mount("/", StaticFiles(directory=page, html=True)),
+        ],
+        exception_handlers={HTTPException: _refused, Exception: _failed},
+    )
+    return Doors(app, port)
+
+
+def _route(name: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
+    async def guarded(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except (ValueError, TableEdgeError) as error:
+            return refusal(400, str(error))
+
+    return Route(f"/api/{name}", guarded, methods=["POST"])
+
+
+async def _answer(answer: Answer, request: Request) -> Response:
+    message = await _message(request)
+    return JsonResponse(await run_in_threadpool(answer, message))
+
+
+async def _stream(thinking: Thinking, name: str, request: Request) -> Response:
+    message = await _message(request)
+    events = await run_in_threadpool(getattr(thinking, name), message)
+    return StreamingResponse((encoded(event) + b"\n" async for event in events), media_type=LINES)
+
+
+async def _message(request: Request) -> dict[str, Any]:
+    """The message of a request.
+
+    Raises:
+        HTTPException: It is too long.
+        ValueError: It is no message.
+    """
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_BYTES:
+                raise HTTPException(413, f"the message has more than {MOST_BYTES:,} bytes")
+    except ClientDisconnect:
+        raise ValueError("the message ends early") from None
+    return read_message(bytes(body))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    words = {404: f"there is no {request.url.path[:100]!r}", 405: f"{request.method} is not allowed here"}
+    return refusal(error.status_code, words.get(error.status_code, error.detail))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """The answer to a request that met an error of the server's own, which uvicorn also reports."""
+    return refusal(500, f"the server failed: {type(error).__name__}: {error}")

@@ -1,0 +1,115 @@
+"""Work in threads of its own, whose events come as an asynchronous stream.
+
+A thread cannot be ended from outside. So an agent that hangs keeps its thread, and there is a limit to the
+threads that work for the same purpose: all other requests go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+from patchwork_env.play.messages import error_of, reason_of
+
+Event = dict[str, Any]
+Tell = Callable[[Event], None]
+"""Sends an event, from any thread."""
+Work = Callable[[Tell, threading.Event], None]
+"""Work in a thread: it tells of its events, and ends soon after the other argument is set."""
+
+NOTICE_AFTER = 0.3
+"""Seconds after which a stream says that it is at work."""
+_MOST_THREADS = 24
+_LOOK_EVERY = 0.05
+WORKING = {"progress": "thinking", "key": "thinking"}
+
+
+class Threads:
+    """Threads that work for streams.
+
+    Args:
+        patience: The seconds without an event after which work counts as hanging.
+        queue: The seconds that a stream waits for a free thread.
+    """
+
+    def __init__(self, patience: float = 300.0, queue: float = 10.0) -> None:
+        self._patience, self._queue = patience, queue
+        self._busy: Counter[str] = Counter()
+        self._stops: set[threading.Event] = set()
+
+    async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
+        """The events of work, until it is done; whoever stops reading stops the work.
+
+        An error ends the stream with an event that tells of it.
+
+        Args:
+            work: The work.
+            purpose: What it is for.
+            most: The most threads that may work for this purpose at once.
+        """
+        if not await self._may_begin(purpose, most):
+            yield error_of(f"{purpose} is busy with {self._busy[purpose]} other requests: try again later")
+            return
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        stopped = self._begin(work, purpose, events)
+        try:
+            patience = NOTICE_AFTER
+            while True:
+                try:
+                    event = await asyncio.wait_for(events.get(), patience)
+                except TimeoutError:
+                    if patience == self._patience:
+                        yield error_of(f"{purpose} gave no sign for {self._patience:g} seconds")
+                        return
+                    event = WORKING
+                if event is None:
+                    return
+                patience = self._patience
+                yield event
+        finally:
+            stopped.set()
+
+    def stop(self) -> bool:
+        """Tells all threads to end; returns whether all have ended."""
+        for stopped in self._stops:
+            stopped.set()
+        return not self._stops
+
+    async def _may_begin(self, purpose: str, most: int) -> bool:
+        """Waits until a thread may begin; False if none may for too long."""
+        waited = 0.0
+        while self._busy[purpose] >= most or self._busy.total() >= _MOST_THREADS:
+            if waited >= self._queue:
+                return False
+            await asyncio.sleep(_LOOK_EVERY)
+            waited += _LOOK_EVERY
+        return True
+
+    def _begin(self, work: Work, purpose: str, events: asyncio.Queue[Event | None]) -> threading.Event:
+        loop, stopped = asyncio.get_running_loop(), threading.Event()
+
+        def tell(event: Event | None) -> None:
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        def ended() -> None:
+            self._busy[purpose] -= 1
+            self._stops.discard(stopped)
+
+        def run() -> None:
+            try:
+                work(tell, stopped)
+            except BaseException as error:  # whatever an agent raises, even SystemExit
+                tell(error_of(reason_of(error)))
+            tell(None)
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(ended)
+
+        self._busy[purpose] += 1
+        self._stops.add(stopped)
+        threading.Thread(target=run, name=purpose, daemon=True).start()
+        return stopped

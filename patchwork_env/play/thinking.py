@@ -1,0 +1,98 @@
+"""What agents are asked for: the moves of opponents, hints and analyses, each in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from patchwork_env.agents.analysis import Analyst
+from patchwork_env.core.checks import as_integer
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
+from patchwork_env.errors import OpponentError
+from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.play import messages
+from patchwork_env.play.analyses import analysis_of
+from patchwork_env.play.answers import read_game_and
+from patchwork_env.play.messages import check_fields, reason_of
+from patchwork_env.play.players import Players
+from patchwork_env.play.positions import action_of
+from patchwork_env.play.streams import Event, Tell, Threads
+
+ANALYSTS = {PATCHWORK: "champion:analysis", NMBR9: "nmbr9_champion:analysis"}
+"""The agents that analyse unless another one is named."""
+DEFAULT_LINES = 5
+_MOST_OF_ONE = 4
+"""The most moves of one agent, and the most analyses, at the same time."""
+
+Message = Mapping[str, Any]
+
+
+class Thinking:
+    """Answers the messages that agents are needed for.
+
+    Args:
+        players: The agents.
+        threads: Where they think.
+    """
+
+    def __init__(self, players: Players, threads: Threads | None = None) -> None:
+        self._players = players
+        self.threads = threads or Threads()
+
+    def agents(self, message: Message) -> list[dict[str, Any]]:
+        """The agents that the page offers for the game ``game``."""
+        return self._players.listed(check_fields(message, {"game": messages.text})["game"])
+
+    def choose(self, message: Message) -> AsyncIterator[Event]:
+        """The move of the agent ``agent`` in the game of ``notation``, as a stream that ends with ``choice``.
+
+        Raises:
+            ValueError: The message is not as it must be.
+        """
+        game, given = read_game_and(message, {"agent": messages.spec}, {"seed": messages.seed})
+        spec, seed = self._players.check(given["agent"]), given.get("seed")
+        _require_running(game)
+
+        def work(tell: Tell, stopped: threading.Event) -> None:
+            tell({"choice": self._choice(game, spec, seed)})
+
+        return self.threads.stream(work, f"the agent {shorten(spec)}", _MOST_OF_ONE)
+
+    def analyse(self, message: Message) -> AsyncIterator[Event]:
+        """Ever deeper analyses of the game of ``notation``, as a stream; the last one is ``done``.
+
+        Raises:
+            ValueError: The message is not as it must be.
+        """
+        game, given = read_game_and(message, {}, {"agent": messages.spec, "lines": messages.lines})
+        spec = self._players.check(given.get("agent", ANALYSTS[rules_of(game.state).name]))
+        most = given.get("lines", DEFAULT_LINES)
+        _require_running(game)
+
+        def work(tell: Tell, stopped: threading.Event) -> None:
+            with self._players.lent(spec) as agent:
+                agent.check_game(rules_of(game.state).name)
+                if not isinstance(agent, Analyst):
+                    raise ValueError(f"agent {shorten(spec)} cannot analyse")
+                tell({"analysis": analysis_of(game, agent.search(game), most, done=True)})
+
+        return self.threads.stream(work, "the analysis", _MOST_OF_ONE)
+
+    def _choice(self, game: BaseGame, spec: str, seed: int | None) -> dict[str, Any]:
+        """The move that an agent chooses, checked to be legal."""
+        with self._players.lent(spec) as agent:
+            agent.check_game(rules_of(game.state).name)
+            try:
+                if seed is not None:
+                    agent.reseed(seed)
+                action = action_of(game, as_integer(agent.act(game.clone()), "its action"))
+            except Exception as error:
+                raise OpponentError(f"agent {shorten(spec)} failed: {reason_of(error)}") from error
+        return {"action": action, "word": game.move_text(action)}
+
+
+def _require_running(game: BaseGame) -> None:
+    if game.is_over:
+        raise ValueError("the game is over")
