@@ -7,16 +7,22 @@ them took a third longer.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import llvmlite.binding as llvm
 from numba import types
+from numba.core import event
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder, compile_result
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+
+from patchwork_env.core.progress import Compilation
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
@@ -145,3 +151,49 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
         passes.passes = [(_Lowering if p is NativeLowering else p, text) for p, text in passes.passes]
         passes.finalize()
         return [passes]
+
+
+# --- progress -----------------------------------------------------------------------------------------------
+
+
+class _Events(event.Listener):  # type: ignore[misc]
+    """Numba's events, which tell when the compilation of a function begins and ends."""
+
+    def __init__(self) -> None:
+        self._compilation = Compilation()
+
+    def on_start(self, begun: event.Event) -> None:
+        """Notes the beginning, if the function is a kernel."""
+        kernel = begun.data["dispatcher"]
+        if isinstance(kernel, Kernel):
+            function = kernel.py_func
+            name = f"{function.__module__}.{function.__qualname__}"
+            self._compilation.begin(name, lambda: len(_pending(kernel, set())))
+
+    def on_end(self, ended: event.Event) -> None:
+        """Notes the end, if the function is a kernel."""
+        if isinstance(ended.data["dispatcher"], Kernel):
+            self._compilation.end()
+
+
+event.register("numba:compile", _Events())
+
+
+def _pending(kernel: Kernel, found: set[Kernel]) -> set[Kernel]:
+    """A kernel and all that it calls, directly or not, as far as they are not compiled yet for any types."""
+    found.add(kernel)
+    for called in _called(kernel):
+        form = called.callee if isinstance(called, LinkedKernel) else called
+        if form not in found and not form.overloads:
+            _pending(form, found)
+    return found
+
+
+def _called(kernel: Kernel) -> Iterator[Kernel]:
+    """The kernels that a kernel names; templates name those of a game as attributes of a module object."""
+    variables = inspect.getclosurevars(kernel.py_func)
+    for value in (*variables.globals.values(), *variables.nonlocals.values()):
+        if isinstance(value, Kernel):
+            yield value
+        elif isinstance(value, ModuleType):
+            yield from (v for v in map(vars(value).get, variables.unbound) if isinstance(v, Kernel))

@@ -23,7 +23,7 @@ from numba.core.caching import NullCache
 from numba.core.errors import NumbaError
 
 import patchwork_env
-from patchwork_env.core import cache, callee, compile
+from patchwork_env.core import cache, callee, compile, progress
 from patchwork_env.core.compile import kernel
 
 _NEED_RAY = (
@@ -162,7 +162,7 @@ def package(tmp_path: Path) -> Path:
     """A small package with the decorator, a constant, a kernel that uses it, and a kernel that calls that."""
     folder = tmp_path / "patchwork_env"
     (folder / "core").mkdir(parents=True)
-    for module in (cache, callee, compile):
+    for module in (cache, callee, compile, progress):
         shutil.copy(module.__file__, folder / "core")
     (folder / "__init__.py").touch()
     (folder / "core" / "__init__.py").touch()
