@@ -9,6 +9,7 @@ import { element } from "./elements.js";
 import { mountMoves } from "./moves.js";
 import { gameOf } from "./notation.js";
 import { announce, notify } from "./notices.js";
+import { nameOf } from "./players.js";
 import { Session } from "./session.js";
 import { mountStatus } from "./status.js";
 import { recall, remember } from "./storage.js";
@@ -54,6 +55,10 @@ class Page extends EventTarget {
   perspective() {
     const seat = this.session.seats.findIndex(({ kind }) => kind === "person");
     return Math.max(0, seat);
+  }
+
+  nameOf(player) {
+    return nameOf(this.session, player);
   }
 
   async play(move) {

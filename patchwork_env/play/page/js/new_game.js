@@ -2,7 +2,8 @@
 
 import { openDialog } from "./dialogs.js";
 import { element } from "./elements.js";
-import { hasText, t } from "./language.js";
+import { t } from "./language.js";
+import { agentName } from "./players.js";
 import { recall, remember } from "./storage.js";
 import { gameNames, loadView } from "./view.js";
 
@@ -95,7 +96,7 @@ function opponentFields(name, label, agents, chosen = "") {
   const groups = ["partner", "champion", "other"].map((kind) => [kind, agents.filter((agent) => agent.kind === kind)]);
   const control = element("select", { name },
     groups.filter(([, members]) => members.length).map(([kind, members]) =>
-      element("optgroup", { label: t(`agents.${kind}`) }, members.map((agent) => element("option", { value: agent.spec }, agentName(agent))))),
+      element("optgroup", { label: t(`agents.${kind}`) }, members.map((agent) => element("option", { value: agent.spec }, agentLabel(agent))))),
     element("optgroup", { label: t("agents.more") },
       name === "opponent" && element("option", { value: NOBODY }, t("agents.person")),
       element("option", { value: OTHER }, t("agents.spec"))));
@@ -105,10 +106,9 @@ function opponentFields(name, label, agents, chosen = "") {
   return [field(label, control), field("newGame.spec", spec)];
 }
 
-/** The friendly name of an agent: of a level for people, of a level of the champion, or its spec. */
-export function agentName({ spec, kind, level }) {
-  const key = `agents.${kind}s.${level}`;
-  return level !== undefined && hasText(key) ? t(key) : spec;
+/** An agent as the list has it: levels for people with their number. */
+function agentLabel({ spec, kind, level }) {
+  return kind === "partner" ? t("agents.level", { level, name: agentName(spec) }) : agentName(spec);
 }
 
 function setUpField({ name, label, options, initial = "" }, chosen = initial) {

@@ -1,6 +1,7 @@
 /** The line that says whose turn it is and what happened last. */
 
 import { t } from "./language.js";
+import { isAlone, nameOf } from "./players.js";
 
 /** @param {import("./view.js").App} app */
 export function mountStatus(app) {
@@ -21,26 +22,24 @@ export function mountStatus(app) {
   app.turns.addEventListener("change", write);
 }
 
-function turnText({ session, turns, view }) {
+function turnText({ session, turns }) {
   const { position } = session;
-  if (position.over) return resultText(session, view);
-  const player = view.nameOf(position.player);
+  if (position.over) return resultText(session);
+  const player = nameOf(session, position.player);
   if (session.exploring) return t("status.exploring", { player });
   if (turns.thinking) return t("status.thinking", { player });
   if (session.ply < session.line.length - 1) return t("status.lookingBack", { player, ply: session.ply });
   if (session.seatOf(position).kind === "agent") return t("status.waiting", { player });
-  return onlyPerson(session) ? t("status.yourTurn") : t("status.turn", { player });
+  return isAlone(session) ? t("status.yourTurn") : t("status.turn", { player });
 }
 
 /** How a game ended: who won, with how many points. */
-export function resultText(session, view) {
+export function resultText(session) {
   const { winners, scores } = session.position;
   if (scores.length === 1) return t("status.finished", { count: scores[0] });
   const score = scores.join(" : ");
   if (winners.length !== 1) return t("status.shared", { score });
   const [winner] = winners;
-  if (onlyPerson(session)) return t(session.seats[winner].kind === "person" ? "status.youWin" : "status.youLose", { score });
-  return t("status.wins", { player: view.nameOf(winner), score });
+  if (isAlone(session)) return t(session.seats[winner].kind === "person" ? "status.youWin" : "status.youLose", { score });
+  return t("status.wins", { player: nameOf(session, winner), score });
 }
-
-const onlyPerson = (session) => session.seats.filter((seat) => seat.kind === "person").length === 1;

@@ -23,8 +23,6 @@
  * @property {(position: Position) => string} describe what the move that led here was, in words, for the status
  *   and for screen readers ("Blue buys patch 12 and places it at d5.")
  * @property {(position: Position) => string} moveLabel the same, short, for the list of moves ("12 d5")
- * @property {(position: Position) => string} playerName the name of the player to move, such as "Blue"
- * @property {(player: number) => string} nameOf the name of a player
  * @property {() => SVGSVGElement} picture the position as one drawing that needs no style sheet
  * @property {SetUpField[]} setUp what the dialog of a new game asks besides opponent and seat
  * @property {{key: string, text: string}[]} keys the keys of this view, with the names of their texts, for the help dialog
@@ -49,6 +47,7 @@
  * @property {(move: number|string) => Promise<boolean>} play plays a move of the person at the screen, where the page
  *   looks just now, and shows what went wrong if it cannot; true if it was played
  * @property {() => boolean} mayMove whether the person at the screen may move now
+ * @property {(player: number) => string} nameOf the name of a player: "You", that of an agent's level, or a colour
  * @property {() => number} perspective the player whose board is drawn large
  * @property {(notice: {text: string, kind?: "info"|"error", action?: {text: string, run: () => void}}) => {close: () => void}} notify
  *   a calm notice below the header

@@ -1,7 +1,5 @@
 /** The boards, tiles and hand of NMBR 9. */
 
-import { t } from "../language.js";
-
 let root = null;
 
 /** @type {import("../view.js").View} */
@@ -26,7 +24,5 @@ export const view = {
   key: () => false,
   describe: (position) => position.word,
   moveLabel: (position) => position.word,
-  playerName: (position) => view.nameOf(position.player),
-  nameOf: (player) => t("players.number", { number: player + 1 }),
   picture: () => document.createElementNS("http://www.w3.org/2000/svg", "svg"),
 };

@@ -1,0 +1,55 @@
+/** Actions and words of Patchwork: what the numbers of legal moves mean, and how a move is written. */
+
+const SIZE = 9;
+const CELLS = SIZE * SIZE;
+const ORIENTATIONS = 8;
+const COLUMNS = "abcdefghi";
+const BUY = /^(\d+)\/([0-7])@([a-i])([1-9])$/;
+const SPECIAL = /^\*([a-i])([1-9])$/;
+
+/** The number of a special patch among the patches, as quilts have it. */
+export const SPECIAL_PATCH = 33;
+
+/**
+ * What may be done in a position.
+ * @returns {{advance: boolean, special: Set<number>, buys: Map<number, Set<number>>[]}} for each slot of the
+ *   offer the anchors (`9 * row + column`) that fit, by canonical orientation
+ */
+export function choicesOf(position, encoding) {
+  const choices = { advance: false, special: new Set(), buys: [new Map(), new Map(), new Map()] };
+  for (const action of position.legal) {
+    if (action === encoding.advance) choices.advance = true;
+    else if (action >= encoding.special) choices.special.add(action - encoding.special);
+    else addBuy(choices.buys, action - encoding.buy);
+  }
+  return choices;
+}
+
+function addBuy(buys, index) {
+  const anchor = index % CELLS;
+  const orientation = Math.floor(index / CELLS) % ORIENTATIONS;
+  const anchors = buys[Math.floor(index / (CELLS * ORIENTATIONS))];
+  if (!anchors.has(orientation)) anchors.set(orientation, new Set());
+  anchors.get(orientation).add(anchor);
+}
+
+/** The action that buys from a slot and places in a canonical orientation at an anchor. */
+export const buyAction = (encoding, slot, orientation, anchor) =>
+  encoding.buy + (slot * ORIENTATIONS + orientation) * CELLS + anchor;
+
+/**
+ * What a word says.
+ * @returns {{kind: "advance"}|{kind: "special", anchor: number}|{kind: "buy", patch: number, orientation: number,
+ *   anchor: number}}
+ */
+export function parseWord(word) {
+  const buy = BUY.exec(word);
+  if (buy) return { kind: "buy", patch: Number(buy[1]), orientation: Number(buy[2]), anchor: anchorOf(buy[3], buy[4]) };
+  const special = SPECIAL.exec(word);
+  return special ? { kind: "special", anchor: anchorOf(special[1], special[2]) } : { kind: "advance" };
+}
+
+const anchorOf = (column, row) => (Number(row) - 1) * SIZE + COLUMNS.indexOf(column);
+
+/** A cell as it is written: column a-i from the left, row 1-9 from the top. */
+export const cellName = (anchor) => `${COLUMNS[anchor % SIZE]}${Math.floor(anchor / SIZE) + 1}`;

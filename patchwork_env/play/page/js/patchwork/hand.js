@@ -1,0 +1,154 @@
+/** The patch in hand: which one, how it is turned, and where its ghost lies. */
+
+import { choicesOf } from "./actions.js";
+import { SPECIAL, oriented } from "./pieces.js";
+import { SPECIAL_PATCH } from "./actions.js";
+
+const SIZE = 9;
+
+/** Tells of every change by the event "change". */
+export class Hand extends EventTarget {
+  #components;
+  #choices = null;
+
+  constructor(components) {
+    super();
+    this.#components = components;
+    this.clear();
+  }
+
+  /** Forgets the patch in hand. */
+  clear() {
+    this.slot = null;
+    /** The patch in hand, 33 for a special one; null if the hand is empty. */
+    this.patch = null;
+    this.orientation = 0;
+    /** Where the top-left corner of the ghost lies, `9 * row + column`; null where there is no ghost. */
+    this.anchor = null;
+  }
+
+  /** Gets to know a new position; a special patch that must be placed comes into the hand by itself. */
+  begin(position, mayMove) {
+    this.#choices = mayMove ? choicesOf(position, this.#components.encoding) : null;
+    this.offered = position.state.offered;
+    this.clear();
+    if (mayMove && position.state.pending_special) this.patch = SPECIAL_PATCH;
+    this.#tell();
+  }
+
+  get choices() {
+    return this.#choices;
+  }
+
+  get isSpecial() {
+    return this.patch === SPECIAL_PATCH;
+  }
+
+  get isEmpty() {
+    return this.patch === null;
+  }
+
+  /** The cells, buttons and extent of what is in hand. */
+  get shape() {
+    return oriented(this.isSpecial ? SPECIAL : this.#components.patches[this.patch], this.orientation);
+  }
+
+  /** Whether a patch of the offer can be bought and placed. */
+  canTake(slot) {
+    return this.#choices !== null && !this.isSpecial && (this.#choices.buys[slot]?.size ?? 0) > 0;
+  }
+
+  take(slot) {
+    if (!this.canTake(slot)) return false;
+    const orientation = this.slot === slot ? this.orientation : this.#firstOrientation(slot);
+    Object.assign(this, { slot, patch: this.offered[slot], orientation });
+    this.#tell();
+    return true;
+  }
+
+  /** The orientation as printed if it fits anywhere, else the first one that does. */
+  #firstOrientation(slot) {
+    const fitting = [...this.#choices.buys[slot].keys()];
+    return fitting.includes(0) ? 0 : Math.min(...fitting);
+  }
+
+  putBack() {
+    if (this.isSpecial || this.isEmpty) return;
+    this.clear();
+    this.#tell();
+  }
+
+  turn(quarters = 1) {
+    if (this.isEmpty) return;
+    const flipped = this.orientation >= 4 ? 4 : 0;
+    this.#orient(flipped + ((this.orientation - flipped + quarters + 4) % 4));
+  }
+
+  /** Mirrors left and right what is seen: a flip comes before the turns, so these run the other way. */
+  flip() {
+    if (this.isEmpty) return;
+    const quarters = this.orientation % 4;
+    this.#orient((this.orientation >= 4 ? 0 : 4) + ((4 - quarters) % 4));
+  }
+
+  #orient(orientation) {
+    this.orientation = orientation;
+    if (this.anchor !== null) this.anchor = this.#inside(this.anchor);
+    this.#tell();
+  }
+
+  /** Moves the ghost to an anchor; null takes it away. With `inside`, the piece is kept on the quilt. */
+  aim(anchor, { inside = false } = {}) {
+    const next = anchor !== null && inside ? this.#inside(anchor) : anchor;
+    if (next === this.anchor) return;
+    this.anchor = next;
+    this.#tell();
+  }
+
+  /** Moves the ghost by rows and columns, from the first place that fits if there is no ghost yet. */
+  nudge(rows, columns) {
+    const from = this.anchor ?? this.firstFit();
+    const row = Math.floor(from / SIZE) + rows;
+    const column = (from % SIZE) + columns;
+    const { height, width } = this.shape;
+    if (row >= 0 && column >= 0 && row + height <= SIZE && column + width <= SIZE) this.aim(row * SIZE + column);
+    else if (this.anchor === null) this.aim(from);
+  }
+
+  #inside(anchor) {
+    const { height, width } = this.shape;
+    return Math.min(Math.floor(anchor / SIZE), SIZE - height) * SIZE + Math.min(anchor % SIZE, SIZE - width);
+  }
+
+  /** The anchors at which the piece fits as it is turned. @returns {Set<number>} */
+  get anchors() {
+    if (this.isEmpty || this.#choices === null) return new Set();
+    if (this.isSpecial) return this.#choices.special;
+    return this.#choices.buys[this.slot].get(this.canonical) ?? new Set();
+  }
+
+  get canonical() {
+    return this.isSpecial ? 0 : this.#components.patches[this.patch].orientations[this.orientation].canonical;
+  }
+
+  fits(anchor) {
+    return this.anchors.has(anchor);
+  }
+
+  /** The first anchor that fits; the middle of the quilt if there is none in this orientation. */
+  firstFit() {
+    const [first = this.#inside(40)] = this.anchors;
+    return first;
+  }
+
+  /** The action that places the piece at an anchor. */
+  actionAt(anchor) {
+    const { encoding } = this.#components;
+    if (this.isSpecial) return encoding.special + anchor;
+    return encoding.buy + (this.slot * 8 + this.canonical) * 81 + anchor;
+  }
+
+  #tell() {
+    this.dispatchEvent(new Event("change"));
+  }
+}

@@ -1,0 +1,41 @@
+/** Calm movement: a patch flies to its place, a token walks along the track, numbers count. */
+
+import { element, reducedMotion } from "../elements.js";
+
+const FLIGHT = 520;
+const STEP = 85;
+const LONGEST_WALK = 900;
+const EASE = "cubic-bezier(.3, .1, .2, 1)";
+
+/**
+ * Lets a copy of a drawing fly from one box to another.
+ * @param {Element} drawing an SVG that fills its box
+ * @param {DOMRect} from
+ * @param {DOMRect} to
+ * @param {AbortSignal} signal ends the flight at once
+ */
+export async function fly(drawing, from, to, signal) {
+  if (reducedMotion() || !from?.width || !to.width) return;
+  const flying = element("div", { class: "flying settling", "aria-hidden": "true", style: `width: ${to.width}px; height: ${to.height}px` }, drawing);
+  document.body.append(flying);
+  const scale = Math.min(1.5, from.width / to.width, from.height / to.height);
+  const start = `translate(${from.x + (from.width - to.width * scale) / 2}px, ${from.y + (from.height - to.height * scale) / 2}px) scale(${scale})`;
+  const end = `translate(${to.x}px, ${to.y}px)`;
+  const motion = flying.animate({ transform: [start, end] }, { duration: FLIGHT, easing: EASE });
+  signal.addEventListener("abort", () => motion.cancel());
+  await motion.finished.catch(() => {});
+  flying.remove();
+}
+
+/** Calls `place` with the spaces from one to another, one after the other. */
+export async function walk(from, to, place, signal) {
+  const pause = Math.min(STEP, LONGEST_WALK / Math.max(1, to - from));
+  for (let space = from + 1; space < to && !reducedMotion(); space += 1) {
+    place(space);
+    await sleep(pause);
+    if (signal.aborted) return;
+  }
+  place(to);
+}
+
+const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

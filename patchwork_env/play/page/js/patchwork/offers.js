@@ -1,0 +1,100 @@
+/** The patches on offer, and behind them the ones that follow in the circle. */
+
+import { element, setAttribute, svg } from "../elements.js";
+import { number, t } from "../language.js";
+import { CELL, clock, pieceOfCloth, sewingButton } from "./fabric.js";
+import { oriented } from "./pieces.js";
+
+const NUM_OFFERED = 3;
+
+/**
+ * A drawing of a patch alone.
+ * @param {number} patch
+ * @param {object} shape as `oriented` gives it
+ * @param {number} margin in units; cells have ten
+ */
+export function patchDrawing(patch, shape, margin = 1) {
+  const [width, height] = [shape.width * CELL, shape.height * CELL];
+  return svg("svg", {
+    class: "patch-drawing", viewBox: `${-margin} ${-margin} ${width + 2 * margin} ${height + 2 * margin}`, "aria-hidden": "true",
+    style: `--width: ${shape.width}; --height: ${shape.height}`,
+  }, pieceOfCloth(patch, shape));
+}
+
+/** The patches as buttons; the first three can be bought. */
+export class Offers {
+  #components;
+  #drawn = "";
+
+  /**
+   * @param {object} components
+   * @param {(slot: number) => void} ontake
+   */
+  constructor(components, ontake) {
+    this.#components = components;
+    this.ontake = ontake;
+    this.cards = element("div", { class: "offer-cards" });
+    this.rest = element("div", { class: "offer-rest", "aria-hidden": "true" });
+    this.element = element("div", { class: "offers", role: "group", dir: "ltr" }, this.cards, this.rest);
+  }
+
+  /** Draws the circle, and says of each offered patch whether it can be taken, or why not. */
+  show(position, hand) {
+    const { circle } = position.state;
+    this.element.setAttribute("aria-label", t("patchwork.offers"));
+    const now = `${document.documentElement.lang} ${circle}`;
+    if (now !== this.#drawn) this.#draw(circle);
+    this.#drawn = now;
+    for (const card of this.cards.children) this.#mark(card, position, hand);
+  }
+
+  #draw(circle) {
+    this.cards.replaceChildren(...circle.slice(0, NUM_OFFERED).map((patch, slot) => this.#card(patch, slot)));
+    this.rest.replaceChildren(...circle.slice(NUM_OFFERED).map((patch) =>
+      element("span", { class: "offer-next" }, patchDrawing(patch, oriented(this.#components.patches[patch], 0)), this.#tag(patch))));
+    this.element.scrollLeft = 0;
+  }
+
+  #card(patch, slot) {
+    return element("button", { type: "button", class: "offer", "data-role": "offer", "data-slot": slot, "data-patch": patch, onclick: () => this.ontake(slot) },
+      element("span", { class: "offer-patch" }, patchDrawing(patch, oriented(this.#components.patches[patch], 0))),
+      this.#tag(patch),
+      element("span", { class: "offer-reason" }));
+  }
+
+  #tag(patch) {
+    const { buttons, time } = this.#components.patches[patch];
+    return element("span", { class: "price" },
+      sign(sewingButton(0, 0, 9)), element("b", {}, number(buttons)),
+      sign(clock(0, 0, 9)), element("b", {}, number(time)));
+  }
+
+  #mark(card, position, hand) {
+    const slot = Number(card.dataset.slot);
+    const patch = this.#components.patches[Number(card.dataset.patch)];
+    const reason = this.#reason(slot, patch, position, hand);
+    setAttribute(card, "aria-disabled", reason !== "" && "true");
+    setAttribute(card, "aria-pressed", String(hand.slot === slot));
+    card.querySelector(".offer-reason").textContent = reason;
+    const text = [priceText(patch, slot), reason].filter(Boolean).join(" ");
+    card.title = text;
+    card.setAttribute("aria-label", text);
+  }
+
+  #reason(slot, patch, position, hand) {
+    if (position.over) return t("patchwork.reason.over");
+    const missing = patch.buttons - position.state.buttons[position.player];
+    if (position.state.pending_special) return t("patchwork.reason.special");
+    if (missing > 0) return t("patchwork.reason.buttons", { count: missing });
+    if (hand.choices === null) return t("patchwork.reason.turn");
+    return hand.canTake(slot) ? "" : t("patchwork.reason.room");
+  }
+}
+
+const priceText = ({ buttons, time, income, cells }, slot) => t("patchwork.offer", {
+  number: slot + 1, size: t("patchwork.cells", { count: cells.length }), buttons: t("patchwork.buttons", { count: buttons }),
+  time: t("patchwork.spaces", { count: time }), income: t("patchwork.buttons", { count: income }),
+});
+
+/** A sign beside a number. */
+export const sign = (drawing) => svg("svg", { class: "sign", viewBox: "-10 -10 20 20", "aria-hidden": "true" }, drawing);

@@ -1,0 +1,61 @@
+/** Outlines of pieces as SVG paths. */
+
+const SIDES = [
+  [[0, 0], [0, 1], [-1, 0]],
+  [[0, 1], [1, 1], [0, 1]],
+  [[1, 1], [1, 0], [1, 0]],
+  [[1, 0], [0, 0], [0, -1]],
+];
+
+/**
+ * The corners of the outline of a piece, clockwise, as points `[x, y]`.
+ *
+ * The piece must be connected, have no hole and nowhere touch itself at a corner only, as all patches do.
+ * @param {number[][]} cells `[row, column]`
+ */
+export function corners(cells) {
+  const covered = new Set(cells.map(String));
+  const follows = new Map();
+  for (const [row, column] of cells) {
+    for (const [start, end, beyond] of SIDES) {
+      if (covered.has(String([row + beyond[0], column + beyond[1]]))) continue;
+      follows.set(String([column + start[1], row + start[0]]), [column + end[1], row + end[0]]);
+    }
+  }
+  const first = [...follows.keys()][0].split(",").map(Number);
+  const loop = [first];
+  for (let next = follows.get(String(first)); String(next) !== String(first); next = follows.get(String(next))) loop.push(next);
+  return loop.filter((point, index) => {
+    const before = loop.at(index - 1);
+    const after = loop[(index + 1) % loop.length];
+    return before[0] !== after[0] && before[1] !== after[1];
+  });
+}
+
+/** Corners moved inward by a distance; the inside lies to the right of a clockwise edge. */
+export function inset(points, distance) {
+  return points.map((point, index) => {
+    const before = inward(points.at(index - 1), point);
+    const after = inward(point, points[(index + 1) % points.length]);
+    return [point[0] + distance * (before[0] + after[0]), point[1] + distance * (before[1] + after[1])];
+  });
+}
+
+const inward = ([x, y], [nextX, nextY]) => [-Math.sign(nextY - y), Math.sign(nextX - x)];
+
+/** A closed path through corners that are rounded by a radius. */
+export function roundedPath(points, radius) {
+  const steps = points.map((point, index) => {
+    const start = toward(point, points.at(index - 1), radius);
+    const end = toward(point, points[(index + 1) % points.length], radius);
+    return `${index ? "L" : "M"}${text(start)}Q${text(point)} ${text(end)}`;
+  });
+  return `${steps.join("")}Z`;
+}
+
+function toward([x, y], [toX, toY], length) {
+  const share = length / Math.hypot(toX - x, toY - y);
+  return [x + share * (toX - x), y + share * (toY - y)];
+}
+
+const text = (point) => point.map((value) => Math.round(value * 100) / 100).join(" ");

@@ -1,0 +1,54 @@
+/** The plate of a player: name, score, buttons, income and the bonus tile. */
+
+import { element, setAttribute, svg } from "../elements.js";
+import { number, t } from "../language.js";
+import { clock, sewingButton } from "./fabric.js";
+import { sign } from "./offers.js";
+
+const BONUS_POINTS = 7;
+
+export class Plate {
+  constructor(player) {
+    this.player = player;
+    this.name = element("strong", { class: "plate-name", dir: "auto" });
+    this.score = element("span", { class: "plate-score", "data-role": "score", "data-player": player });
+    this.buttons = element("b");
+    this.income = element("b");
+    this.time = element("b");
+    this.bonus = element("span", { class: "plate-bonus" }, `7×7`);
+    this.element = element("div", { class: `plate player-${player}` },
+      element("span", { class: "plate-head" }, element("span", { class: "plate-token", "aria-hidden": "true" }), this.name, this.bonus, this.score),
+      element("span", { class: "plate-facts" },
+        element("span", { "data-fact": "buttons" }, sign(sewingButton(0, 0, 9)), this.buttons),
+        element("span", { "data-fact": "income" }, sign(incomeSign()), this.income),
+        element("span", { "data-fact": "time" }, sign(clock(0, 0, 9)), this.time)));
+  }
+
+  /** @param {{name: string, track: number}} context the player's name and the last space of the track */
+  show({ state, scores, player, over, winners }, { name, track }) {
+    const mine = this.player;
+    this.name.textContent = name;
+    this.score.dataset.value = scores[mine];
+    this.score.textContent = number(scores[mine]);
+    this.score.title = t("patchwork.score");
+    this.score.setAttribute("aria-label", t("patchwork.scoreOf", { player: name, score: scores[mine] }));
+    this.#fact("buttons", this.buttons, number(state.buttons[mine]), t("patchwork.has.buttons", { count: state.buttons[mine] }));
+    this.#fact("income", this.income, `+${number(state.incomes[mine])}`, t("patchwork.has.income", { count: state.incomes[mine] }));
+    this.#fact("time", this.time, number(track - state.positions[mine]), t("patchwork.has.time", { count: track - state.positions[mine] }));
+    this.bonus.hidden = state.bonus_owner !== mine;
+    this.bonus.title = t("patchwork.bonus", { points: BONUS_POINTS });
+    setAttribute(this.element, "data-to-move", !over && player === mine);
+    setAttribute(this.element, "data-winner", over && winners.includes(mine));
+  }
+
+  #fact(name, value, text, title) {
+    value.textContent = text;
+    const fact = this.element.querySelector(`[data-fact="${name}"]`);
+    fact.title = title;
+    value.setAttribute("aria-label", title);
+  }
+}
+
+/** A button on a small piece of cloth, the sign for income. */
+const incomeSign = () => svg("g", {},
+  svg("rect", { class: "income-cloth", x: -9, y: -9, width: 18, height: 18, rx: 3 }), sewingButton(0, 0, 5.5));

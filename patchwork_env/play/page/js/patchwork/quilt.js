@@ -1,0 +1,134 @@
+/** The quilt of a player: cloth drawn below, and a grid of cells above it that can be pointed at and read out. */
+
+import { element, setAttribute, svg } from "../elements.js";
+import { t } from "../language.js";
+import { cellName } from "./actions.js";
+import { CELL, pieceOfCloth } from "./fabric.js";
+import { piecesOn } from "./pieces.js";
+
+const SIZE = 9;
+const MARGIN = 4;
+const SIDE = SIZE * CELL;
+const BONUS = 7;
+
+export class Quilt {
+  #cells = [];
+  #drawn = "";
+  #pieces = svg("g", { class: "pieces" });
+  #marks = svg("g", { class: "marks" });
+  #ghosts = svg("g", { class: "ghosts" });
+
+  /**
+   * @param {number} player
+   * @param {(player: number, anchor: number) => void} onclick
+   */
+  constructor(player, onclick) {
+    this.player = player;
+    this.drawing = svg("svg", { class: "quilt-drawing", viewBox: `${-MARGIN} ${-MARGIN} ${SIDE + 2 * MARGIN} ${SIDE + 2 * MARGIN}`, "aria-hidden": "true" },
+      svg("rect", { class: "quilt-border", x: -MARGIN, y: -MARGIN, width: SIDE + 2 * MARGIN, height: SIDE + 2 * MARGIN, rx: 3.5 }),
+      svg("rect", { class: "quilt-hem", x: 1.3 - MARGIN, y: 1.3 - MARGIN, width: SIDE + 2 * MARGIN - 2.6, height: SIDE + 2 * MARGIN - 2.6, rx: 2.4 }),
+      svg("rect", { class: "quilt-ground", width: SIDE, height: SIDE, rx: 1 }),
+      svg("path", { class: "quilt-lines", d: gridLines() }),
+      this.#pieces, this.#marks, this.#ghosts);
+    this.grid = element("div", { class: "quilt-cells", role: "grid", dir: "ltr" }, this.#rows(onclick));
+    this.element = element("div", { class: `quilt player-${player}`, dir: "ltr" }, this.drawing, this.grid);
+  }
+
+  #rows(onclick) {
+    return Array.from({ length: SIZE }, (_, row) => element("div", { role: "row", class: "quilt-row" },
+      Array.from({ length: SIZE }, (__, column) => {
+        const anchor = row * SIZE + column;
+        const cell = element("div", {
+          role: "gridcell", class: "quilt-cell", "data-role": "cell", "data-player": this.player, "data-row": row, "data-column": column,
+          tabindex: anchor === 0 ? 0 : -1, onclick: () => onclick(this.player, anchor),
+        });
+        this.#cells.push(cell);
+        return cell;
+      })));
+  }
+
+  /** Draws a layout, and marks the piece that was placed last. */
+  show(layout, components, { name, last = null, bonus = false }) {
+    const text = layout.join();
+    if (text !== this.#drawn) {
+      const pieces = piecesOn(layout, components);
+      this.#pieces.replaceChildren(...pieces.map((piece) => {
+        const cloth = pieceOfCloth(piece.patch, piece);
+        cloth.setAttribute("transform", `translate(${piece.column * CELL} ${piece.row * CELL})`);
+        cloth.dataset.anchor = piece.row * SIZE + piece.column;
+        return cloth;
+      }));
+    }
+    this.#drawn = text;
+    this.grid.setAttribute("aria-label", t("patchwork.quiltOf", { player: name }));
+    layout.forEach((patch, cell) => this.#cells[cell].setAttribute("aria-label", cellText(cell, patch)));
+    this.#marks.replaceChildren(...[bonus && bonusMark(layout)].filter(Boolean));
+    for (const piece of this.#pieces.children) setAttribute(piece, "data-last", last !== null && isLast(piece, last));
+  }
+
+  /** The piece that covers a cell, as it is drawn; null if there is none. */
+  pieceAt({ patch, anchor }) {
+    return [...this.#pieces.children].find((piece) => isLast(piece, { patch, anchor })) ?? null;
+  }
+
+  /**
+   * Draws ghosts.
+   * @param {{patch: number, shape: object, anchor: number, tone: "fits"|"refused"|"hint"|"later"}[]} ghosts
+   */
+  ghosts(ghosts) {
+    this.#ghosts.replaceChildren(...ghosts.map(({ patch, shape, anchor, tone }) => {
+      const cloth = pieceOfCloth(patch, shape);
+      cloth.classList.add("ghost", tone);
+      cloth.setAttribute("transform", `translate(${(anchor % SIZE) * CELL} ${Math.floor(anchor / SIZE) * CELL})`);
+      return cloth;
+    }));
+  }
+
+  /** Says on a cell whether a piece fits there, and makes it the one that Tab reaches. */
+  point(anchor, note = "") {
+    this.#cells.forEach((cell, index) => { cell.tabIndex = index === anchor ? 0 : -1; });
+    if (note) this.#cells[anchor].setAttribute("aria-description", note);
+  }
+
+  cell(anchor) {
+    return this.#cells[anchor];
+  }
+
+  /** Where the area of the cells lies on the screen. */
+  get box() {
+    return this.grid.getBoundingClientRect();
+  }
+}
+
+function gridLines() {
+  const steps = Array.from({ length: SIZE - 1 }, (_, index) => (index + 1) * CELL);
+  return steps.map((at) => `M${at} 0v${SIDE}M0 ${at}h${SIDE}`).join("");
+}
+
+function cellText(cell, patch) {
+  const place = { cell: cellName(cell) };
+  if (patch < 0) return t("patchwork.cell.empty", place);
+  return patch < 33 ? t("patchwork.cell.patch", { ...place, patch }) : t("patchwork.cell.special", place);
+}
+
+const isLast = (piece, { patch, anchor }) =>
+  Number(piece.dataset.anchor) === anchor && (patch === null || Number(piece.dataset.patch) === patch);
+
+/** The seven by seven square that earned the bonus. */
+function bonusMark(layout) {
+  for (let corner = 0; corner < SIZE * SIZE; corner += 1) {
+    const [row, column] = [Math.floor(corner / SIZE), corner % SIZE];
+    if (row + BONUS > SIZE || column + BONUS > SIZE) continue;
+    if (isFull(layout, row, column)) {
+      return svg("rect", { class: "bonus-square", x: column * CELL + 0.6, y: row * CELL + 0.6, width: BONUS * CELL - 1.2, height: BONUS * CELL - 1.2, rx: 2 });
+    }
+  }
+  return null;
+}
+
+function isFull(layout, top, left) {
+  for (let cell = 0; cell < BONUS * BONUS; cell += 1) {
+    if (layout[(top + Math.floor(cell / BONUS)) * SIZE + left + (cell % BONUS)] < 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,263 @@
+/** Puts the parts of the table together: what is shown, what is in hand, and what a click or a key does. */
+
+import { element, svg } from "../elements.js";
+import { t } from "../language.js";
+import { isAlone, nameOf } from "../players.js";
+import { parseWord, SPECIAL_PATCH } from "./actions.js";
+import { draggable } from "./drag.js";
+import { definitions } from "./fabric.js";
+import { Hand } from "./hand.js";
+import { HandPanel } from "./hand_panel.js";
+import { handleKey } from "./keyboard.js";
+import { fly, walk } from "./motion.js";
+import { Offers, patchDrawing } from "./offers.js";
+import { picture } from "./picture.js";
+import { oriented, SPECIAL } from "./pieces.js";
+import { Plate } from "./plate.js";
+import { Quilt } from "./quilt.js";
+import { Track } from "./track.js";
+
+const PLAYERS = [0, 1];
+const NARROW = matchMedia("(max-width: 63.99rem)");
+
+export class Table {
+  #app;
+  #root;
+  #position = null;
+  #previewed = [];
+  #motion = new AbortController();
+  #dropped = null;
+  #closing = new AbortController();
+
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../view.js").App} app
+   */
+  constructor(root, app) {
+    const { components } = app;
+    this.#app = app;
+    this.#root = root;
+    this.hand = new Hand(components);
+    this.quilts = PLAYERS.map((player) => new Quilt(player, (...cell) => this.#clicked(...cell)));
+    this.plates = PLAYERS.map((player) => new Plate(player));
+    this.track = new Track(components);
+    this.offers = new Offers(components, (slot) => this.#taken(slot));
+    this.panel = new HandPanel(this.hand, () => this.advance());
+    this.sides = PLAYERS.map((player) => element("section", { class: `player player-${player}` }, this.plates[player].element, this.quilts[player].element));
+    root.append(
+      svg("svg", { class: "definitions", width: 0, height: 0, "aria-hidden": "true" }, definitions()),
+      ...this.sides, this.track.element, this.offers.element, this.panel.element);
+    this.#listen();
+  }
+
+  #listen() {
+    const { signal } = this.#closing;
+    this.hand.addEventListener("change", () => this.#drawHand());
+    NARROW.addEventListener("change", () => this.#position && this.#arrange(), { signal });
+    const table = {
+      hand: this.hand,
+      quilt: () => this.quilt,
+      drop: (anchor, box) => this.#place(anchor, box),
+      take: (target) => this.#takenUp(target),
+    };
+    draggable(this.offers.cards, table);
+    draggable(this.panel.piece, table);
+    for (const quilt of this.quilts) this.#listenTo(quilt);
+  }
+
+  #listenTo(quilt) {
+    const hovered = (event) => {
+      const cell = event.target.closest('[data-role="cell"]');
+      if (!cell || this.hand.isEmpty || quilt !== this.quilt) return;
+      this.hand.aim(Number(cell.dataset.row) * 9 + Number(cell.dataset.column));
+    };
+    quilt.grid.addEventListener("pointermove", (event) => event.pointerType !== "touch" && !event.buttons && hovered(event));
+    quilt.grid.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.hand.aim(null));
+    quilt.grid.addEventListener("wheel", (event) => {
+      if (this.hand.isEmpty || quilt !== this.quilt) return;
+      event.preventDefault();
+      this.hand.turn(event.deltaY > 0 ? 1 : -1);
+    }, { passive: false });
+  }
+
+  close() {
+    this.#motion.abort();
+    this.#closing.abort();
+  }
+
+  get position() {
+    return this.#position;
+  }
+
+  /** The quilt of the player to move. */
+  get quilt() {
+    return this.quilts[this.#position.player];
+  }
+
+  // --- showing ------------------------------------------------------------------------------------------------
+
+  async show(position, { animate = false, before = null } = {}) {
+    this.#motion.abort();
+    const { signal } = (this.#motion = new AbortController());
+    const from = animate ? this.#source(position, before) : null;
+    this.#dropped = null;
+    this.#previewed = [];
+    this.#position = position;
+    this.#draw(position);
+    this.hand.begin(position, this.#app.mayMove());
+    if (animate && before) await this.#animate(position, before, from, signal);
+  }
+
+  #draw(position) {
+    const { components, session } = this.#app;
+    const { state } = position;
+    const names = PLAYERS.map((player) => nameOf(session, player));
+    const last = position.word ? parseWord(position.word) : null;
+    for (const player of PLAYERS) {
+      this.plates[player].show(position, { name: names[player], track: components.track.length });
+      this.quilts[player].show(state.quilts[player], components, {
+        name: names[player], bonus: state.bonus_owner === player,
+        last: last && last.kind !== "advance" && position.mover === player ? { patch: last.patch ?? SPECIAL_PATCH, anchor: last.anchor } : null,
+      });
+    }
+    this.track.show(position, { names, starting: session.line[0].state.circle });
+    this.#arrange();
+  }
+
+  /** Which quilt is large: that of the one person, or of the player to move where space is scarce. */
+  #arrange() {
+    const { session } = this.#app;
+    const follows = NARROW.matches && (session.exploring || !isAlone(session));
+    const near = follows ? this.#position.player : this.#app.perspective();
+    this.#root.classList.toggle("even", !isAlone(session));
+    this.sides.forEach((side, player) => {
+      side.classList.toggle("near", player === near);
+      side.classList.toggle("far", player !== near);
+    });
+  }
+
+  #drawHand() {
+    const position = this.#position;
+    if (!position) return;
+    this.offers.show(position, this.hand);
+    this.panel.show({ gain: this.#gain });
+    this.#root.classList.toggle("holding", !this.hand.isEmpty);
+    for (const quilt of this.quilts) quilt.element.classList.toggle("open", !this.hand.isEmpty && quilt === this.quilt);
+    this.#drawGhosts();
+  }
+
+  get #gain() {
+    const { player, state } = this.#position;
+    return Math.min(this.#app.components.track.length, state.positions[1 - player] + 1) - state.positions[player];
+  }
+
+  #drawGhosts() {
+    const { hand } = this;
+    const ghosts = [[], []];
+    for (const { player, ...ghost } of this.#previewed) ghosts[player].push(ghost);
+    if (!hand.isEmpty && hand.anchor !== null) {
+      const tone = hand.fits(hand.anchor) ? "fits" : "refused";
+      ghosts[this.#position.player].push({ patch: hand.patch, shape: hand.shape, anchor: hand.anchor, tone });
+    }
+    this.quilts.forEach((quilt, player) => quilt.ghosts(ghosts[player]));
+  }
+
+  /** Draws the placements of moves from here on; whose they are follows from their order only for the first. */
+  preview(words) {
+    const moves = words.map((word) => (typeof word === "string" ? { word, player: this.#position.player } : word));
+    this.#previewed = moves.flatMap(({ word, player }, index) => {
+      const move = parseWord(word);
+      if (move.kind === "advance") return [];
+      const patch = move.patch ?? SPECIAL_PATCH;
+      const piece = move.kind === "buy" ? this.#app.components.patches[patch] : SPECIAL;
+      return [{ player, patch, shape: oriented(piece, move.orientation ?? 0), anchor: move.anchor, tone: index === 0 ? "hint" : "later" }];
+    });
+    this.panel.advance.classList.toggle("suggested", words[0] === "+");
+    this.#drawGhosts();
+  }
+
+  // --- moving -------------------------------------------------------------------------------------------------
+
+  /** Where the piece of a move comes from on the screen: the hand that dropped it, or its card. */
+  #source(position, before) {
+    const move = parseWord(position.word);
+    if (move.kind === "advance") return null;
+    if (this.#dropped) return this.#dropped;
+    const own = !this.hand.isEmpty && before?.player === this.#position.player;
+    if (own) return null;
+    const card = move.kind === "buy" ? this.offers.cards.querySelector(`[data-patch="${move.patch}"] .patch-drawing`) : this.track.element;
+    return card?.getBoundingClientRect() ?? null;
+  }
+
+  async #animate(position, before, from, signal) {
+    const player = position.mover;
+    const [start, end] = [before.state.positions[player], position.state.positions[player]];
+    if (end > start) this.track.place(player, start);
+    await this.#flight(position, from, signal);
+    if (signal.aborted) return;
+    if (end > start) await walk(start, end, (space) => !signal.aborted && this.track.place(player, space), signal);
+  }
+
+  async #flight(position, from, signal) {
+    const move = parseWord(position.word);
+    if (!from || move.kind === "advance") return;
+    const patch = move.patch ?? SPECIAL_PATCH;
+    const piece = this.quilts[position.mover].pieceAt({ patch, anchor: move.anchor });
+    if (!piece) return;
+    const shape = oriented(move.kind === "buy" ? this.#app.components.patches[patch] : SPECIAL, move.orientation ?? 0);
+    const cell = this.quilts[position.mover].box.width / 9;
+    const box = this.quilts[position.mover].cell(move.anchor).getBoundingClientRect();
+    const to = new DOMRect(box.x, box.y, cell * shape.width, cell * shape.height);
+    piece.style.visibility = "hidden";
+    await fly(patchDrawing(patch, shape, 0), from, to, signal);
+    piece.style.visibility = "";
+  }
+
+  // --- playing ------------------------------------------------------------------------------------------------
+
+  #taken(slot) {
+    if (this.hand.slot === slot) return this.hand.putBack();
+    if (!this.hand.take(slot)) this.#say(this.offers.cards.children[slot]?.querySelector(".offer-reason").textContent);
+  }
+
+  #takenUp(target) {
+    const card = target.closest('[data-role="offer"]');
+    if (!card) return !this.hand.isEmpty;
+    return this.hand.slot === Number(card.dataset.slot) || this.hand.take(Number(card.dataset.slot));
+  }
+
+  #clicked(player, anchor) {
+    if (this.hand.isEmpty || player !== this.#position.player) return;
+    this.hand.aim(anchor);
+    this.place();
+  }
+
+  /** Places what is in hand where the ghost lies, or says that it does not fit there. */
+  place() {
+    const { anchor } = this.hand;
+    if (anchor === null) return;
+    if (this.hand.fits(anchor)) this.#place(anchor, null);
+    else this.#say(t("patchwork.refused"));
+  }
+
+  #place(anchor, box) {
+    this.#dropped = box;
+    this.#app.play(this.hand.actionAt(anchor));
+  }
+
+  advance() {
+    if (this.hand.choices?.advance) this.#app.play(this.#app.components.encoding.advance);
+  }
+
+  #say(text) {
+    if (text) this.#app.notify({ text });
+  }
+
+  key(event) {
+    return handleKey(this, event);
+  }
+
+  picture() {
+    return picture(this);
+  }
+}
