@@ -38,26 +38,34 @@ class NetworkConfig:
             convolutions out.
         features: Whether the network reads the features of positions and actions that are counted for it; see
             the network of each game.
+        offers: Whether it also reads what the patches that are offered after every move are worth; for
+            networks of Patchwork with features.
 
     Raises:
-        ValueError: A size is none of these, or there are neither convolutions nor features.
+        ValueError: A size is none of these, there are neither convolutions nor features, or offers without
+            features.
     """
 
     width: int = 256
     depth: int = 2
     channels: int = 0
     features: bool = True
+    offers: bool = False
 
     def __post_init__(self) -> None:
         for name, most in (("width", MOST_UNITS), ("depth", MOST_LAYERS)):
             check_between(getattr(self, name), 1, most, f"network.{name}")
         check_between(self.channels, 0, MOST_UNITS, "network.channels")
-        if not isinstance(self.features, bool):
-            raise ValueError(f"network.features is {shorten(self.features)}; allowed are True and False")
+        for name in ("features", "offers"):
+            if not isinstance(getattr(self, name), bool):
+                given = shorten(getattr(self, name))
+                raise ValueError(f"network.{name} is {given}; allowed are True and False")
         if not (self.channels or self.features):
             raise ValueError(
                 "network.channels is 0 and network.features is False; a network needs one of them"
             )
+        if self.offers and not self.features:
+            raise ValueError("network.offers is True and network.features is False; offers need features")
 
 
 class Inputs(NamedTuple):
@@ -98,6 +106,9 @@ class PolicyNetwork(nn.Module, ABC):
     Attributes:
         game: The name of the game.
         num_kinds: The number of kinds of action; see :meth:`kinds_of`.
+
+    Raises:
+        ValueError: The game has no patches, and ``config.offers`` asks for what they are worth.
     """
 
     game: ClassVar[str]
@@ -106,6 +117,8 @@ class PolicyNetwork(nn.Module, ABC):
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config or NetworkConfig()
+        if self.config.offers and self.game != PATCHWORK:
+            raise ValueError(f"network.offers is True; {self.game} has no patches that are offered")
 
     @property
     def device(self) -> torch.device:

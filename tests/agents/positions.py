@@ -21,3 +21,11 @@ def many_states(seed: int = 3, special_patches: str = "revised") -> States:
         sensible = greedy.act_batch(env.states)
         env.step(np.where(np.arange(24) % 2 == 0, sensible, env.random_actions))
     return np.concatenate(collected)
+
+
+def with_short_circles(states: States) -> States:
+    """States, and the first twelve of them once more with one to four patches left in the circle."""
+    short = states[:12].copy()
+    short["num_patches"] = np.arange(12) % 4 + 1
+    short["circle"][np.arange(short["circle"].shape[1]) >= short["num_patches"][:, None]] = 0
+    return np.concatenate([states, short])

@@ -109,7 +109,7 @@ def test_files(folder):
         "version": 1,
         "game": "patchwork",
         "policy": "network",
-        "network": {"width": 12, "depth": 2, "channels": 4, "features": True},
+        "network": {"width": 12, "depth": 2, "channels": 4, "features": True, "offers": False},
         "info": {"steps": 5},
     }
 

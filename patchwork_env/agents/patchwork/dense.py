@@ -29,7 +29,7 @@ class DensePolicy(nn.Module):
     def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
         self.network = network
-        self.features = DenseFeatures() if network.config.features else None
+        self.features = DenseFeatures(network.config.offers) if network.config.features else None
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Evaluates a batch.

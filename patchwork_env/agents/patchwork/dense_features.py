@@ -19,7 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.patchwork.policy_features import NEXT, NUM_KINDS, SLOT_SIZE, Features
+from patchwork_env.agents.patchwork.offer_features import SOON
+from patchwork_env.agents.patchwork.policy_features import NEXT, NUM_KINDS, SLOT_SIZE, Features, fits_of
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import DISTINCT, FIRST_BUY, ORIENTED
 from patchwork_env.patchwork.components import (
@@ -30,6 +31,7 @@ from patchwork_env.patchwork.components import (
     NUM_PATCHES,
     NUM_PLAYERS,
     PATCHES,
+    PENALTY_PER_EMPTY_CELL,
     QUILT_SIZE,
 )
 from patchwork_env.patchwork.observation import BOX, BUTTONS_FEATURE, PLAYER_FEATURES, SLICES
@@ -54,7 +56,11 @@ _REACH = range(-1, BOX + 1)
 
 
 class DenseFeatures(nn.Module):
-    """Counts the features of positions and of all actions; there is nothing to learn in it."""
+    """Counts the features of positions and of all actions; there is nothing to learn in it.
+
+    Args:
+        offers: Whether those of :mod:`.offer_features` are among them.
+    """
 
     cells: Tensor
     distinct: Tensor
@@ -68,8 +74,9 @@ class DenseFeatures(nn.Module):
     marks_after: Tensor
     is_advance: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, offers: bool = False) -> None:
         super().__init__()
+        self.offers = offers
         box, squares = _windows(_BOX), _squares()
         tables = {
             "cells": torch.from_numpy(_shapes(_BOX)).flatten(2).float(),
@@ -101,10 +108,14 @@ class DenseFeatures(nn.Module):
         view = _read(observations)
         sorts, missing = self._sorts(view.quilts), BONUS_SQUARE**2 - view.quilts @ self.squares
         placements = self._placements(sorts[:, 0], missing[:, 0], view.circle)
-        kinds = torch.cat([self._effects(view), _best_placements(placements, legal[:, FIRST_BUY:])], 2)
+        positions, moves = self._positions(view, sorts, missing), self._moves(view)
+        best = _best_placements(placements, legal[:, FIRST_BUY:])
+        kinds = [self._effects(view, moves), best]
+        if self.offers:
+            kinds.append(self._offers_of_kinds(view, moves, fits_of(positions)))
+            positions = torch.cat([positions, self._offers_of_positions(view)], 1)
         possible = torch.stack([part.any(1) for part in by_kind(legal)], 1)
-        kinds = kinds.where(possible.unsqueeze(2), 0.0)
-        return Features(self._positions(view, sorts, missing), kinds, placements)
+        return Features(positions, torch.cat(kinds, 2).where(possible.unsqueeze(2), 0.0), placements)
 
     def _sorts(self, quilts: Tensor) -> Tensor:
         """The sort of every cell as a one-hot vector, ``(n, NUM_PLAYERS, 81, _SORTS)``."""
@@ -126,37 +137,68 @@ class DenseFeatures(nn.Module):
         fits = is_free.float().view(-1, NUM_PLAYERS, NUM_CELLS, NEXT, NUM_ORIENTATIONS).sum(2)
         return (fits * self.distinct[patches].unsqueeze(1)).sum(3)
 
-    def _effects(self, view: _View) -> Tensor:
-        """The features of kinds that do not depend on the placement, ``(n, NUM_KINDS, 10)``."""
-        (space, other_space), (buttons, _), (income, _) = (
-            torch.split(numbers, 1, 1) for numbers in (view.spaces, view.buttons, view.incomes)
-        )
-        empty = NUM_CELLS - view.quilts[:, 0].sum(1, keepdim=True)
+    def _moves(self, view: _View) -> _Moves:
+        """What moves of every kind are for the player who moves, as far as it is known before placing."""
+        (space, other_space), (buttons, _) = view.spaces.split(1, 1), view.buttons.split(1, 1)
         pieces = functional.pad(view.circle[:, :NUM_OFFERED], (1, 0), value=_NO_PIECE)
         pieces = functional.pad(pieces, (0, 1), value=_SPECIAL_PIECE)
-        size, price, time, income_gain = self.facts[pieces].unbind(2)
+        size, price, time, income = self.facts[pieces].unbind(2)
         target = torch.cat([other_space + 1, (space + time.long())[:, 1:]], 1).clamp(max=LAST_SPACE)
-        moved = target - space
-        income_after = income + income_gain
+        marks = self.marks_after[space] - self.marks_after[target]
+        gain = (target - space) * self.is_advance - price + marks * (view.incomes[:, :1] + income)
+        return _Moves(size, income, target, gain, buttons + gain)
+
+    def _effects(self, view: _View, moves: _Moves) -> Tensor:
+        """The features of kinds that do not depend on the placement, ``(n, NUM_KINDS, 10)``."""
+        (space, other_space), (income, _) = view.spaces.split(1, 1), view.incomes.split(1, 1)
+        size, income_gain, target, gain, buttons_after = moves
+        empty = NUM_CELLS - view.quilts[:, 0].sum(1, keepdim=True)
         marks, marks_after = self.marks_after[space], self.marks_after[target]
-        gain = moved * self.is_advance - price + (marks - marks_after) * income_after
-        projected_gain = gain + marks_after * income_after - marks * income
+        projected_gain = gain + marks_after * (income + income_gain) - marks * income
         specials, targets = view.specials.unsqueeze(1), target.unsqueeze(2)
         reaches_special = ((specials > 0) & (specials <= targets)).any(2) & (empty > size)
         moves_again = reaches_special | (target <= other_space)
         effects = [
             torch.ones_like(size),
-            (buttons + gain) / 30,
+            buttons_after / 30,
             gain / 10,
             income_gain / 3,
             projected_gain / 20,
             size / 8,
             size * target / (4 * LAST_SPACE),
-            moved / 6,
+            (target - space) / 6,
             (other_space - target) / 10,
             moves_again.float() + reaches_special.float(),
         ]
         return torch.stack(effects, 2)
+
+    def _offers_of_positions(self, view: _View) -> Tensor:
+        """What the next patches are for both players, ``(n, POSITION_OFFERS)``."""
+        patches = view.circle[:, :SOON].unsqueeze(1)
+        return self._judged(patches, view.spaces.unsqueeze(2), view.buttons.unsqueeze(2)).flatten(1)
+
+    def _offers_of_kinds(self, view: _View, moves: _Moves, fits: Tensor) -> Tensor:
+        """What is offered after moves of every kind, ``(n, NUM_KINDS, KIND_OFFERS)``."""
+        places, is_offered = _places_offered((view.circle > 0).sum(1, keepdim=True))
+        patches = view.circle.gather(1, places).view(-1, NUM_KINDS, NUM_OFFERED) * is_offered
+        size, _, time, _ = self.facts[patches].unbind(3)
+        parts = [torch.stack([size / 8, time / 6], 3)]
+        for player in range(NUM_PLAYERS):
+            space, buttons = view.spaces[:, player, None], view.buttons[:, player, None]
+            if player == 0:
+                space, buttons = moves.target, moves.buttons_after
+            fit = fits[:, player].gather(1, places).view(-1, NUM_KINDS, NUM_OFFERED) * is_offered
+            parts += [self._judged(patches, space.unsqueeze(2), buttons.unsqueeze(2)), fit.unsqueeze(3)]
+        return torch.cat(parts, 3).flatten(2)
+
+    def _judged(self, patches: Tensor, spaces: Tensor, buttons: Tensor) -> Tensor:
+        """The values of patches for players on spaces, and whether their buttons pay for them, ``(…, 2)``."""
+        size, price, time, income = self.facts[patches].unbind(-1)
+        targets = (spaces + time.long()).clamp(max=LAST_SPACE)
+        saved = PENALTY_PER_EMPTY_CELL * size * targets / LAST_SPACE
+        value = income * self.marks_after[spaces] + saved - price - (targets - spaces)
+        judged = torch.stack([value / 10, (buttons >= price).float()], -1)
+        return judged.where((patches > 0).unsqueeze(-1), 0.0)
 
     def _placements(self, sorts: Tensor, missing: Tensor, circle: Tensor) -> Tensor:
         """By how much every placement changes the figures of the own quilt; see :meth:`forward`.
@@ -198,6 +240,24 @@ class _View(NamedTuple):
     incomes: Tensor
 
 
+class _Moves(NamedTuple):
+    """What moves of every kind do, all ``(n, NUM_KINDS)``.
+
+    Attributes:
+        size: The cells that they cover.
+        income: The income that they gain.
+        target: The space that the token moves to, int64.
+        gain: The buttons that they gain.
+        buttons_after: The buttons that the player has then.
+    """
+
+    size: Tensor
+    income: Tensor
+    target: Tensor
+    gain: Tensor
+    buttons_after: Tensor
+
+
 def _read(observations: Tensor) -> _View:
     """What observations show; the scales are those of :mod:`patchwork_env.patchwork.observation`."""
     sizes = [part.stop - part.start for part in SLICES.values()]
@@ -228,6 +288,20 @@ def _figures(counted: Tensor, missing: Tensor) -> Tensor:
     ends = torch.arange(_EMPTY_SORTS, dtype=counted.dtype, device=counted.device).unsqueeze(1)
     joints = counted[..., :_EMPTY_SORTS] @ (ends / 2)
     return torch.cat([counted[..., :_COUNTED_SORTS], joints, missing.unsqueeze(-1)], -1)
+
+
+def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Where the patches that moves of every kind lead to lie in circles of some lengths, ``(n, 1)``.
+
+    Returns:
+        The places, int64 ``(n, NUM_KINDS * NUM_OFFERED)``, and which of them hold an offer.
+    """
+    kinds = torch.arange(NUM_KINDS, device=lengths.device)
+    bought = ((kinds > 0) & (kinds <= NUM_OFFERED)).long()
+    slots = torch.arange(NUM_OFFERED, device=lengths.device)
+    places = ((kinds * bought).unsqueeze(1) + slots).flatten().unsqueeze(0)
+    wrapped = torch.where(places < lengths, places, places - lengths).clamp(min=0)
+    return wrapped, slots < (lengths - bought).unsqueeze(2)
 
 
 def _best_placements(placements: Tensor, legal: Tensor) -> Tensor:

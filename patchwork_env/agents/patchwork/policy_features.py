@@ -90,7 +90,7 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
     positions = position_features(observations)
     kinds = np.zeros((observations.shape[0], NUM_KINDS, KIND_FEATURES), np.float32)
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
-    arrays = _array(observations), _array(rows), _array(actions)
+    arrays = array_of(observations), array_of(rows), array_of(actions)
     _write_actions(*arrays, _new_memory(), kinds, placements)
     device = observations.device
     return Features(positions, torch.from_numpy(kinds).to(device), torch.from_numpy(placements).to(device))
@@ -99,7 +99,7 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
 def position_features(observations: Tensor) -> Tensor:
     """The features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
     positions = np.empty((observations.shape[0], POSITION_FEATURES), np.float32)
-    _write_positions(_array(observations), _new_memory(), positions)
+    _write_positions(array_of(observations), _new_memory(), positions)
     return torch.from_numpy(positions).to(observations.device)
 
 
@@ -113,7 +113,14 @@ def _new_memory() -> _Memory:
     )
 
 
-def _array(tensor: Tensor) -> npt.NDArray[Any]:
+def fits_of(positions: Tensor) -> Tensor:
+    """What the features of positions say of the placements of patches, ``(n, NUM_PLAYERS, NEXT)``."""
+    of_players = positions[:, :POSITION_FEATURES].reshape(-1, NUM_PLAYERS, POSITION_FEATURES // NUM_PLAYERS)
+    return of_players[:, :, _FIGURES : _FIGURES + NEXT]
+
+
+def array_of(tensor: Tensor) -> npt.NDArray[Any]:
+    """A tensor of any device as a contiguous array, without its gradient."""
     return tensor.detach().cpu().contiguous().numpy()
 
 
@@ -223,7 +230,7 @@ def _write_row(actions: Indices, memory: _Memory, kinds: Floats, placements: Flo
         kind, end = kind_of(actions[begin]), begin + 1
         while end < len(actions) and kind_of(actions[end]) == kind:
             end += 1
-        if _is_possible(memory.states, kind):
+        if is_possible(memory.states, kind):
             memory.successor[0] = memory.states[0]
             apply(memory.successor, 0, actions[begin])
             _write_kind(memory.states, memory.successor, kinds[kind])
@@ -245,7 +252,7 @@ def _placed(states: States, action: int) -> tuple[np.uint64, np.uint64]:
 
 
 @kernel(inline=True)
-def _is_possible(states: States, kind: int) -> bool:
+def is_possible(states: States, kind: int) -> bool:
     """Whether actions of a kind can be legal; they are, unless the arrays are no observations."""
     if kind == NUM_KINDS - 1 or states[0]["pending_special"]:
         return bool(states[0]["pending_special"]) and kind == NUM_KINDS - 1

@@ -9,8 +9,9 @@ actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.
 fraction of the work of a dense softmax over 2026 actions.
 
 With ``features``, the network reads figures of positions and of what every action leads to
-(:mod:`.policy_features`). Kinds are scored by their figures together with the trunk, and placements by a
-product of theirs with weights that the trunk gives.
+(:mod:`.policy_features`), and with ``offers`` also what is offered then (:mod:`.offer_features`). Kinds are
+scored by their figures together with the trunk, and placements by a product of theirs with weights that the
+trunk gives.
 
 With ``channels``, placements are scored by maps of positions as well: every cell of the own quilt is
 described by the 7x7 window that spans a patch anchored there and its neighborhood, and matched with a key for
@@ -41,12 +42,19 @@ from patchwork_env.agents.networks import (
     new_trunk,
     trunk_shapes,
 )
+from patchwork_env.agents.patchwork.offer_features import (
+    KIND_OFFERS,
+    POSITION_OFFERS,
+    positions_with_offers,
+    with_offers,
+)
 from patchwork_env.agents.patchwork.policy_features import (
     KIND_FEATURES,
     NUM_KINDS,
     PLACEMENT_FEATURES,
     POSITION_FEATURES,
     SLOT_SIZE,
+    Features,
     features_of,
     position_features,
 )
@@ -82,7 +90,7 @@ class PatchworkNetwork(PolicyNetwork):
         self.register_buffer("patch_features", _patch_features(), persistent=False)
         if self.config.features:
             self.placement = nn.Linear(width, PLACEMENT_FEATURES)
-            self.kind_hidden = nn.Linear(KIND_FEATURES, _KIND_UNITS)
+            self.kind_hidden = nn.Linear(_kind_inputs(self.config), _KIND_UNITS)
             self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False)
             self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False)
         if channels:
@@ -102,7 +110,10 @@ class PatchworkNetwork(PolicyNetwork):
         shapes |= linear_shapes({"value": (width, 1), "kind": (width, NUM_KINDS)})
         if config.features:
             shapes |= linear_shapes(
-                {"placement": (width, PLACEMENT_FEATURES), "kind_hidden": (KIND_FEATURES, _KIND_UNITS)}
+                {
+                    "placement": (width, PLACEMENT_FEATURES),
+                    "kind_hidden": (_kind_inputs(config), _KIND_UNITS),
+                }
             )
             shapes |= {"kind_context.weight": (_KIND_UNITS, width), "kind_score.weight": (1, _KIND_UNITS)}
         if channels:
@@ -136,7 +147,7 @@ class PatchworkNetwork(PolicyNetwork):
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
         patches, quilts = self.patches_and_quilts(observations)
-        features = features_of(*inputs) if self.config.features else None
+        features = self._features(inputs) if self.config.features else None
         positions = None if features is None else features.positions
         trunk = self.trunk(self.trunk_input(observations, patches, positions))
         kind_logits, scores = self.kind(trunk), trunk.new_zeros(actions.shape[0])
@@ -154,9 +165,17 @@ class PatchworkNetwork(PolicyNetwork):
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""
         patches, _ = self.patches_and_quilts(observations)
-        positions = position_features(observations) if self.config.features else None
+        positions = self._position_features(observations) if self.config.features else None
         values: Tensor = self.value(self.trunk(self.trunk_input(observations, patches, positions)))
         return values.squeeze(1)
+
+    def _features(self, inputs: Inputs) -> Features:
+        features = features_of(*inputs)
+        return with_offers(features, *inputs) if self.config.offers else features
+
+    def _position_features(self, observations: Tensor) -> Tensor:
+        positions = position_features(observations)
+        return positions_with_offers(positions, observations) if self.config.offers else positions
 
     def patches_and_quilts(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """The patches of the circle and the cells that are covered, from observations.
@@ -235,7 +254,12 @@ def _without_circle(observations: Tensor) -> Tensor:
 
 def _trunk_inputs(config: NetworkConfig) -> int:
     observation_without_circle: int = OBSERVATION_SIZE - NUM_PATCHES
-    return observation_without_circle + NUM_PATCHES * _PATCH_FEATURES + config.features * POSITION_FEATURES
+    features = config.features * POSITION_FEATURES + config.offers * POSITION_OFFERS
+    return observation_without_circle + NUM_PATCHES * _PATCH_FEATURES + features
+
+
+def _kind_inputs(config: NetworkConfig) -> int:
+    return KIND_FEATURES + config.offers * KIND_OFFERS
 
 
 def _patch_features() -> Tensor:

@@ -16,6 +16,7 @@ from patchwork_env.learning.config.sections import (
     Cluster,
     Evaluation,
     Needs,
+    Network,
     Positive,
     Rate,
     Reward,
@@ -98,6 +99,9 @@ class RunConfig(Section):
             raise ValueError(f"game is {self.game!r}; {self.algorithm} learns {games}")
         if self.game != PATCHWORK and self.special_patches != "revised":
             raise ValueError(f"special_patches is {self.special_patches!r}; {self.game} has none")
+        network: Network | None = getattr(self, "network", None)
+        if self.game != PATCHWORK and network is not None and network.offers:
+            raise ValueError(f"network.offers is true; {self.game} has no patches that are offered")
         return self
 
 

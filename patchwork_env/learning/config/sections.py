@@ -83,11 +83,16 @@ class Network(Section):
     """Number of channels of the convolutions over the boards; 0 leaves the convolutions out."""
     features: bool = True
     """Whether the network reads figures that are counted for it: how boards lie, what actions lead to."""
+    offers: bool = False
+    """Whether it also reads what the patches that are offered after every move are worth, in Patchwork; needs
+    ``features``."""
 
     @model_validator(mode="after")
     def _check_parts(self) -> Network:
         if not (self.channels or self.features):
             raise ValueError("channels is 0 and features is false: a network needs one of them")
+        if self.offers and not self.features:
+            raise ValueError("offers is true and features is false: offers need features")
         return self
 
     @property

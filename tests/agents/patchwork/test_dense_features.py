@@ -7,16 +7,17 @@ import pytest
 import torch
 
 from patchwork_env.agents.patchwork.dense_features import DenseFeatures
-from patchwork_env.agents.patchwork.policy_features import features_of
+from patchwork_env.agents.patchwork.offer_features import with_offers
+from patchwork_env.agents.patchwork.policy_features import KIND_FEATURES, POSITION_FEATURES, features_of
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, NUM_ACTIONS
 from patchwork_env.patchwork.state import NOBODY
-from tests.agents.positions import many_states
+from tests.agents.positions import many_states, with_short_circles
 
 
 @pytest.mark.parametrize("special_patches", ["revised", "2014"])
 def test_the_features_are_those_of_the_compiled_code(special_patches):
-    states = many_states(6, special_patches)[::2]
+    states = with_short_circles(many_states(6, special_patches)[::2])
     assert (states["pending_special"] == 1).sum() > 10
     assert (states["first_finisher"] != NOBODY).sum() > 10
     assert (states["num_patches"] < 8).any()
@@ -24,8 +25,11 @@ def test_the_features_are_those_of_the_compiled_code(special_patches):
     legal = torch.zeros(len(states), NUM_ACTIONS, dtype=torch.bool)
     legal[inputs.rows, inputs.actions] = True
     with torch.inference_mode():
-        dense = DenseFeatures()(inputs.observations, legal)
-    expected = features_of(*inputs)
+        dense = DenseFeatures(offers=True)(inputs.observations, legal)
+        without_offers = DenseFeatures()(inputs.observations, legal)
+    expected = with_offers(features_of(*inputs), *inputs)
+    assert torch.equal(without_offers.kinds, dense.kinds[:, :, :KIND_FEATURES])
+    assert torch.equal(without_offers.positions, dense.positions[:, :POSITION_FEATURES])
     assert (expected.kinds[:, :, 9] == 2).any()  # a move that takes a special patch
     np.testing.assert_allclose(dense.positions, expected.positions, atol=1e-6, rtol=0)
     np.testing.assert_allclose(dense.kinds, expected.kinds, atol=1e-4, rtol=0)
