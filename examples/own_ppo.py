@@ -26,7 +26,7 @@ from patchwork_env.learning import toolbox
 from patchwork_env.learning.toolbox import PolicyNetwork
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
-NETWORK = toolbox.NetworkConfig(width=256, depth=2, channels=0)
+NETWORK = toolbox.NetworkConfig(width=256, depth=2, channels=0, offers=True)
 TURNS, EPOCHS, MINIBATCH = 64, 2, 1024
 GAMMA, GAE_LAMBDA = 1.0, 0.95  # no discount: winning late is winning
 CLIP, VALUE_COEFFICIENT, MAX_GRADIENT_NORM = 0.2, 0.5, 0.5

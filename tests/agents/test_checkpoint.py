@@ -273,6 +273,7 @@ def test_damaged_checkpoints(folder, damage, error, message):
         (PatchworkNetwork, NetworkConfig(12, 3, 4)),
         (PatchworkNetwork, NetworkConfig(12, 3, 4, features=False)),
         (PatchworkNetwork, NetworkConfig(12, 3, 0)),
+        (PatchworkNetwork, NetworkConfig(12, 3, 0, offers=True)),
         (Nmbr9Network, NetworkConfig(12, 3, 4)),
         (Nmbr9Network, NetworkConfig(12, 3, 4, features=False)),
         (Nmbr9Network, NetworkConfig(12, 3, 0)),
@@ -283,6 +284,23 @@ def test_damaged_checkpoints(folder, damage, error, message):
 def test_weights_have_the_shapes_that_are_told_before(kind, sizes):
     weights = kind(sizes).state_dict()
     assert kind.weight_shapes(sizes) == {name: tuple(tensor.shape) for name, tensor in weights.items()}
+
+
+def test_a_policy_of_an_earlier_version_reads_no_offers(tmp_path):
+    network = PatchworkNetwork(NetworkConfig(12, 2, 0))
+    save_policy(tmp_path / "policy", network)
+    path = tmp_path / "policy" / "checkpoint.json"
+    description = json.loads(path.read_text())
+    del description["network"]["offers"]
+    path.write_text(json.dumps(description))
+    read = load_policy(tmp_path / "policy")[0]
+    assert read.config == network.config
+    assert torch.equal(read.kind_hidden.weight, network.kind_hidden.weight)
+
+
+def test_only_patchwork_has_offers():
+    with pytest.raises(ValueError, match=r"network\.offers is True; nmbr9 has no patches"):
+        Nmbr9Network(NetworkConfig(12, 2, 0, offers=True))
 
 
 def test_missing_folder(tmp_path):

@@ -45,7 +45,7 @@ def test_it_learns_what_the_algorithm_learns(monkeypatch):
 
     Whoever changes one of the two changes the other, or tells in the example what is different.
     """
-    sizes = {"width": 16, "depth": 1, "channels": 0}
+    sizes = {"width": 16, "depth": 1, "channels": 0, "offers": True}
     monkeypatch.setattr(example, "TURNS", 24)
     monkeypatch.setattr(example, "MINIBATCH", 100)
     monkeypatch.setattr(example, "LEAGUE", toolbox.League(fraction=0.5, snapshot_every=1, size=2))

@@ -147,7 +147,7 @@ class PatchworkNetwork(PolicyNetwork):
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
         patches, quilts = self.patches_and_quilts(observations)
-        features = self._features(inputs) if self.config.features else None
+        features = self.features(inputs) if self.config.features else None
         positions = None if features is None else features.positions
         trunk = self.trunk(self.trunk_input(observations, patches, positions))
         kind_logits, scores = self.kind(trunk), trunk.new_zeros(actions.shape[0])
@@ -169,7 +169,8 @@ class PatchworkNetwork(PolicyNetwork):
         values: Tensor = self.value(self.trunk(self.trunk_input(observations, patches, positions)))
         return values.squeeze(1)
 
-    def _features(self, inputs: Inputs) -> Features:
+    def features(self, inputs: Inputs) -> Features:
+        """What is counted of positions and their legal actions for a network that reads features."""
         features = features_of(*inputs)
         return with_offers(features, *inputs) if self.config.offers else features
 

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_features import NUM_KINDS, features_of
+from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
@@ -25,12 +25,19 @@ def states():
     return many_states()
 
 
-@pytest.fixture(scope="module", params=["both", "features", "maps"])
+_PARTS = {
+    "both": {},
+    "features": {"channels": 0},
+    "offers": {"channels": 0, "offers": True},
+    "maps": {"features": False},
+}
+
+
+@pytest.fixture(scope="module", params=["both", "features", "offers", "maps"])
 def network(request):
     """A network of which all parts matter; a fresh one is nearly uniform."""
     torch.manual_seed(3)
-    without = {"both": {}, "features": {"channels": 0}, "maps": {"features": False}}[request.param]
-    network = PatchworkNetwork(replace(SMALL, **without))
+    network = PatchworkNetwork(replace(SMALL, **_PARTS[request.param]))
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))
@@ -93,7 +100,7 @@ def test_policy_against_dense_softmaxes(network, states):
     inputs, _ = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         patches = torch.from_numpy(_circle(states))
-        features = features_of(*inputs) if network.config.features else None
+        features = network.features(inputs) if network.config.features else None
         positions = features and features.positions
         trunk = network.trunk(network.trunk_input(inputs.observations, patches, positions))
         maps, kinds = torch.zeros(len(states), 2025), network.kind(trunk)

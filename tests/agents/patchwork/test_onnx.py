@@ -154,7 +154,7 @@ def test_an_empty_batch(exported, states):
     assert [len(array) for array in exported.evaluate(states[:0])] == [0, 0]
 
 
-@pytest.mark.parametrize("reads", [{"features": False}, {"channels": 0}, {}])
+@pytest.mark.parametrize("reads", [{"features": False}, {"channels": 0}, {"channels": 0, "offers": True}, {}])
 def test_the_dense_policy_is_the_network_in_pytorch_too(exported, states, reads):
     network, states = new_network(replace(SMALL, **reads)), states[::5]
     observations, masks = map(torch.from_numpy, exported.feed(states).values())
