@@ -139,7 +139,7 @@ class DenseFeatures(nn.Module):
 
     def _moves(self, view: _View) -> _Moves:
         """What moves of every kind are for the player who moves, as far as it is known before placing."""
-        (space, other_space), (buttons, _) = view.spaces.split(1, 1), view.buttons.split(1, 1)
+        (space, other_space), (buttons, _) = torch.split(view.spaces, 1, 1), torch.split(view.buttons, 1, 1)
         pieces = functional.pad(view.circle[:, :NUM_OFFERED], (1, 0), value=_NO_PIECE)
         pieces = functional.pad(pieces, (0, 1), value=_SPECIAL_PIECE)
         size, price, time, income = self.facts[pieces].unbind(2)
@@ -150,7 +150,7 @@ class DenseFeatures(nn.Module):
 
     def _effects(self, view: _View, moves: _Moves) -> Tensor:
         """The features of kinds that do not depend on the placement, ``(n, NUM_KINDS, 10)``."""
-        (space, other_space), (income, _) = view.spaces.split(1, 1), view.incomes.split(1, 1)
+        (space, other_space), (income, _) = torch.split(view.spaces, 1, 1), torch.split(view.incomes, 1, 1)
         size, income_gain, target, gain, buttons_after = moves
         empty = NUM_CELLS - view.quilts[:, 0].sum(1, keepdim=True)
         marks, marks_after = self.marks_after[space], self.marks_after[target]
