@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -43,6 +43,22 @@ class Line(NamedTuple):
     variation: tuple[int, ...]
 
 
+class ScoreLine(NamedTuple):
+    """The result of a search for one action, in a game that everybody plays for points.
+
+    Attributes:
+        action: The action of the player to move.
+        visits: The number of simulations that began with it.
+        score: The expected final score of the player to move.
+        exact: Whether that is the score for sure.
+    """
+
+    action: int
+    visits: int
+    score: float
+    exact: bool
+
+
 @runtime_checkable
 class Analyst(Protocol):
     """An agent that can analyse a position."""
@@ -55,6 +71,25 @@ class Analyst(Protocol):
 
     def alike(self, game: Any) -> dict[int, list[int]]:
         """For every legal action, all that lead to the same position up to symmetry, itself included."""
+
+
+@runtime_checkable
+class Deepener(Protocol):
+    """An agent whose analysis goes on while somebody looks."""
+
+    def deepen(self, game: Any) -> Iterator[Sequence[Any]]:
+        """The lines of a search that goes on, again and again; the one that it would play comes first.
+
+        They are of the type :class:`Line` or :class:`ScoreLine`.
+        """
+
+
+@runtime_checkable
+class Scorer(Deepener, Protocol):
+    """An agent that analyses a game that everybody plays for points; its lines are :class:`ScoreLine`."""
+
+    def expected_scores(self, game: Any) -> Sequence[float]:
+        """The final scores that all players may expect."""
 
 
 @dataclass(frozen=True)

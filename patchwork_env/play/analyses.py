@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from patchwork_env.agents.analysis import Line, words_of
+from patchwork_env.agents import Agent
+from patchwork_env.agents.analysis import Analyst, Deepener, Line, Scorer, ScoreLine, words_of
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
+
+Entry = dict[str, Any]
 
 
-def analysis_of(game: BaseGame, lines: Sequence[Line], most: int, *, done: bool) -> dict[str, Any]:
-    """The analysis of a game for two.
+def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
+    """Ever deeper analyses of a game by an agent; the last one is ``done``.
 
     Args:
-        game: The game.
-        lines: The lines of a search, for the player to move, the best first.
+        game: The game, which is not over.
+        agent: The agent.
         most: The most lines to show.
-        done: Whether the search is over.
+
+    Raises:
+        ValueError: The agent cannot analyse, or not this position.
     """
-    shown = [_line(game, line) for line in lines[:most]]
-    return {
-        "player": game.current_player,
-        "win": shown[0]["win"],
-        "margin": shown[0]["margin"],
-        "scores": None,
-        "depth": sum(line.visits for line in lines),
-        "done": done,
-        "lines": shown,
-    }
+    if not isinstance(agent, Deepener | Analyst):
+        raise ValueError(
+            f"agent {shorten(agent.name)} cannot analyse; those can that search with a learned value, such as "
+            "'champion:analysis'"
+        )
+    rounds = agent.deepen(game) if isinstance(agent, Deepener) else iter([agent.search(game)])
+    latest, depth = None, 0
+    for lines in rounds:
+        if latest is not None:
+            yield latest
+        depth = max(depth, sum(line.visits for line in lines))
+        shown = _by_score(game, agent, lines[:most]) if isinstance(agent, Scorer) else _by_win(game, lines[:most])
+        latest = {"player": game.current_player, **shown, "depth": depth, "done": False}
+    if latest is not None:
+        yield {**latest, "done": True}
 
 
-def _line(game: BaseGame, line: Line) -> dict[str, Any]:
-    """A line, from the side of player 0."""
+def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:
+    """What a search for two players found."""
+    shown = [_line(game, line) for line in lines]
+    return {"win": shown[0]["win"], "margin": shown[0]["margin"], "scores": None, "lines": shown}
+
+
+def _line(game: BaseGame, line: Line) -> Entry:
     is_first = game.current_player == 0
     words = words_of(game, line.variation)
     return {
@@ -39,7 +55,31 @@ def _line(game: BaseGame, line: Line) -> dict[str, Any]:
         "word": words[0],
         "win": line.win if is_first else 1 - line.win,
         "margin": line.margin if is_first else -line.margin,
+        "scores": None,
         "visits": line.visits,
         "exact": line.exact,
         "line": list(words),
+    }
+
+
+def _by_score(game: BaseGame, agent: Scorer, lines: Sequence[ScoreLine]) -> Entry:
+    """What a search for points found; the other players may expect the same whatever is played."""
+    expected = agent.expected_scores(game)
+    shown = [_score_line(game, line, expected) for line in lines]
+    return {"win": None, "margin": shown[0]["margin"], "scores": shown[0]["scores"], "lines": shown}
+
+
+def _score_line(game: BaseGame, line: ScoreLine, expected: Sequence[float]) -> Entry:
+    scores = [*expected]
+    scores[game.current_player] = line.score
+    word = game.move_text(line.action)
+    return {
+        "action": line.action,
+        "word": word,
+        "win": None,
+        "margin": scores[0] - max(scores[1:]) if len(scores) > 1 else None,
+        "scores": scores,
+        "visits": line.visits,
+        "exact": line.exact,
+        "line": [word],
     }

@@ -6,14 +6,13 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from patchwork_env.agents.analysis import Analyst
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.play import messages
-from patchwork_env.play.analyses import analysis_of
+from patchwork_env.play.analyses import analyses_of
 from patchwork_env.play.answers import read_game_and
 from patchwork_env.play.messages import check_fields, reason_of
 from patchwork_env.play.players import Players
@@ -74,9 +73,10 @@ class Thinking:
         def work(tell: Tell, stopped: threading.Event) -> None:
             with self._players.lent(spec) as agent:
                 agent.check_game(rules_of(game.state).name)
-                if not isinstance(agent, Analyst):
-                    raise ValueError(f"agent {shorten(spec)} cannot analyse")
-                tell({"analysis": analysis_of(game, agent.search(game), most, done=True)})
+                for analysis in analyses_of(game, agent, most):
+                    if stopped.is_set():
+                        return
+                    tell({"analysis": analysis})
 
         return self.threads.stream(work, "the analysis", _MOST_OF_ONE)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from patchwork_env.agents.analysis import ScoreLine
 from patchwork_env.agents.base import Actions, Agent, BatchAgent
 from patchwork_env.agents.budgets import check_budget, spec_of
 from patchwork_env.agents.checkpoints import is_shipped
+from patchwork_env.agents.nmbr9.champion.deepening import Deepening, Limits, expected_scores
 from patchwork_env.agents.nmbr9.champion.search import (
     SETTINGS,
     RolloutSettings,
@@ -27,6 +29,7 @@ from patchwork_env.agents.nmbr9.value.network import Weights
 from patchwork_env.core.checks import check_one_of, seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.games import NMBR9
+from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.state import States
 
 INSTANT = "instant"
@@ -87,6 +90,23 @@ class ChampionAgent(BatchAgent):
         actions = [self._choose(states, i, streams) for i in range(len(states))]
         self._streams = streams  # not before there are answers to all, whatever interrupts the call
         return np.array(actions, np.int64)
+
+    def deepen(self, game: Game) -> Iterator[list[ScoreLine]]:
+        """Analyses a game: the best placements with the final scores to expect, the best first.
+
+        The lines come again and again until the budget is spent. Each analysis has a memory of its own, so
+        that it can wait as long as it likes, or be given up, and draws the same decks every time.
+
+        Raises:
+            ValueError: The game is over, or a digit is to be chosen.
+        """
+        self.check_states(game.state)
+        check_tiles(game.state, self.name)
+        return iter(Deepening(game, self._weights, self._settings, Limits(self._effort, self._seconds)))
+
+    def expected_scores(self, game: Game) -> list[float]:
+        """The final scores that all players may expect, by the value of their tables alone."""
+        return expected_scores(game, self._weights)
 
     def _choose(self, states: States, i: int, streams: Streams) -> int:
         """The action of a search; every round of halving gets an equal share of the budget."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, takes_turns
 from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.checkpoints import is_shipped
+from patchwork_env.agents.patchwork.champion.deepening import Deepening, Limits
 from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.levels import (
     DEFAULT_AIM,
@@ -135,6 +137,18 @@ class ChampionAgent(BatchAgent):
             solve_root(tree, work, self._settings, solved, self._to_solve, solver)
         self._spend(self.budget, began, may_stop=False)
         return lines_of(tree, game, solved)
+
+    def deepen(self, game: Game) -> Iterator[list[Line]]:
+        """Analyses a game as :meth:`search` does, and gives the lines again and again as the search goes on.
+
+        The first ones come after a few milliseconds, the later ones several times a second. Each analysis has
+        a memory of its own, so that it can wait as long as it likes, or be given up.
+
+        Raises:
+            ValueError: The game is over.
+        """
+        self.check_states(game.state)
+        return iter(Deepening(game, self._settings, Limits(self.budget, self._to_solve, self.seconds)))
 
     @takes_turns
     def appraise(self, game: Game) -> list[Line]:
