@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.analysis import Analyst, Deepener, Line, Scorer, ScoreLine, words_of
+from patchwork_env.agents.analysis import Analyst, Deepener, Line, ScoreLine, Scorer, words_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 
@@ -26,19 +26,25 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     """
     if not isinstance(agent, Deepener | Analyst):
         raise ValueError(
-            f"agent {shorten(agent.name)} cannot analyse; those can that search with a learned value, such as "
-            "'champion:analysis'"
+            f"agent {shorten(agent.name)} cannot analyse; those can that search with a learned value, "
+            "such as 'champion:analysis'"
         )
-    rounds = agent.deepen(game) if isinstance(agent, Deepener) else iter([agent.search(game)])
-    latest, depth = None, 0
-    for lines in rounds:
-        if latest is not None:
-            yield latest
+    latest: Entry | None = None
+    depth = 0
+    for lines in _rounds(game, agent):
         depth = max(depth, sum(line.visits for line in lines))
-        shown = _by_score(game, agent, lines[:most]) if isinstance(agent, Scorer) else _by_win(game, lines[:most])
+        shown = (
+            _by_score(game, agent, lines[:most]) if isinstance(agent, Scorer) else _by_win(game, lines[:most])
+        )
         latest = {"player": game.current_player, **shown, "depth": depth, "done": False}
+        yield latest
     if latest is not None:
         yield {**latest, "done": True}
+
+
+def _rounds(game: BaseGame, agent: Deepener | Analyst) -> Iterator[Sequence[Any]]:
+    """The lines of a search: again and again, or once, as the agent can."""
+    return agent.deepen(game) if isinstance(agent, Deepener) else iter([agent.search(game)])
 
 
 def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:

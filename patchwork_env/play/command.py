@@ -13,6 +13,8 @@ import socket
 import sys
 import threading
 import webbrowser
+from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import NoReturn
 from urllib.parse import urlencode
@@ -21,7 +23,9 @@ import uvicorn
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.play.players import Players
+from patchwork_env.games import PATCHWORK
+from patchwork_env.play.compiling import telling
+from patchwork_env.play.players import CHAMPIONS, Players
 from patchwork_env.play.positions import GAMES
 from patchwork_env.play.server import create_app
 from patchwork_env.play.thinking import Thinking
@@ -50,8 +54,11 @@ def _run(options: argparse.Namespace) -> int:
     thinking = Thinking(players)
     with _listening_socket(options.port) as listening:
         port = listening.getsockname()[1]
-        server = _Server(thinking, port, _presets(options), opens_browser=options.browser)
-        code = _serve(server, listening)
+        game = options.game or PATCHWORK
+        warm_up = partial(thinking.warm_up, game, options.opponent or CHAMPIONS[game])
+        server = _Server(thinking, port, _presets(options), opens_browser=options.browser, warm_up=warm_up)
+        with telling(thinking.threads.announce):
+            code = _serve(server, listening)
     sys.stdout.flush()
     if not thinking.threads.stop():
         os._exit(code)  # an interpreter that ends while threads compile would crash
@@ -77,7 +84,9 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
 class _Server(uvicorn.Server):
     """Tells the address of the page as soon as it answers."""
 
-    def __init__(self, thinking: Thinking, port: int, presets: str, *, opens_browser: bool) -> None:
+    def __init__(
+        self, thinking: Thinking, port: int, presets: str, *, opens_browser: bool, warm_up: Callable[[], None]
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 create_app(thinking, port),
@@ -95,7 +104,7 @@ class _Server(uvicorn.Server):
             )
         )
         self._address, self._presets = f"http://{HOST}:{port}/", presets
-        self._opens_browser, self._thinking = opens_browser, thinking
+        self._opens_browser, self._warm_up = opens_browser, warm_up
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -103,8 +112,12 @@ class _Server(uvicorn.Server):
         if self._presets:
             print(f"with what you asked for: {self._address}{self._presets}", flush=True)
         if self._opens_browser:
-            address = self._address + self._presets
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            _in_background(partial(webbrowser.open, self._address + self._presets))
+        _in_background(self._warm_up)
+
+
+def _in_background(work: Callable[[], object]) -> None:
+    threading.Thread(target=work, daemon=True).start()
 
 
 def _presets(options: argparse.Namespace) -> str:

@@ -40,6 +40,7 @@ class Threads:
         self._patience, self._queue = patience, queue
         self._busy: Counter[str] = Counter()
         self._stops: set[threading.Event] = set()
+        self._tells: set[Tell] = set()
 
     async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
         """The events of work, until it is done; whoever stops reading stops the work.
@@ -73,6 +74,11 @@ class Threads:
         finally:
             stopped.set()
 
+    def announce(self, event: Event) -> None:
+        """Sends an event to all streams, from any thread."""
+        for tell in tuple(self._tells):
+            tell(event)
+
     def stop(self) -> bool:
         """Tells all threads to end; returns whether all have ended."""
         for stopped in self._stops:
@@ -99,6 +105,7 @@ class Threads:
         def ended() -> None:
             self._busy[purpose] -= 1
             self._stops.discard(stopped)
+            self._tells.discard(tell)
 
         def run() -> None:
             try:
@@ -111,5 +118,6 @@ class Threads:
 
         self._busy[purpose] += 1
         self._stops.add(stopped)
+        self._tells.add(tell)
         threading.Thread(target=run, name=purpose, daemon=True).start()
         return stopped

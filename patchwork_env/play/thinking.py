@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from patchwork_env.core.checks import as_integer
@@ -16,7 +17,7 @@ from patchwork_env.play.analyses import analyses_of
 from patchwork_env.play.answers import read_game_and
 from patchwork_env.play.messages import check_fields, reason_of
 from patchwork_env.play.players import Players
-from patchwork_env.play.positions import action_of
+from patchwork_env.play.positions import action_of, new_game, positions_of
 from patchwork_env.play.streams import Event, Tell, Threads
 
 ANALYSTS = {PATCHWORK: "champion:analysis", NMBR9: "nmbr9_champion:analysis"}
@@ -39,6 +40,18 @@ class Thinking:
     def __init__(self, players: Players, threads: Threads | None = None) -> None:
         self._players = players
         self.threads = threads or Threads()
+
+    def warm_up(self, game: str, spec: str) -> None:
+        """Lets an agent choose and analyse once, so that what it needs is loaded, or compiled, by then.
+
+        Errors are kept for those who ask.
+        """
+        with suppress(Exception):
+            beginning = new_game(game, {"seed": 0})
+            positions_of(beginning)
+            self._choice(beginning, spec, 0)
+            with self._players.lent(ANALYSTS[game]) as agent:
+                next(analyses_of(beginning, agent, 1))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
         """The agents that the page offers for the game ``game``."""
