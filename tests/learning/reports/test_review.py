@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -15,9 +17,10 @@ from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
 from patchwork_env.learning.evaluation.sample_games import position_after
+from patchwork_env.learning.reports.review.figures import accuracy, move_accuracy, name_of
 from patchwork_env.learning.reports.review.judging import POINTS, Review, review
 from patchwork_env.learning.reports.review.reading import read_game
-from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, text
+from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, summary, text
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
@@ -70,28 +73,64 @@ def test_evaluations_are_those_of_the_searches() -> None:
     assert (last.margin, last.win, last.exact) == (first - second, game.winner() == 0, True)
 
 
-def test_moves_are_judged_by_what_follows_them() -> None:
+def test_moves_lose_the_step_from_one_evaluation_to_the_next() -> None:
     game, result = finished(), reviewed()
     assert [verdict.number for verdict in result.verdicts] == list(range(1, len(game.history) + 1))
     better = 0
-    for verdict, after in zip(result.verdicts, result.evaluations[1:], strict=True):
+    for verdict, (before, after) in zip(result.verdicts, pairwise(result.evaluations), strict=True):
         position = position_after(game, verdict.number - 1)
         assert verdict.player == position.current_player
         assert verdict.move == position.move_text(game.history[verdict.number - 1])
         assert verdict.best_line[0] == verdict.best
         assert verdict.played_line[0] == verdict.move
         if verdict.best == verdict.move:
-            assert (verdict.margin_loss, verdict.win_loss, verdict.cost) == (0, 0, 0)
+            assert (verdict.margin_loss, verdict.win_loss, verdict.name, verdict.cost) == (0, 0, None, 0)
             continue
         better += 1
-        position.play(position.parse_move(verdict.best))
-        if better < 5 and not position.is_over:
-            analysis = agents.analyse(position, AGENT)
-            sign = 1 if analysis.player == verdict.player else -1
-            played = after.margin if verdict.player == 0 else -after.margin
-            assert verdict.margin_loss == pytest.approx(sign * analysis.best.margin - played)
+        sign = 1 if verdict.player == 0 else -1
+        assert verdict.margin_loss == pytest.approx(sign * (before.margin - after.margin))
+        assert verdict.win_loss == pytest.approx(sign * (before.win - after.win))
+        assert verdict.name == name_of(verdict.win_loss)
         assert verdict.cost == pytest.approx(max(0, verdict.win_loss + verdict.margin_loss / POINTS))
     assert better > 5
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [
+        (-0.3, None),
+        (0.049, None),
+        (0.05, "inaccuracy"),
+        (0.1, "mistake"),
+        (0.19, "mistake"),
+        (0.2, "blunder"),
+    ],
+)
+def test_names_of_losses(loss: float, name: str | None) -> None:
+    assert name_of(loss) == name
+
+
+def test_accuracy_is_full_without_losses_and_falls_with_each() -> None:
+    assert accuracy([]) is None
+    assert accuracy([0.0, -0.1]) == 100
+    assert move_accuracy(0.1) == pytest.approx(103.1668 * math.exp(-0.4354) - 3.1669)
+    assert move_accuracy(1) == 0
+    falling = [accuracy([0.0] * 9 + [loss]) for loss in (0, 0.05, 0.1, 0.2, 0.4, 1)]
+    assert falling == sorted(set(falling), reverse=True)
+    assert accuracy([0.0] * 9 + [1.0]) == pytest.approx((90 + 10 / (9 / 100 + 1)) / 2)
+
+
+def test_a_player_has_the_counts_and_the_accuracy_of_its_moves() -> None:
+    result = reviewed()
+    for player in (0, 1):
+        verdicts = [verdict for verdict in result.verdicts if verdict.player == player]
+        side = result.side(player)
+        names = [verdict.name for verdict in verdicts]
+        assert side.counts == {name: names.count(name) for name in ("inaccuracy", "mistake", "blunder")}
+        assert side.accuracy == accuracy([verdict.win_loss for verdict in verdicts])
+        assert f"player {player}: accuracy {side.accuracy:.0f}%, " in text(result)
+        assert result.as_dict()["players"][player] == {"accuracy": side.accuracy, "counts": side.counts}
+    assert sum(result.side(0).counts.values()) + sum(result.side(1).counts.values()) > 0
 
 
 def test_mistakes_are_those_of_a_player_and_sorted() -> None:
@@ -161,6 +200,7 @@ def test_figures(out, result) -> None:
     assert Game.from_notation(data["notation"]) == finished()
     assert (tuple(data["scores"]), data["winner"]) == (finished().scores(), finished().winner())
     assert data["evaluations"] == json.loads(json.dumps(result.as_dict()["evaluations"]))
+    assert data["players"] == json.loads(json.dumps(result.as_dict()["players"]))
     assert data["moves"] == json.loads(json.dumps(result.as_dict()["moves"]))
 
 
@@ -174,6 +214,8 @@ def test_page(out, result) -> None:
     mistakes = [verdict for player in (0, 1) for verdict in result.mistakes(player, MOST_MISTAKES)]
     for verdict in mistakes:
         assert f"move {verdict.number}: {verdict.move} instead of {verdict.best}" in page.text
+    for player in (0, 1):
+        assert summary(result, player) in page.text
     assert page.classes.count("final") == len(mistakes) + 1
 
 

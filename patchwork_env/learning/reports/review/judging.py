@@ -1,9 +1,9 @@
 """Judges every move of a game.
 
-The evaluation of a position is what its best move leads to. The cost of a move comes from two searches with
-the same budget, one of the position after the best move and one of that after the move played: a search of
-the position before both would spend far more simulations on its best move than on any other. If the position
-after the played move is found to be the better one, the move costs nothing.
+The evaluation of a position is what its best move leads to, by one search with the whole budget of the agent.
+The loss of a move is the difference between the evaluations before and after it, from the view of the player
+who made it: what a graph of the evaluations shows as a step. A move that the search would have played itself
+loses nothing, whatever a later search finds.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from patchwork_env.agents import Agent, analyse
 from patchwork_env.agents.analysis import Analysis
 from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.reports.review.figures import Name, accuracy, counts, name_of
 from patchwork_env.patchwork import Game
 
 FORMAT = "patchwork-env review"
@@ -45,7 +46,9 @@ class Verdict:
         move: The move in notation.
         best: The move that the agent would have played; ``move`` itself if both lead to alike positions.
         margin_loss: The expected margin that the move lost against the best one, in points.
-        win_loss: The probability to win that the move lost against the best one.
+        win_loss: The probability to win that the move lost against the best one. Both are negative where the
+            position turns out better than the best move had seemed.
+        name: What a move is called that lost so much of the probability to win, or None.
         cost: Both losses in one number, at least 0: ``win_loss + margin_loss / POINTS``.
         best_line: The line of play that the agent expects, from the best move on.
         played_line: The line of play that the agent expects, from the move that was played on.
@@ -57,9 +60,24 @@ class Verdict:
     best: str
     margin_loss: float
     win_loss: float
+    name: Name | None
     cost: float
     best_line: tuple[str, ...]
     played_line: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """How a player played.
+
+    Attributes:
+        accuracy: 0-100, see :func:`~patchwork_env.learning.reports.review.figures.accuracy`; None if the
+            player made no move.
+        counts: The number of moves of each name.
+    """
+
+    accuracy: float | None
+    counts: dict[Name, int]
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,11 @@ class Review:
         moves = [verdict for verdict in self.verdicts if verdict.player == player and verdict.cost > 0]
         return sorted(moves, key=lambda verdict: -verdict.cost)[:most]
 
+    def side(self, player: int) -> Side:
+        """How a player played."""
+        losses = [verdict.win_loss for verdict in self.verdicts if verdict.player == player]
+        return Side(accuracy(losses), counts(losses))
+
     def as_dict(self) -> dict[str, Any]:
         """The review as plain data, for JSON; docs/evaluation.md describes it."""
         return {
@@ -88,6 +111,7 @@ class Review:
             "winner": self.game.winner(),
             "evaluations": [asdict(evaluation) for evaluation in self.evaluations],
             "moves": [asdict(verdict) for verdict in self.verdicts],
+            "players": [asdict(self.side(player)) for player in (0, 1)],
         }
 
 
@@ -95,7 +119,6 @@ class Review:
 class _Opinion:
     """A position with its evaluation and, if the game goes on, its analysis."""
 
-    game: Game
     evaluation: Evaluation
     analysis: Analysis | None
 
@@ -113,21 +136,22 @@ class _Opinion:
 def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = None) -> Review:
     """Judges all moves of a game by an agent that searches with a learned value.
 
-    Every move takes one or two searches, each with the budget of the agent. ``progress`` is called with the
-    number of moves that were judged since the last call.
+    Every position takes one search with the budget of the agent. ``progress`` is called with the number of
+    moves that were judged since the last call.
 
     Raises:
         ValueError: The game has no moves, or the agent cannot analyse.
     """
     if not game.history:
         raise ValueError("the game has no moves; there is nothing to review")
-    opinion = _opinion(game.root(), agent)
+    position = game.root()
+    opinion = _opinion(position, agent)
     evaluations, verdicts = [opinion.evaluation], []
     for action in game.history:
-        after = opinion.game.clone()
-        after.play(action)
-        following = _opinion(after, agent)
-        verdicts.append(_verdict(opinion, action, following, agent))
+        move = position.move_text(action)
+        position.play(action)
+        following = _opinion(position, agent)
+        verdicts.append(_verdict(len(evaluations), move, opinion, following))
         evaluations.append(following.evaluation)
         opinion = following
         if progress:
@@ -138,27 +162,22 @@ def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = 
 def _opinion(game: Game, agent: Agent) -> _Opinion:
     if game.is_over:
         first, second = game.scores()
-        return _Opinion(game, Evaluation(first - second, float(game.winner() == 0), True), None)
+        return _Opinion(Evaluation(first - second, float(game.winner() == 0), True), None)
     analysis = analyse(game, agent)
     best, sign = analysis.best, 1 if analysis.player == 0 else -1
     win = best.win if analysis.player == 0 else 1 - best.win
-    return _Opinion(game, Evaluation(sign * best.margin, win, best.source == "exact"), analysis)
+    return _Opinion(Evaluation(sign * best.margin, win, best.source == "exact"), analysis)
 
 
-def _verdict(before: _Opinion, action: int, played: _Opinion, agent: Agent) -> Verdict:
-    game, analysis = before.game, before.analysis
+def _verdict(number: int, move: str, before: _Opinion, after: _Opinion) -> Verdict:
+    analysis = before.analysis
     assert analysis is not None  # the game went on
-    number, player, move = len(game.history) + 1, game.current_player, game.move_text(action)
-    played_line = (move, *played.line)
-    if analysis.find(move) is analysis.best:
-        return Verdict(number, player, move, move, 0.0, 0.0, 0.0, played_line, played_line)
-    after = game.clone()
-    after.play(analysis.best.action)
-    better = _opinion(after, agent)
-    (margin, win), (best_margin, best_win) = played.values(player), better.values(player)
+    player, best = analysis.player, analysis.best
+    played_line = (move, *after.line)
+    if analysis.find(move) is best:
+        return Verdict(number, player, move, move, 0.0, 0.0, None, 0.0, played_line, played_line)
+    (margin, win), (best_margin, best_win) = after.values(player), before.values(player)
     margin_loss, win_loss = best_margin - margin, best_win - win
     cost = max(0.0, win_loss + margin_loss / POINTS)
-    best_line = (analysis.best.move, *better.line)
-    return Verdict(
-        number, player, move, analysis.best.move, margin_loss, win_loss, cost, best_line, played_line
-    )
+    name = name_of(win_loss)
+    return Verdict(number, player, move, best.move, margin_loss, win_loss, name, cost, best.line, played_line)

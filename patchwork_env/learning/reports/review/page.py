@@ -9,6 +9,7 @@ from markupsafe import Markup
 from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Chart, Sample, Series
+from patchwork_env.learning.reports.review.figures import NAMES
 from patchwork_env.learning.reports.review.judging import Review, Verdict
 from patchwork_env.learning.reports.review.tables import (
     MOST_MISTAKES,
@@ -54,6 +55,7 @@ def render_page(review: Review, title: str) -> str:
         sides=[_side(review, player) for player in (0, 1)],
         moves=list(zip(review.verdicts, review.evaluations[1:], strict=True)),
         losses=loss_texts,
+        names=NAMES,
         final=Markup(svg(review.game)),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchwork_env.learning.evaluation.tables import aligned
+from patchwork_env.learning.reports.review.figures import counts_text
 from patchwork_env.learning.reports.review.judging import Review, Verdict
 
 MOST_MISTAKES = 5
@@ -33,10 +34,11 @@ def headline(review: Review) -> str:
 
 
 def summary(review: Review, player: int) -> str:
-    """What a player lost over the game, in a phrase."""
-    moves = review.mistakes(player, len(review.verdicts))
-    lost = sum(verdict.margin_loss for verdict in moves)
-    return f"player {player}: {len(moves)} moves that cost anything, {lost:.1f} points of margin in all"
+    """How a player played, in a phrase."""
+    side = review.side(player)
+    if side.accuracy is None:
+        return f"player {player}: no moves"
+    return f"player {player}: accuracy {side.accuracy:.0f}%, {counts_text(side.counts)}"
 
 
 def line_text(words: Sequence[str], most: int = _MOST_WORDS) -> str:
@@ -56,20 +58,21 @@ def _signed(value: float, digits: int) -> str:
 
 
 def _moves(review: Review) -> list[str]:
-    rows: list[_Row] = [("", "player", "move", "margin", "win", "", "lost", "", "best")]
+    rows: list[_Row] = [("", "player", "move", "margin", "win", "", "lost", "", "", "best")]
     first = review.evaluations[0]
-    rows.append(("", "", "", f"{first.margin:+.1f}", f"{first.win:.1%}", "", "", "", ""))
+    rows.append(("", "", "", f"{first.margin:+.1f}", f"{first.win:.1%}", *("",) * 5))
     for verdict, evaluation in zip(review.verdicts, review.evaluations[1:], strict=True):
-        losses = (*loss_texts(verdict), verdict.best) if verdict.cost > 0 else ("", "", "")
+        is_costly = verdict.cost > 0
+        losses = (*loss_texts(verdict), verdict.name or "", verdict.best) if is_costly else ("",) * 4
         exact = "exact" if evaluation.exact else ""
         figures = f"{evaluation.margin:+.1f}", f"{evaluation.win:.1%}", exact
         rows.append((str(verdict.number), str(verdict.player), verdict.move, *figures, *losses))
-    return ["margin and win: of player 0, after the move", *aligned(rows, left=(2, 5, 8))]
+    return ["margin and win: of player 0, after the move", *aligned(rows, left=(2, 5, 8, 9))]
 
 
 def _mistakes(mistakes: Sequence[Verdict]) -> list[str]:
     if not mistakes:
         return []
-    rows: list[_Row] = [("", "move", "lost", "", "best line")]
-    rows += [(str(v.number), v.move, *loss_texts(v), line_text(v.best_line)) for v in mistakes]
-    return aligned(rows, left=(1, 4))
+    rows: list[_Row] = [("", "move", "lost", "", "", "best line")]
+    rows += [(str(v.number), v.move, *loss_texts(v), v.name or "", line_text(v.best_line)) for v in mistakes]
+    return aligned(rows, left=(1, 4, 5))
