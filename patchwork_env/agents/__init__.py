@@ -33,6 +33,7 @@ from patchwork_env.agents.specs import (
     seconds,
 )
 from patchwork_env.core.names import shorten
+from patchwork_env.games import PATCHWORK
 
 if TYPE_CHECKING:
     from patchwork_env.agents.analysis import Analysis
@@ -60,6 +61,12 @@ ANALYST = "champion:seconds=1"
 
 register("random", RandomAgent)
 register("greedy", lambda seed: GreedyAgent(), games=GreedyAgent.games)
+register(
+    "partner",
+    "patchwork_env.agents.partner:PartnerAgent",
+    games=(PATCHWORK,),
+    options={"level": integer(1, 5)},
+)
 register(
     "uct",
     "patchwork_env.agents.uct:UctAgent",

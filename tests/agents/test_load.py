@@ -13,6 +13,7 @@ from patchwork_env import agents
 from patchwork_env.agents import CallableAgent, GreedyAgent, RandomAgent
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_description
 from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.partner import PartnerAgent
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.patchwork.policy import PolicyAgent, save_policy
@@ -35,6 +36,7 @@ def test_every_name_gives_its_agent() -> None:
     assert types.pop("uct") is UctAgent
     assert types.pop("mcts") is MctsAgent
     assert types.pop("champion") is ChampionAgent
+    assert types.pop("partner") is PartnerAgent
     assert {"ppo", "ppo-quick"} <= set(types)
     assert set(types.values()) == {PolicyAgent}
 
@@ -101,7 +103,7 @@ def test_the_seed_reaches_a_policy_that_samples(checkpoint) -> None:
         ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
         (
             "dqn:simulations=400",
-            "no agent 'dqn'; allowed are 'random', 'greedy', 'uct', 'mcts', 'champion'.* and paths",
+            "no agent 'dqn'; allowed are 'random', 'greedy', 'partner', .*'champion'.* and paths",
         ),
         ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
         ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),
