@@ -15,7 +15,8 @@ export const svg = (tag, attributes = {}, ...children) =>
 
 function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") made.addEventListener(name.replace(/^on/, ""), value);
+    if (name === "style") made.style.cssText = value; // an attribute would be refused by the server's policy
+    else if (typeof value === "function") made.addEventListener(name.replace(/^on/, ""), value);
     else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
   }
   made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));

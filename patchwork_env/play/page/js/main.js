@@ -106,11 +106,11 @@ class Page extends EventTarget {
   }
 
   #opened() {
-    document.title = t(`games.${this.session.game}`);
     this.#show({});
   }
 
   #show({ animate = false, before = null }) {
+    document.title = document.querySelector('[data-role="title"]').textContent = t(`games.${this.session.game}`);
     writeAddress({ ...this.choices, lang: language() }, this.session.mainNotation);
     const kept = { choices: this.choices, notation: this.session.mainNotation, ply: this.session.ply };
     remember("game", kept);

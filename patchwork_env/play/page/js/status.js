@@ -10,9 +10,9 @@ export function mountStatus(app) {
     const { session, turns, view } = app;
     const { position } = session;
     if (!position || !view) return;
-    line.dataset.currentPlayer = position.player;
+    line.dataset.currentPlayer = position.player ?? "";
     line.dataset.over = position.over;
-    line.dataset.thinking = turns.thinking;
+    line.dataset.thinking = document.documentElement.dataset.thinking = turns.thinking;
     const said = [position.word && view.describe(position), turnText(app)].filter(Boolean).join(" ");
     line.querySelector(".status-turn").textContent = turnText(app);
     line.querySelector(".status-last").textContent = position.word ? view.describe(position) : "";

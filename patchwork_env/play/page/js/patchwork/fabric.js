@@ -41,7 +41,7 @@ export function definitions() {
     svg("pattern", { id: "linen", width: 1, height: 1, patternUnits: "userSpaceOnUse" },
       svg("path", { d: "M0 .25h1 M.25 0v1", class: "linen" })),
     fabrics.map((fabric) => svg("pattern", { id: patternId(fabric), width: CELL, height: CELL, patternUnits: "userSpaceOnUse" },
-      svg("path", { d: WEAVES[fabric.weave][1], class: `weave-${WEAVES[fabric.weave][2]}`, style: `--thread: var(--thread-${fabric.hue})` }))));
+      svg("path", { d: WEAVES[fabric.weave][1], class: `weave-${WEAVES[fabric.weave][2]} hue-${fabric.hue}` }))));
 }
 
 /**
@@ -54,7 +54,7 @@ export function pieceOfCloth(patch, { cells, buttons = [] }) {
   const points = corners(cells).map(([x, y]) => [x * CELL, y * CELL]);
   const outline = roundedPath(inset(points, 0.18), CORNER);
   return svg("g", { class: "piece", "data-patch": patch },
-    svg("path", { d: outline, class: "cloth", style: `--cloth: var(--cloth-${fabric.hue})` }),
+    svg("path", { d: outline, class: `cloth hue-${fabric.hue}` }),
     svg("path", { d: outline, fill: `url(#${patternId(fabric)})` }),
     svg("path", { d: outline, fill: "url(#linen)" }),
     svg("path", { d: outline, fill: "url(#sheen)", class: "edge" }),

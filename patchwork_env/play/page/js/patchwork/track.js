@@ -7,10 +7,12 @@ import { oriented, SPECIAL } from "./pieces.js";
 import { SPECIAL_PATCH } from "./actions.js";
 import { centreOf, spacePath } from "./spiral.js";
 
-const RING = 124;
-const RING_SCALE = 0.42;
+const RING = 120;
+const RING_SCALE = 0.46;
 const TOKEN = 6.6;
 const OFFERED = 3;
+/** On phones the spiral stands alone, since the circle lies in a row below it. */
+const PHONE = matchMedia("(max-width: 47.99rem)");
 
 export class Track {
   #components;
@@ -24,10 +26,17 @@ export class Track {
 
   constructor(components) {
     this.#components = components;
-    this.drawing = svg("svg", { class: "track-drawing", viewBox: "-145 -145 290 290", role: "img" },
+    this.drawing = svg("svg", { class: "track-drawing", role: "img" },
       this.#ring, this.#pawn, this.#spaces, this.#specials, [...this.#tokens].reverse());
     this.element = element("div", { class: "track", dir: "ltr" }, this.drawing);
     this.#drawSpaces();
+    this.#crop();
+    PHONE.onchange = () => this.#crop();
+  }
+
+  #crop() {
+    this.drawing.setAttribute("viewBox", PHONE.matches ? "-105 -105 210 210" : "-138 -138 276 276");
+    for (const part of [this.#ring, this.#pawn]) part.style.display = PHONE.matches ? "none" : "";
   }
 
   #drawSpaces() {
@@ -52,7 +61,7 @@ export class Track {
     this.#specials.replaceChildren(...state.special_spaces.map((space) => specialAt(space)));
     this.#drawRing(state, starting);
     this.#tokens.forEach((_, index) => this.place(index, state.positions[index]));
-    this.#tokens[player].parentNode.append(this.#tokens[player]);
+    this.#tokens[player]?.parentNode.append(this.#tokens[player]);
   }
 
   /** Puts a token on a space; two on the same space lie beside each other. */
