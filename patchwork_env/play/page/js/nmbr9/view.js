@@ -1,28 +1,42 @@
-/** The boards, tiles and hand of NMBR 9. */
+/** The table of NMBR 9: a table for each player, the tile in hand, and the tiles that are still to come. */
 
-let root = null;
+import { Table } from "./table.js";
+import { describe, moveLabel } from "./words.js";
+
+let app = null;
+let table = null;
+
+const ORDERS = ["unknown", "known", "free"];
+const PLAYERS = ["1", "2", "3", "4"];
 
 /** @type {import("../view.js").View} */
 export const view = {
   name: "nmbr9",
   setUp: [
-    { name: "players", label: "nmbr9.players", initial: "1", parse: Number },
-    { name: "order", label: "nmbr9.order", initial: "unknown" },
-    { name: "deck", label: "nmbr9.deck", parse: (text) => text.split(/[\s,]+/).map(Number) },
+    { name: "players", label: "nmbr9.setUp.players", initial: "1", options: PLAYERS.map((value) => ({ value, label: `nmbr9.setUp.tables.${value}` })), parse: Number },
+    { name: "order", label: "nmbr9.setUp.order", initial: "unknown", options: ORDERS.map((value) => ({ value, label: `nmbr9.setUp.orders.${value}` })) },
+    { name: "deck", label: "nmbr9.setUp.deck", parse: (text) => text.split(/[\s,]+/).map(Number) },
   ],
-  keys: [],
-  mount(element) {
-    root = element;
+  keys: [
+    { key: "← ↑ ↓ →", text: "keys.move" },
+    { key: ". ,", text: "nmbr9.keys.step" },
+    { key: "r", text: "keys.turn" },
+    { key: "Enter", text: "keys.place" },
+    { key: "Esc", text: "keys.back" },
+    { key: "0 … 9", text: "nmbr9.keys.choose" },
+  ],
+  mount(root, page) {
+    app = page;
+    table = new Table(root, page);
   },
   unmount() {
-    root.replaceChildren();
+    table.close();
+    table = null;
   },
-  async show(position) {
-    root.textContent = JSON.stringify(position.state);
-  },
-  preview() {},
-  key: () => false,
-  describe: (position) => position.word,
-  moveLabel: (position) => position.word,
-  picture: () => document.createElementNS("http://www.w3.org/2000/svg", "svg"),
+  show: (position, options) => table.show(position, options),
+  preview: (words) => table.preview(words),
+  key: (event) => table.key(event),
+  describe: (position) => describe(app, position),
+  moveLabel: (position) => moveLabel(app, position),
+  picture: () => table.picture(),
 };

@@ -1,8 +1,8 @@
 /** Cloth for the patches: eight hues and eight weaves, no two patches with the same pair, sewn on with a seam. */
 
 import { svg } from "../elements.js";
+import { corners, inset, roundedPath } from "../outline.js";
 import { SPECIAL_PATCH } from "./actions.js";
-import { corners, inset, roundedPath } from "./outline.js";
 
 /** The side of a cell in the units of all drawings. */
 export const CELL = 10;

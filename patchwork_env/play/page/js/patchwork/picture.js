@@ -1,13 +1,12 @@
 /** The table as one picture that needs no style sheet: the drawings of the screen, with their styles written into them. */
 
 import { svg } from "../elements.js";
+import { independent } from "../pictures.js";
 import { definitions } from "./fabric.js";
 
 const SIDE = 560;
 const TRACK = 520;
 const GAP = 40;
-const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity",
-  "visibility", "font-family", "font-size", "font-weight", "text-anchor"];
 
 /** @param {import("./table.js").Table} table */
 export function picture(table) {
@@ -19,10 +18,7 @@ export function picture(table) {
     part(table.quilts[0].drawing, GAP, GAP + 90, SIDE),
     part(table.track.drawing, 2 * GAP + SIDE, GAP + 60, TRACK),
     part(table.quilts[1].drawing, 3 * GAP + SIDE + TRACK, GAP + 90, SIDE));
-  document.body.append(drawn);
-  writeStyles(drawn);
-  drawn.remove();
-  return drawn;
+  return independent(drawn);
 }
 
 function part(drawing, x, y, side) {
@@ -40,18 +36,4 @@ function caption(table, player, x) {
     svg("text", { class: "picture-name", x: x + 50, y: GAP + 52 }, plate.name.textContent),
     svg("text", { class: "picture-score", x: x + SIDE, y: GAP + 52, "text-anchor": "end" }, `${scores[player]}`),
     svg("text", { class: "picture-facts", x: x + 50, y: GAP + 80 }, `${state.buttons[player]} ● +${state.incomes[player]}`));
-}
-
-/** Writes what the style sheets say into every element, and takes classes and data away. */
-function writeStyles(root) {
-  for (const each of [root, ...root.querySelectorAll("*")]) {
-    const computed = getComputedStyle(each);
-    const isShape = !["defs", "pattern", "linearGradient", "svg", "g"].includes(each.tagName) || each.hasAttribute("class");
-    const styles = isShape ? STYLES.filter((name) => computed.getPropertyValue(name)).map((name) => [name, computed.getPropertyValue(name)]) : [];
-    each.removeAttribute("style");
-    for (const [name, value] of styles) if (!each.hasAttribute(name) || name !== "fill") each.setAttribute(name, value);
-  }
-  for (const each of [root, ...root.querySelectorAll("*")]) {
-    for (const { name } of [...each.attributes]) if (name === "class" || name.startsWith("data-") || name.startsWith("aria-")) each.removeAttribute(name);
-  }
 }

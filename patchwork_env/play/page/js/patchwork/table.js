@@ -1,15 +1,15 @@
 /** Puts the parts of the table together: what is shown, what is in hand, and what a click or a key does. */
 
+import { draggable } from "../drag.js";
 import { element, svg } from "../elements.js";
 import { t } from "../language.js";
+import { fly, walk } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
 import { parseWord, SPECIAL_PATCH } from "./actions.js";
-import { draggable } from "./drag.js";
 import { definitions } from "./fabric.js";
 import { Hand } from "./hand.js";
 import { HandPanel } from "./hand_panel.js";
 import { handleKey } from "./keyboard.js";
-import { fly, walk } from "./motion.js";
 import { Offers, patchDrawing } from "./offers.js";
 import { picture } from "./picture.js";
 import { oriented, SPECIAL } from "./pieces.js";
@@ -56,7 +56,8 @@ export class Table {
     NARROW.addEventListener("change", () => this.#position && this.#arrange(), { signal });
     const table = {
       hand: this.hand,
-      quilt: () => this.quilt,
+      area: () => ({ box: this.quilt.box, top: 0, left: 0, rows: 9, columns: 9, stride: 9 }),
+      drawing: () => patchDrawing(this.hand.patch, this.hand.shape, 0),
       drop: (anchor, box) => this.#place(anchor, box),
       take: (target) => this.#takenUp(target),
     };

@@ -8,12 +8,26 @@ const SIDES = [
 ];
 
 /**
- * The corners of the outline of a piece, clockwise, as points `[x, y]`.
- *
- * The piece must be connected, have no hole and nowhere touch itself at a corner only, as all patches do.
+ * The corners of the outline of a piece without holes, clockwise, as points `[x, y]`.
  * @param {number[][]} cells `[row, column]`
  */
-export function corners(cells) {
+export const corners = (cells) => loops(cells)[0];
+
+/**
+ * The corners of all lines around a piece: the outline, clockwise, and the edges of its holes, the other way round.
+ *
+ * The piece must be connected and nowhere touch itself at a corner only, as all patches and tiles do.
+ * @param {number[][]} cells `[row, column]`
+ */
+export function loops(cells) {
+  const follows = edges(cells);
+  const found = [];
+  while (follows.size) found.push(straightened(follow(follows)));
+  return found;
+}
+
+/** Where each point of the edges leads to. */
+function edges(cells) {
   const covered = new Set(cells.map(String));
   const follows = new Map();
   for (const [row, column] of cells) {
@@ -22,9 +36,23 @@ export function corners(cells) {
       follows.set(String([column + start[1], row + start[0]]), [column + end[1], row + end[0]]);
     }
   }
-  const first = [...follows.keys()][0].split(",").map(Number);
-  const loop = [first];
-  for (let next = follows.get(String(first)); String(next) !== String(first); next = follows.get(String(next))) loop.push(next);
+  return follows;
+}
+
+/** Takes one closed line out of the edges. */
+function follow(follows) {
+  const loop = [];
+  let start = [...follows.keys()][0];
+  for (let point = follows.get(start); point; point = follows.get(start)) {
+    follows.delete(start);
+    loop.push(point);
+    start = String(point);
+  }
+  return loop;
+}
+
+/** Only those points at which a line turns. */
+function straightened(loop) {
   return loop.filter((point, index) => {
     const before = loop.at(index - 1);
     const after = loop[(index + 1) % loop.length];

@@ -1,19 +1,29 @@
-/** Dragging a patch to the quilt with mouse, pen or finger. */
+/** Dragging a piece to a board with mouse, pen or finger. */
 
-import { element } from "../elements.js";
-import { patchDrawing } from "./offers.js";
+import { element } from "./elements.js";
 
-const SIZE = 9;
 const START_DISTANCE = 7;
 const SNAP_CELLS = 0.95;
 const FINGER_CLEARANCE = 56;
 
 /**
- * Lets a patch be dragged from an element.
+ * @typedef {object} Area The cells of a board; anchors are `row * stride + column`.
+ * @property {DOMRect} box where they lie on the screen
+ * @property {number} top the row of the first one
+ * @property {number} left its column
+ * @property {number} rows
+ * @property {number} columns
+ * @property {number} stride
+ */
+
+/**
+ * Lets a piece be dragged from an element.
  * @param {HTMLElement} from where the pointer goes down
  * @param {object} table
- * @param {import("./hand.js").Hand} table.hand
- * @param {() => import("./quilt.js").Quilt} table.quilt the quilt of the player to move
+ * @param {EventTarget} table.hand what is in hand: `isEmpty`, `shape` (its `height` and `width`), the `anchors` where it
+ *   fits, `fits(anchor)`, the `anchor` of its ghost, and `aim(anchor)`, which moves the ghost
+ * @param {() => Area} table.area the board of the player to move
+ * @param {() => SVGSVGElement} table.drawing what is in hand, filling its box
  * @param {(target: Element) => boolean} table.take takes what was touched in hand; false if it cannot be taken
  * @param {(anchor: number, box: DOMRect) => void} table.drop places the piece
  */
@@ -61,7 +71,8 @@ class Drag {
   }
 
   get #cell() {
-    return this.#table.quilt().box.width / SIZE;
+    const { box, columns } = this.#table.area();
+    return box.width / columns;
   }
 
   #draw() {
@@ -70,7 +81,7 @@ class Drag {
     const { height, width } = hand.shape;
     this.#flying.style.width = `${width * this.#cell}px`;
     this.#flying.style.height = `${height * this.#cell}px`;
-    this.#flying.replaceChildren(patchDrawing(hand.patch, hand.shape, 0));
+    this.#flying.replaceChildren(this.#table.drawing());
     this.#place();
   }
 
@@ -94,22 +105,17 @@ class Drag {
     this.#flying.style.transform = `translate(${x}px, ${y}px)`;
   }
 
-  /** Where the piece would lie: the nearest place that fits, else the one below it; null outside of the quilt. */
+  /** Where the piece would lie: the nearest place that fits, else the one below it; null outside of the board. */
   #anchor() {
-    const { hand, quilt } = this.#table;
-    const box = quilt().box;
+    const { hand, area } = this.#table;
+    const { box, top, left, rows, columns, stride } = area();
     const [x, y] = this.#corner;
     const [column, row] = [(x - box.left) / this.#cell, (y - box.top) / this.#cell];
     const { height, width } = hand.shape;
-    if (row < -1 || column < -1 || row + height > SIZE + 1 || column + width > SIZE + 1) return null;
-    let nearest = null;
-    let least = SNAP_CELLS;
-    for (const anchor of hand.anchors) {
-      const distance = Math.hypot(Math.floor(anchor / SIZE) - row, (anchor % SIZE) - column);
-      if (distance < least) [nearest, least] = [anchor, distance];
-    }
-    const inside = (value, extent) => Math.max(0, Math.min(SIZE - extent, Math.round(value)));
-    return nearest ?? inside(row, height) * SIZE + inside(column, width);
+    if (row < -1 || column < -1 || row + height > rows + 1 || column + width > columns + 1) return null;
+    const inside = (value, limit) => Math.max(0, Math.min(limit, Math.round(value)));
+    return nearest(hand.anchors, stride, row + top, column + left)
+      ?? (inside(row, rows - height) + top) * stride + inside(column, columns - width) + left;
   }
 
   #end(dropped) {
@@ -123,6 +129,17 @@ class Drag {
     if (dropped && hand.anchor !== null && hand.fits(hand.anchor)) drop(hand.anchor, box);
     else hand.aim(null);
   }
+}
+
+/** The anchor next to a place; null if none is close. */
+function nearest(anchors, stride, row, column) {
+  let found = null;
+  let least = SNAP_CELLS;
+  for (const anchor of anchors) {
+    const distance = Math.hypot(Math.floor(anchor / stride) - row, (anchor % stride) - column);
+    if (distance < least) [found, least] = [anchor, distance];
+  }
+  return found;
 }
 
 /** The click that ends a drag means nothing. */

@@ -1,6 +1,6 @@
-/** Calm movement: a patch flies to its place, a token walks along the track, numbers count. */
+/** Calm movement: a piece flies to its place, a token walks along a track. */
 
-import { element, reducedMotion } from "../elements.js";
+import { element, reducedMotion } from "./elements.js";
 
 const FLIGHT = 520;
 const STEP = 85;

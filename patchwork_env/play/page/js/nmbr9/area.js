@@ -1,0 +1,28 @@
+/** The part of a table that is shown: a square around the tiles that grows with them. */
+
+import { startOf } from "./actions.js";
+
+const REACH = 4;
+const EDGE = 1;
+const LEAST = 12;
+
+/**
+ * The area of a player's table.
+ * @param {import("../backend.js").Position} position
+ * @param {number} player
+ * @param {boolean} mayGrow whether tiles can be added, for which there must be room on all sides
+ * @returns {{top: number, left: number, rows: number, columns: number}}
+ */
+export function areaOf(position, player, mayGrow) {
+  const cells = position.state.tables[player].flatMap((tile) => tile.cells);
+  const covered = cells.length ? cells : [startOf(position)];
+  const margin = mayGrow ? REACH : EDGE;
+  const [top, bottom] = extent(covered.map(([row]) => row), margin);
+  const [left, right] = extent(covered.map(([, column]) => column), margin);
+  const side = Math.max(LEAST, bottom - top + 1, right - left + 1);
+  return { top: centred(top, bottom, side), left: centred(left, right, side), rows: side, columns: side };
+}
+
+const extent = (values, margin) => [Math.min(...values) - margin, Math.max(...values) + margin];
+
+const centred = (low, high, side) => low - Math.floor((side - (high - low + 1)) / 2);

@@ -1,0 +1,115 @@
+/** The tile in hand: which one, how it is turned, and where its ghost lies. */
+
+import { choicesOf, placeAction, STRIDE } from "./actions.js";
+import { groundOf, movedTo, shapeOf, surfaceOf } from "./tiles.js";
+
+const TURNS = 4;
+
+/** Tells of every change by the event "change". */
+export class Hand extends EventTarget {
+  #components;
+  #choices = choicesOf([], {});
+  #surface = new Map();
+
+  constructor(components) {
+    super();
+    this.#components = components;
+    this.mayMove = false;
+    /** The digit of the tile in hand; null if the hand is empty. */
+    this.digit = null;
+    this.orientation = 0;
+    /** Where the top-left corner of the ghost lies, `64 * row + column`; null where there is no ghost. */
+    this.anchor = null;
+  }
+
+  /** Gets to know a new position; the tile that is to be placed comes into the hand by itself. */
+  begin(position, mayMove) {
+    const { digit, tables } = position.state;
+    this.mayMove = mayMove;
+    this.#choices = choicesOf(mayMove ? position.legal : [], this.#components.encoding);
+    this.#surface = surfaceOf(tables[position.player ?? 0]);
+    this.digit = mayMove ? digit : null;
+    this.orientation = 0;
+    this.anchor = null;
+    this.#tell();
+  }
+
+  /** The digits of which a tile may be chosen; empty unless the order is free. @returns {Set<number>} */
+  get digits() {
+    return this.#choices.digits;
+  }
+
+  get isEmpty() {
+    return this.digit === null;
+  }
+
+  /** The cells and the extent of what is in hand. */
+  get shape() {
+    return shapeOf(this.#components, this.digit, this.orientation);
+  }
+
+  turn(quarters = 1) {
+    if (this.isEmpty) return;
+    this.orientation = (this.orientation + quarters + TURNS) % TURNS;
+    this.#tell();
+  }
+
+  /** Moves the ghost to an anchor; null takes it away. */
+  aim(anchor) {
+    if (anchor === this.anchor) return;
+    this.anchor = anchor;
+    this.#tell();
+  }
+
+  get canonical() {
+    return this.#components.tiles[this.digit].orientations[this.orientation].canonical;
+  }
+
+  /** The anchors at which the tile fits as it is turned. @returns {Set<number>} */
+  get anchors() {
+    return this.isEmpty ? new Set() : this.#choices.places.get(this.canonical) ?? new Set();
+  }
+
+  fits(anchor) {
+    return this.anchors.has(anchor);
+  }
+
+  /** The anchors that fit, those on the highest level first. @returns {number[]} */
+  get best() {
+    return [...this.anchors].sort((a, b) => this.groundAt(b).level - this.groundAt(a).level || a - b);
+  }
+
+  /** Moves the ghost to the next place that fits, or the one before. */
+  step(direction) {
+    const places = this.best;
+    const here = places.indexOf(this.anchor);
+    if (places.length) this.aim(places.at(here < 0 ? 0 : (here + direction) % places.length));
+  }
+
+  /** The cells that the tile would cover. */
+  cellsAt(anchor) {
+    return movedTo(this.shape.cells, Math.floor(anchor / STRIDE), anchor % STRIDE);
+  }
+
+  /** What the tile would lie on. */
+  groundAt(anchor) {
+    return groundOf(this.#surface, this.cellsAt(anchor));
+  }
+
+  /** Why the tile does not fit: "uneven" if cells would hang over, "single" on one tile alone, else "apart"; "" if it does. */
+  reasonAt(anchor) {
+    if (this.fits(anchor)) return "";
+    const { level, even, tiles } = this.groundAt(anchor);
+    if (!even) return "uneven";
+    return level > 0 && tiles < 2 ? "single" : "apart";
+  }
+
+  /** The action that places the tile at an anchor. */
+  actionAt(anchor) {
+    return placeAction(this.#components.encoding, this.canonical, anchor);
+  }
+
+  #tell() {
+    this.dispatchEvent(new Event("change"));
+  }
+}

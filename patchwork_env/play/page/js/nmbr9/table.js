@@ -1,0 +1,219 @@
+/** Puts the parts together: what is shown, what is in hand, and what a click or a key does. */
+
+import { draggable } from "../drag.js";
+import { element } from "../elements.js";
+import { t } from "../language.js";
+import { fly } from "../motion.js";
+import { isAlone, nameOf } from "../players.js";
+import { chooseAction, parseWord, placementsOf, STRIDE } from "./actions.js";
+import { anchorOf, Board } from "./board.js";
+import { Hand } from "./hand.js";
+import { HandPanel, placeText } from "./hand_panel.js";
+import { handleKey } from "./keyboard.js";
+import { picture } from "./picture.js";
+import { Plate } from "./plate.js";
+import { Supply } from "./supply.js";
+import { groundOf, movedTo, shapeOf, surfaceOf, tilePicture } from "./tiles.js";
+
+export class Table {
+  #app;
+  #root;
+  #position = null;
+  #previewed = [];
+  #motion = new AbortController();
+  #dropped = null;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../view.js").App} app
+   */
+  constructor(root, app) {
+    const { components } = app;
+    this.#app = app;
+    this.#root = root;
+    this.hand = new Hand(components);
+    this.panel = new HandPanel(components, this.hand, () => this.#taken());
+    this.supply = new Supply(components, (digit) => this.choose(digit));
+    this.boards = [];
+    this.plates = [];
+    this.sides = element("div", { class: "tables" });
+    root.append(this.sides, this.panel.element, this.supply.element);
+    this.hand.addEventListener("change", () => this.#drawHand());
+    draggable(this.panel.piece, this.#holder());
+    draggable(this.panel.card, this.#holder());
+  }
+
+  /** What dragging needs to know. */
+  #holder() {
+    return {
+      hand: this.hand,
+      area: () => ({ box: this.board.box, stride: STRIDE, ...this.board.area }),
+      drawing: () => tilePicture(this.#app.components, this.hand.digit, this.hand.orientation, 0),
+      drop: (anchor, box) => this.#place(anchor, box),
+      take: () => !this.hand.isEmpty,
+    };
+  }
+
+  /** Sets out a table for each player. */
+  #seat(players) {
+    this.boards = Array.from({ length: players }, (_, player) => new Board(this.#app.components, player, (...cell) => this.#clicked(...cell)));
+    this.plates = this.boards.map((board) => new Plate(board.player));
+    this.sides.replaceChildren(...this.boards.map((board, player) =>
+      element("section", { class: `player player-${player}` }, this.plates[player].element, board.element)));
+    this.sides.dataset.players = players;
+    for (const board of this.boards) this.#listenTo(board);
+  }
+
+  #listenTo(board) {
+    const inHand = () => !this.hand.isEmpty && board === this.board;
+    board.grid.addEventListener("pointermove", (event) => {
+      const anchor = anchorOf(event.target);
+      if (event.pointerType !== "touch" && !event.buttons && anchor !== null && inHand()) this.hand.aim(anchor);
+    });
+    board.grid.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.hand.aim(null));
+    board.grid.addEventListener("wheel", (event) => {
+      if (!inHand()) return;
+      event.preventDefault();
+      this.hand.turn(event.deltaY > 0 ? 1 : -1);
+    }, { passive: false });
+  }
+
+  close() {
+    this.#motion.abort();
+  }
+
+  /** The table of the player to move. */
+  get board() {
+    return this.boards[this.#position.player ?? 0];
+  }
+
+  // --- showing ------------------------------------------------------------------------------------------------
+
+  async show(position, { animate = false, before = null } = {}) {
+    this.#motion.abort();
+    const { signal } = (this.#motion = new AbortController());
+    const from = animate && before ? this.#source() : null;
+    this.#dropped = null;
+    this.#previewed = [];
+    this.#position = position;
+    if (this.boards.length !== position.state.players) this.#seat(position.state.players);
+    this.#draw(position, animate);
+    this.hand.begin(position, this.#app.mayMove());
+    if (from) await this.#flight(position, from, signal);
+  }
+
+  #draw(position, smooth) {
+    const { session } = this.#app;
+    this.boards.forEach((board, player) => {
+      const name = nameOf(session, player);
+      const mayGrow = !position.over && (session.exploring || session.seats[player]?.kind === "person");
+      this.plates[player].show(position, { name });
+      board.show(position, { name, mayGrow, smooth });
+    });
+    const near = isAlone(session) && !session.exploring ? this.#app.perspective() : position.player ?? this.#app.perspective();
+    this.sides.classList.toggle("even", !isAlone(session));
+    [...this.sides.children].forEach((side, player) => {
+      side.classList.toggle("near", player === near);
+      side.classList.toggle("far", player !== near);
+    });
+  }
+
+  #drawHand() {
+    const position = this.#position;
+    if (!position) return;
+    this.panel.show(position);
+    this.supply.show(position, this.hand.digits);
+    for (const board of this.boards) board.element.classList.toggle("open", !this.hand.isEmpty && board === this.board);
+    this.#drawGhosts();
+  }
+
+  #drawGhosts() {
+    const { hand } = this;
+    const ghosts = this.boards.map(() => []);
+    for (const ghost of this.#previewed) ghosts[ghost.player].push(ghost);
+    if (!hand.isEmpty && hand.anchor !== null) ghosts[this.#position.player].push(this.#handGhost());
+    this.boards.forEach((board, player) => board.ghosts(ghosts[player]));
+  }
+
+  #handGhost() {
+    const { digit, orientation, anchor } = this.hand;
+    const { level } = this.hand.groundAt(anchor);
+    const place = { digit, orientation, row: Math.floor(anchor / STRIDE), column: anchor % STRIDE };
+    if (!this.hand.fits(anchor)) return { ...place, level: 0, points: null, tone: "refused" };
+    return { ...place, level, points: `+${level * digit}`, tone: "fits" };
+  }
+
+  /** Draws the placements of moves from here on. */
+  preview(words) {
+    const texts = words.map((move) => move.word ?? move);
+    this.#previewed = placementsOf(this.#position, texts).map((ghost, index) => {
+      const { cells } = shapeOf(this.#app.components, ghost.digit, ghost.orientation);
+      const surface = surfaceOf(this.#position.state.tables[ghost.player]);
+      const { level } = groundOf(surface, movedTo(cells, ghost.row, ghost.column));
+      return { ...ghost, level: index ? 0 : level, points: null, tone: index ? "later" : "hint" };
+    });
+    this.#drawGhosts();
+  }
+
+  // --- moving -------------------------------------------------------------------------------------------------
+
+  /** Where a tile comes from on the screen: the hand that dropped it; nowhere if it was put there by a click; else the card. */
+  #source() {
+    if (this.#dropped) return this.#dropped;
+    return this.hand.isEmpty ? this.panel.element.getBoundingClientRect() : null;
+  }
+
+  async #flight(position, from, signal) {
+    const move = parseWord(position.word);
+    if (move.kind === "choose") return;
+    const tiles = position.state.tables[position.mover];
+    const { row, column, orientation, digit } = tiles.at(-1);
+    const board = this.boards[position.mover];
+    const corner = board.cell(row * STRIDE + column)?.getBoundingClientRect();
+    const tile = board.tile(tiles.length - 1);
+    if (!corner || !tile) return;
+    const { height, width } = shapeOf(this.#app.components, digit, orientation);
+    tile.style.visibility = "hidden";
+    const to = new DOMRect(corner.x, corner.y, corner.width * width, corner.height * height);
+    await fly(tilePicture(this.#app.components, digit, orientation, 0), from, to, signal);
+    tile.style.visibility = "";
+  }
+
+  // --- playing ------------------------------------------------------------------------------------------------
+
+  /** The card gives its tile by itself; a click says why it does not, or shows where the tile could go. */
+  #taken() {
+    if (this.hand.isEmpty) this.#app.notify({ text: t(this.#position.over ? "nmbr9.reason.over" : "nmbr9.reason.turn") });
+  }
+
+  choose(digit) {
+    if (this.hand.digits.has(digit)) this.#app.play(chooseAction(this.#app.components.encoding, digit));
+  }
+
+  #clicked(player, anchor) {
+    if (this.hand.isEmpty || player !== this.#position.player) return;
+    this.hand.aim(anchor);
+    this.place();
+  }
+
+  /** Places the tile where its ghost lies, or says why it does not fit there. */
+  place() {
+    const { anchor } = this.hand;
+    if (anchor === null) return;
+    if (this.hand.fits(anchor)) this.#place(anchor, null);
+    else this.#app.notify({ text: placeText(this.hand) });
+  }
+
+  #place(anchor, box) {
+    this.#dropped = box;
+    this.#app.play(this.hand.actionAt(anchor));
+  }
+
+  key(event) {
+    return handleKey(this, event);
+  }
+
+  picture() {
+    return picture(this);
+  }
+}

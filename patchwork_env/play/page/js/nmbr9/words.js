@@ -1,0 +1,42 @@
+/** Moves of NMBR 9 in words, for the status, the list of moves and screen readers. */
+
+import { number, t } from "../language.js";
+import { isYou, nameOf } from "../players.js";
+import { parseWord, placementsOf } from "./actions.js";
+import { groundOf, movedTo, shapeOf, surfaceOf } from "./tiles.js";
+
+/**
+ * What the move that led to a position was.
+ * @param {import("../view.js").App} app
+ * @param {import("../backend.js").Position} position
+ */
+export function describe({ session, components }, position) {
+  const move = parseWord(position.word);
+  const person = isYou(session, position.mover) ? "you" : "other";
+  const values = { player: nameOf(session, position.mover), digit: move.digit };
+  if (move.kind === "choose") return t(`nmbr9.did.${person}.choose`, values);
+  const level = levelOf(position, components);
+  return t(`nmbr9.did.${person}.place`, { ...values, level, points: t("nmbr9.points", { count: level * move.digit }) });
+}
+
+/** The same as short as it can be said; also for a move that was not played yet, in the position before it. */
+export function moveLabel({ components }, position) {
+  const move = parseWord(position.word);
+  const digit = number(move.digit);
+  if (move.kind === "choose") return `= ${digit}`;
+  const level = levelOf(position, components);
+  const place = `${number(move.row)},${number(move.column)}`;
+  return level ? `${digit}×${number(level)} · ${place}` : `${digit} · ${place}`;
+}
+
+/** The level of the tile that a move places, in the position after it or before it. */
+function levelOf(position, components) {
+  const tiles = position.state.tables[position.mover];
+  const move = parseWord(position.word);
+  const last = tiles.at(-1);
+  if (last && wordOf(last, tiles[0]) === position.word) return last.level;
+  const [{ row, column }] = placementsOf({ ...position, player: position.mover }, [position.word]);
+  return groundOf(surfaceOf(tiles), movedTo(shapeOf(components, move.digit, move.orientation).cells, row, column)).level;
+}
+
+const wordOf = ({ digit, orientation, row, column }, first) => `${digit}/${orientation}@${row - first.row},${column - first.column}`;
