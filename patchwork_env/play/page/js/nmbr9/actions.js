@@ -56,10 +56,10 @@ export function placementsOf(position, words) {
   let player = position.player ?? 0;
   for (const word of words) {
     const move = parseWord(word);
-    if (move.kind === "choose") continue;
-    first[player] ??= startOf(position);
-    const [row, column] = first[player];
-    placements.push({ ...move, player, row: row + move.row, column: column + move.column });
+    if (move.kind === "place") {
+      const [row, column] = (first[player] ??= startOf(position));
+      placements.push({ ...move, player, row: row + move.row, column: column + move.column });
+    }
     player = (player + 1) % players;
   }
   return placements;

@@ -74,6 +74,7 @@ export function placeText(hand) {
   const reason = hand.reasonAt(hand.anchor);
   if (reason) return t(`nmbr9.reason.${reason}`);
   const { level } = hand.groundAt(hand.anchor);
+  if (level === 0) return t("nmbr9.fitsTable");
   return t("nmbr9.fits", { level, points: t("nmbr9.points", { count: level * hand.digit }) });
 }
 

@@ -37,8 +37,8 @@ const pathOf = (lines, distance, radius) => lines.map((points) => roundedPath(in
 function labelDrawing(digit, level, [row, column]) {
   const [x, y] = [(column + 0.5) * CELL, (row + 0.5) * CELL];
   return svg("g", { class: "tile-label" },
-    svg("text", { class: "tile-digit", x: level ? x - 1.6 : x, y: y + 2.5, "text-anchor": "middle" }, String(digit)),
-    level > 0 && svg("text", { class: "tile-level", x: x + 2.4, y: y + 2.4, "text-anchor": "middle" }, `×${level}`));
+    svg("text", { class: "tile-digit", x: level ? x - 2 : x, y: y + 2.5, "text-anchor": "middle" }, String(digit)),
+    level > 0 && svg("text", { class: "tile-level", x: x + 2.6, y: y + 2.4, "text-anchor": "middle" }, `×${level}`));
 }
 
 /** A tile alone, filling its box. */

@@ -16,6 +16,7 @@ export function describe({ session, components }, position) {
   const values = { player: nameOf(session, position.mover), digit: move.digit };
   if (move.kind === "choose") return t(`nmbr9.did.${person}.choose`, values);
   const level = levelOf(position, components);
+  if (level === 0) return t(`nmbr9.did.${person}.lay`, values);
   return t(`nmbr9.did.${person}.place`, { ...values, level, points: t("nmbr9.points", { count: level * move.digit }) });
 }
 
