@@ -2,6 +2,7 @@
 
 import { isAbort } from "./backend.js";
 import { percent, t } from "./language.js";
+import { progressText } from "./turns.js";
 
 let asking = null;
 
@@ -15,7 +16,7 @@ export async function askHint(app) {
   const wait = app.notify({ text: t("hint.looking"), kind: "wait" });
   app.addEventListener("shown", () => asking?.abort(), { signal });
   try {
-    const analysis = await backend.analyse(notation, { lines: 1, signal });
+    const analysis = await backend.analyse(notation, { lines: 1, signal, onprogress: (progress) => wait.write(progressText(progress) || t("hint.looking")) });
     const [best] = analysis.lines;
     if (signal.aborted || session.notation !== notation || !best) return;
     view.preview([best.word]);

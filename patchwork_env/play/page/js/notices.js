@@ -8,7 +8,7 @@ const SHOWN_MILLISECONDS = 4000;
 /**
  * Shows a notice. Errors and what one waits for stay until they are closed; others leave by themselves.
  * @param {{text: string, kind?: "info"|"error"|"wait", action?: {text: string, run: () => void}}} notice
- * @returns {{close: () => void}}
+ * @returns {{close: () => void, write: (text: string) => void}}
  */
 export function notify({ text, kind = "info", action = null }) {
   const close = () => box.remove();
@@ -20,7 +20,7 @@ export function notify({ text, kind = "info", action = null }) {
   );
   document.querySelector("#notices").append(box);
   if (kind === "info" && !action) setTimeout(close, SHOWN_MILLISECONDS);
-  return { close };
+  return { close, write: (now) => { box.querySelector(".notice-text").textContent = now; } };
 }
 
 /** Says something to screen readers, after what is being said. */

@@ -3,6 +3,9 @@
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity",
   "visibility", "font-family", "font-size", "font-weight", "text-anchor"];
 
+const SHAPES = new Set(["path", "rect", "circle", "ellipse", "line", "polygon", "polyline", "text", "tspan", "g"]);
+const UNWANTED = /^(class|style|role|tabindex|data-|aria-)/;
+
 /**
  * Writes the styles of the page into a drawing that is not in the document.
  * @param {SVGSVGElement} drawn
@@ -14,16 +17,15 @@ export function independent(drawn) {
   return drawn;
 }
 
-/** Writes what the style sheets say into every element, and takes classes and data away. */
+/** Writes what the style sheets say into every element, and takes classes, styles and data away. */
 function writeStyles(root) {
-  for (const each of [root, ...root.querySelectorAll("*")]) {
+  const all = [root, ...root.querySelectorAll("*")];
+  const styles = all.map((each) => {
     const computed = getComputedStyle(each);
-    const isShape = !["defs", "pattern", "linearGradient", "svg", "g"].includes(each.tagName) || each.hasAttribute("class");
-    const styles = isShape ? STYLES.filter((name) => computed.getPropertyValue(name)).map((name) => [name, computed.getPropertyValue(name)]) : [];
-    each.removeAttribute("style");
-    for (const [name, value] of styles) if (!each.hasAttribute(name) || name !== "fill") each.setAttribute(name, value);
-  }
-  for (const each of [root, ...root.querySelectorAll("*")]) {
-    for (const { name } of [...each.attributes]) if (name === "class" || name.startsWith("data-") || name.startsWith("aria-")) each.removeAttribute(name);
-  }
+    return STYLES.map((name) => [name, computed.getPropertyValue(name)]).filter(([, value]) => value);
+  });
+  all.forEach((each, index) => {
+    for (const { name } of [...each.attributes]) if (UNWANTED.test(name)) each.removeAttribute(name);
+    if (SHAPES.has(each.tagName)) for (const [name, value] of styles[index]) each.setAttribute(name, value);
+  });
 }

@@ -2,7 +2,7 @@
 
 import { isAbort } from "./backend.js";
 import { reducedMotion } from "./elements.js";
-import { t } from "./language.js";
+import { hasText, percent, t } from "./language.js";
 
 const RETRY_MILLISECONDS = 2000;
 const WATCHING_PAUSE = { slow: 1600, medium: 700, fast: 0 };
@@ -65,10 +65,11 @@ export class Turns extends EventTarget {
     return this.#app.session.seats.every((seat) => seat.kind === "agent");
   }
 
-  #progress({ progress, key }, signal) {
+  #progress(progress, signal) {
     if (signal.aborted) return;
-    this.#notice?.close();
-    this.#notice = this.#app.notify({ text: key ? t(`progress.${key}`, { text: progress }) : progress, kind: "wait" });
+    const text = progressText(progress);
+    if (this.#notice) this.#notice.write(text);
+    else if (text) this.#notice = this.#app.notify({ text, kind: "wait" });
   }
 
   #failed(error) {
@@ -83,6 +84,13 @@ export class Turns extends EventTarget {
     });
     this.dispatchEvent(new Event("change"));
   }
+}
+
+/** What one waits for, as a text; empty where it is nothing but thinking. */
+export function progressText({ progress, key, count = 0, expected = 0 }) {
+  if (key === "thinking") return "";
+  if (!hasText(`progress.${key}`)) return progress;
+  return t(`progress.${key}`, { share: expected ? percent(Math.min(1, count / expected)) : "" });
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -49,7 +49,7 @@
  * @property {() => boolean} mayMove whether the person at the screen may move now
  * @property {(player: number) => string} nameOf the name of a player: "You", that of an agent's level, or a colour
  * @property {() => number} perspective the player whose board is drawn large
- * @property {(notice: {text: string, kind?: "info"|"error", action?: {text: string, run: () => void}}) => {close: () => void}} notify
+ * @property {(notice: {text: string, kind?: "info"|"error", action?: {text: string, run: () => void}}) => {close: () => void, write: (text: string) => void}} notify
  *   a calm notice below the header
  * @property {(text: string) => void} announce says something to screen readers
  */

@@ -48,6 +48,11 @@ export class Offers {
     for (const card of this.cards.children) this.#mark(card, position, hand);
   }
 
+  /** Why a patch cannot be taken, in words. */
+  reason(slot) {
+    return this.cards.children[slot]?.dataset.reason ?? "";
+  }
+
   #draw(circle) {
     this.cards.replaceChildren(...circle.slice(0, NUM_OFFERED).map((patch, slot) => this.#card(patch, slot)));
     this.rest.replaceChildren(...circle.slice(NUM_OFFERED).map((patch) =>
@@ -72,22 +77,31 @@ export class Offers {
   #mark(card, position, hand) {
     const slot = Number(card.dataset.slot);
     const patch = this.#components.patches[Number(card.dataset.patch)];
-    const reason = this.#reason(slot, patch, position, hand);
+    const short = this.#shortOf(slot, patch, position, hand);
+    const reason = short || this.#waitsFor(position, hand);
     setAttribute(card, "aria-disabled", reason !== "" && "true");
     setAttribute(card, "aria-pressed", String(hand.slot === slot));
-    card.querySelector(".offer-reason").textContent = reason;
+    setAttribute(card, "data-short", short !== "");
+    card.querySelector(".offer-reason").textContent = short;
+    card.dataset.reason = reason;
     const text = [priceText(patch, slot), reason].filter(Boolean).join(" ");
     card.title = text;
     card.setAttribute("aria-label", text);
   }
 
-  #reason(slot, patch, position, hand) {
-    if (position.over) return t("patchwork.reason.over");
+  /** What the player lacks to buy a patch: buttons or room. */
+  #shortOf(slot, patch, position, hand) {
+    if (position.over || position.state.pending_special) return "";
     const missing = patch.buttons - position.state.buttons[position.player];
-    if (position.state.pending_special) return t("patchwork.reason.special");
     if (missing > 0) return t("patchwork.reason.buttons", { count: missing });
-    if (hand.choices === null) return t("patchwork.reason.turn");
-    return hand.canTake(slot) ? "" : t("patchwork.reason.room");
+    return hand.choices === null || hand.canTake(slot) ? "" : t("patchwork.reason.room");
+  }
+
+  /** Why nothing at all can be bought now. */
+  #waitsFor(position, hand) {
+    if (position.over) return t("patchwork.reason.over");
+    if (position.state.pending_special) return t("patchwork.reason.special");
+    return hand.choices === null ? t("patchwork.reason.turn") : "";
   }
 }
 

@@ -1,7 +1,7 @@
 /** Puts the parts of the table together: what is shown, what is in hand, and what a click or a key does. */
 
 import { draggable } from "../drag.js";
-import { element, svg } from "../elements.js";
+import { element, reducedMotion, svg } from "../elements.js";
 import { t } from "../language.js";
 import { fly, walk } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
@@ -218,7 +218,8 @@ export class Table {
 
   #taken(slot) {
     if (this.hand.slot === slot) return this.hand.putBack();
-    if (!this.hand.take(slot)) this.#say(this.offers.cards.children[slot]?.querySelector(".offer-reason").textContent);
+    if (this.hand.take(slot)) this.quilt.element.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
+    else this.#say(this.offers.reason(slot));
   }
 
   #takenUp(target) {
