@@ -7,6 +7,7 @@ patchwork-env play --game nmbr9 --opponent nmbr9_champion:fast --port 8100
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import socket
@@ -23,6 +24,7 @@ import uvicorn
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.play.compiling import telling
 from patchwork_env.play.players import CHAMPIONS, Players
@@ -50,18 +52,13 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env play"
 
 
 def _run(options: argparse.Namespace) -> int:
-    players = Players([options.opponent] if options.opponent else [])
-    thinking = Thinking(players)
-    with _listening_socket(options.port) as listening:
-        port = listening.getsockname()[1]
-        game = options.game or PATCHWORK
-        warm_up = partial(thinking.warm_up, game, options.opponent or CHAMPIONS[game])
-        server = _Server(thinking, port, _presets(options), opens_browser=options.browser, warm_up=warm_up)
-        with telling(thinking.threads.announce):
-            code = _serve(server, listening)
+    thinking = Thinking(Players([options.opponent] if options.opponent else []))
+    with _listening_socket(options.port) as listening, telling(thinking.threads.announce):
+        code = _serve(_Server(thinking, listening.getsockname()[1], options), listening)
     sys.stdout.flush()
-    if not thinking.threads.stop():
-        os._exit(code)  # an interpreter that ends while threads compile would crash
+    sys.stderr.flush()
+    if threading.active_count() > 1:
+        os._exit(code)  # threads that compile cannot be ended, and crash an interpreter that ends before them
     return code
 
 
@@ -82,11 +79,9 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
 
 
 class _Server(uvicorn.Server):
-    """Tells the address of the page as soon as it answers."""
+    """Tells the address of the page as soon as it answers, and ends all streams when it is asked to end."""
 
-    def __init__(
-        self, thinking: Thinking, port: int, presets: str, *, opens_browser: bool, warm_up: Callable[[], None]
-    ) -> None:
+    def __init__(self, thinking: Thinking, port: int, options: argparse.Namespace) -> None:
         super().__init__(
             uvicorn.Config(
                 create_app(thinking, port),
@@ -103,17 +98,24 @@ class _Server(uvicorn.Server):
                 timeout_graceful_shutdown=_SECONDS_TO_END,
             )
         )
-        self._address, self._presets = f"http://{HOST}:{port}/", presets
-        self._opens_browser, self._warm_up = opens_browser, warm_up
+        self._thinking, self._address, self._options = thinking, f"http://{HOST}:{port}/", options
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        print(self._address, flush=True)
-        if self._presets:
-            print(f"with what you asked for: {self._address}{self._presets}", flush=True)
-        if self._opens_browser:
-            _in_background(partial(webbrowser.open, self._address + self._presets))
-        _in_background(self._warm_up)
+        options, address = self._options, self._address
+        print(address, flush=True)
+        if presets := _presets(options):
+            address += presets
+            print(f"with what you asked for: {address}", flush=True)
+        if options.browser:
+            _in_background(partial(webbrowser.open, address))
+        game = options.game or PATCHWORK
+        _in_background(partial(self._thinking.warm_up, game, options.opponent or CHAMPIONS[game]))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # nobody waits for what breaks off now
+        self._thinking.threads.stop()
+        await super().shutdown(sockets)
 
 
 def _in_background(work: Callable[[], object]) -> None:
@@ -146,7 +148,7 @@ def _port(text: str) -> int:
         return check_between(int(text), 0, 65535, "the port")
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no port; ports are 0 to 65535, 0 for any free one"
+            f"{shorten(text)} is no port; ports are 0 to 65535, 0 for any free one"
         ) from None
 
 

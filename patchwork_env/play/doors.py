@@ -59,12 +59,12 @@ class Doors:
 
     def _why_refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        host, origin = headers.get("host", ""), headers.get("origin")
-        if host not in self._hosts or len(headers.getlist("host")) > 1:
+        host, origin = (", ".join(headers.getlist(name)) for name in ("host", "origin"))
+        if host not in self._hosts:
             return refusal(403, f"this server is {self._named()}, not {shorten(host)}")
-        if origin is None and scope["method"] in ("GET", "HEAD"):
+        if "origin" not in headers and scope["method"] in ("GET", "HEAD"):
             return None  # browsers name no origin there
-        if origin is None or origin.removeprefix("http://").lower() not in self._hosts:
+        if origin not in self._origins:
             return refusal(
                 403, f"messages must come from the page of {self._named()}: Origin is {shorten(origin)}"
             )

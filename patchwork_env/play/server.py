@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from patchwork_env.play.answers import ANSWERS, Message
 from patchwork_env.play.doors import Doors
 from patchwork_env.play.messages import MOST_BYTES, read_message
 from patchwork_env.play.responses import JsonResponse, encoded, refusal
+from patchwork_env.play.streams import Event
 from patchwork_env.play.thinking import Thinking
 
 PAGE = Path(__file__).parent / "page"
@@ -39,6 +40,7 @@ TYPES = {
 """The types of the page's files, which some systems have other ideas of."""
 
 Answer = Callable[[Message], Any]
+Stream = Callable[[Message], AsyncIterator[Event]]
 
 
 def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
@@ -52,12 +54,13 @@ def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
     for ending, kind in TYPES.items():
         mimetypes.add_type(kind, ending)
     answers: dict[str, Answer] = {**ANSWERS, "agents": thinking.agents}
+    streams = {"choose": thinking.choose, "analyse": thinking.analyse}
+    routes = [
+        *(_route(name, partial(_answer, answer)) for name, answer in answers.items()),
+        *(_route(name, partial(_stream, stream)) for name, stream in streams.items()),
+    ]
     app = Starlette(
-        routes=[
-            *(_route(name, partial(_answer, answer)) for name, answer in answers.items()),
-            *(_route(name, partial(_stream, thinking, name)) for name in ("choose", "analyse")),
-            Mount("/", StaticFiles(directory=page, html=True)),
-        ],
+        routes=[Mount("/api", routes=routes), Mount("/", StaticFiles(directory=page, html=True))],
         exception_handlers={HTTPException: _refused, Exception: _failed},
     )
     return Doors(app, port)
@@ -70,7 +73,7 @@ def _route(name: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Rou
         except (ValueError, TableEdgeError) as error:
             return refusal(400, str(error))
 
-    return Route(f"/api/{name}", guarded, methods=["POST"])
+    return Route(f"/{name}", guarded, methods=["POST"])
 
 
 async def _answer(answer: Answer, request: Request) -> Response:
@@ -78,9 +81,9 @@ async def _answer(answer: Answer, request: Request) -> Response:
     return JsonResponse(await run_in_threadpool(answer, message))
 
 
-async def _stream(thinking: Thinking, name: str, request: Request) -> Response:
+async def _stream(stream: Stream, request: Request) -> Response:
     message = await _message(request)
-    events = await run_in_threadpool(getattr(thinking, name), message)
+    events = await run_in_threadpool(stream, message)
     return StreamingResponse((encoded(event) + b"\n" async for event in events), media_type=LINES)
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from patchwork_env.play.messages import error_of, reason_of
 
 Event = dict[str, Any]
-Tell = Callable[[Event], None]
-"""Sends an event, from any thread."""
+Tell = Callable[[Event | None], None]
+"""Sends an event, from any thread; None ends the stream."""
 Work = Callable[[Tell, threading.Event], None]
 """Work in a thread: it tells of its events, and ends soon after the other argument is set."""
 
@@ -38,9 +38,9 @@ class Threads:
 
     def __init__(self, patience: float = 300.0, queue: float = 10.0) -> None:
         self._patience, self._queue = patience, queue
+        self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()
-        self._stops: set[threading.Event] = set()
-        self._tells: set[Tell] = set()
+        self._running: dict[threading.Event, Tell] = {}
 
     async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
         """The events of work, until it is done; whoever stops reading stops the work.
@@ -57,33 +57,31 @@ class Threads:
             return
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         stopped = self._begin(work, purpose, events)
+        silence = error_of(f"{purpose} gave no sign for {self._patience:g} seconds")
         try:
-            patience = NOTICE_AFTER
-            while True:
-                try:
-                    event = await asyncio.wait_for(events.get(), patience)
-                except TimeoutError:
-                    if patience == self._patience:
-                        yield error_of(f"{purpose} gave no sign for {self._patience:g} seconds")
-                        return
-                    event = WORKING
-                if event is None:
-                    return
-                patience = self._patience
+            event = await _next(events, NOTICE_AFTER, WORKING)
+            while event is not None:
                 yield event
+                if event is silence:
+                    return
+                event = await _next(events, self._patience, silence)
         finally:
             stopped.set()
 
     def announce(self, event: Event) -> None:
         """Sends an event to all streams, from any thread."""
-        for tell in tuple(self._tells):
+        with self._lock:
+            running = list(self._running.values())
+        for tell in running:
             tell(event)
 
-    def stop(self) -> bool:
-        """Tells all threads to end; returns whether all have ended."""
-        for stopped in self._stops:
+    def stop(self) -> None:
+        """Ends all streams, and tells their threads to end."""
+        with self._lock:
+            running = dict(self._running)
+        for stopped, tell in running.items():
             stopped.set()
-        return not self._stops
+            tell(None)
 
     async def _may_begin(self, purpose: str, most: int) -> bool:
         """Waits until a thread may begin; False if none may for too long."""
@@ -102,22 +100,26 @@ class Threads:
             with suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
-        def ended() -> None:
-            self._busy[purpose] -= 1
-            self._stops.discard(stopped)
-            self._tells.discard(tell)
-
         def run() -> None:
             try:
                 work(tell, stopped)
             except BaseException as error:  # whatever an agent raises, even SystemExit
                 tell(error_of(reason_of(error)))
+            with self._lock:
+                self._busy[purpose] -= 1
+                del self._running[stopped]
             tell(None)
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(ended)
 
-        self._busy[purpose] += 1
-        self._stops.add(stopped)
-        self._tells.add(tell)
+        with self._lock:
+            self._busy[purpose] += 1
+            self._running[stopped] = tell
         threading.Thread(target=run, name=purpose, daemon=True).start()
         return stopped
+
+
+async def _next(events: asyncio.Queue[Event | None], seconds: float, otherwise: Event) -> Event | None:
+    """The next event, or another one if there is none within so many seconds."""
+    try:
+        return await asyncio.wait_for(events.get(), seconds)
+    except TimeoutError:
+        return otherwise

@@ -1,0 +1,106 @@
+"""Asks the application of the page in this process, as a browser would over a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from patchwork_env.play.players import Players
+from patchwork_env.play.server import create_app
+from patchwork_env.play.streams import Threads
+from patchwork_env.play.thinking import Thinking
+
+PORT = 8053
+HOST = f"127.0.0.1:{PORT}"
+HEADERS = {"host": HOST, "origin": f"http://{HOST}", "content-type": "application/json"}
+
+
+@dataclass
+class Answer:
+    """What the application answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The lines of a stream, but for notices that it is at work."""
+        events = [json.loads(line) for line in self.body.splitlines()]
+        return [event for event in events if "progress" not in event]
+
+
+class Exchange:
+    """One request, and what has been answered so far; ``leave`` closes the connection."""
+
+    def __init__(self, app: Any, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> None:
+        self._chunks = [body[k : k + 40_000] for k in range(0, len(body), 40_000)] or [b""]
+        self._left = asyncio.Event()
+        self.parts: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode("utf-8", "surrogatepass"),
+            "root_path": "",
+            "query_string": b"",
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()],
+            "client": ("127.0.0.1", 50_000),
+            "server": ("127.0.0.1", PORT),
+        }
+        self._app = app
+
+    async def run(self) -> None:
+        await self._app(self._scope, self._receive, self.parts.put)
+
+    def leave(self) -> None:
+        self._left.set()
+
+    async def _receive(self) -> dict[str, Any]:
+        if self._chunks:
+            body = self._chunks.pop(0)
+            return {"type": "http.request", "body": body, "more_body": bool(self._chunks)}
+        await self._left.wait()
+        return {"type": "http.disconnect"}
+
+
+class Client:
+    """Asks an application; ``trusted`` are the specs that the command line named."""
+
+    def __init__(self, *trusted: str, patience: float = 60.0) -> None:
+        self.threads = Threads(patience=patience, queue=0.1)
+        self.app = create_app(Thinking(Players(trusted), self.threads), PORT)
+
+    def ask(
+        self,
+        path: str,
+        message: Any = None,
+        *,
+        method: str = "POST",
+        headers: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """The answer to a message, which bytes give as they are; headers of None are left out."""
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        given = {name: value for name, value in {**HEADERS, **(headers or {})}.items() if value is not None}
+        return asyncio.run(self._ask(Exchange(self.app, method, path, body, given)))
+
+    def get(self, path: str, **headers: Any) -> Answer:
+        """A file of the page."""
+        return self.ask(path, b"", method="GET", headers={"origin": None, "content-type": None, **headers})
+
+    async def _ask(self, exchange: Exchange) -> Answer:
+        await exchange.run()
+        start = exchange.parts.get_nowait()
+        parts = [exchange.parts.get_nowait() for _ in range(exchange.parts.qsize())]
+        headers = {name.decode(): value.decode() for name, value in start["headers"]}
+        return Answer(start["status"], headers, b"".join(part.get("body", b"") for part in parts))

@@ -1,0 +1,57 @@
+"""Agents that fail in every way that there is; ``release`` ends those that hang."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from patchwork_env.agents import Agent
+from patchwork_env.agents.analysis import Line
+
+release = threading.Event()
+closed = threading.Event()
+
+
+def raises(game: Any) -> int:
+    raise ZeroDivisionError("as it likes")
+
+
+def leaves(game: Any) -> int:
+    raise SystemExit(3)
+
+
+def illegal(game: Any) -> int:
+    return 1945
+
+
+def nonsense(game: Any) -> Any:
+    return "advance"
+
+
+def hangs(game: Any) -> int:
+    release.wait(60)
+    return 0
+
+
+class Endless(Agent):
+    """An agent whose analyses never end by themselves."""
+
+    name = "endless"
+
+    def act(self, game: Any) -> int:
+        return 0
+
+    def deepen(self, game: Any) -> Iterator[list[Line]]:
+        visits = 0
+        try:
+            while True:
+                visits += 1
+                release.wait(0.001)
+                yield [Line(0, visits, 1.5, 0.6, False, (0,))]
+        finally:
+            closed.set()
+
+
+endless = Endless()
+constant = 3

@@ -1,0 +1,114 @@
+"""``patchwork-env play``: the address it prints, the real server behind it, and how it ends."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from patchwork_env import cli
+from patchwork_env.patchwork import Game
+from patchwork_env.play import command
+
+NOTATION = Game(seed=7).notation()
+
+
+class Server:
+    """The command in a process of its own."""
+
+    def __init__(self, *words: str) -> None:
+        program = [sys.executable, "-m", "patchwork_env.cli", "play", "--no-browser", "--port", "0", *words]
+        self.process = subprocess.Popen(
+            program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        )
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline()
+        self.presets = self.process.stdout.readline() if words else ""
+        self.port = int(self.address.removeprefix("http://127.0.0.1:").removesuffix("/\n"))
+
+    def ask(self, path: str, message: Any) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        origin = f"http://127.0.0.1:{self.port}"
+        headers = {"Content-Type": "application/json", "Origin": origin, "Connection": "close"}
+        connection.request("POST", path, json.dumps(message), headers)
+        return connection.getresponse()
+
+    def end(self, number: signal.Signals) -> tuple[int, str, str]:
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server("--game", "nmbr9", "--opponent", "greedy")
+    yield server
+    server.process.kill()
+    server.process.communicate()
+
+
+def test_the_page_is_served_until_sigterm(server: Server) -> None:
+    opened = json.loads(server.ask("/api/open", {"game": "patchwork", "seed": 7}).read())
+    assert opened["notation"] == NOTATION
+    stream = server.ask("/api/choose", {"notation": NOTATION, "agent": "greedy"})
+    assert "choice" in json.loads(stream.read().splitlines()[-1])
+    with socket.create_connection(("127.0.0.1", server.port)) as other:
+        other.sendall(b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+        assert other.recv(12) == b"HTTP/1.1 403"
+    with server.ask("/api/analyse", {"notation": NOTATION, "agent": "champion:analysis"}) as going_on:
+        assert going_on.readline()
+        code, out, err = server.end(signal.SIGTERM)
+    assert (code, err) == (128 + signal.SIGTERM, "")
+    assert out == ""
+    assert server.presets.endswith(f" {server.address.strip()}?game=nmbr9&opponent=greedy\n")
+
+
+def test_ctrl_c_ends_it_quietly() -> None:
+    assert Server().end(signal.SIGINT) == (0, "", "")
+
+
+@pytest.fixture
+def taken() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening
+
+
+def test_a_port_that_is_taken_is_an_error(taken: socket.socket, capsys: pytest.CaptureFixture[str]) -> None:
+    port = taken.getsockname()[1]
+    assert cli.main(["play", "--no-browser", "--port", str(port)]) == 2
+    assert f"patchwork-env play: port {port} cannot be used: " in capsys.readouterr().err
+
+
+def test_where_the_usual_port_is_taken_another_is_found(
+    taken: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "DEFAULT_PORT", taken.getsockname()[1])
+    with command._listening_socket(None) as found:
+        assert found.getsockname()[0] == "127.0.0.1"
+        assert found.getsockname()[1] != taken.getsockname()[1]
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "x", "80.5", "9" * 5000])
+def test_what_is_no_port_is_an_error(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["play", f"--port={port}"])
+    assert caught.value.code == 2
+    assert "is no port; ports are 0 to 65535" in capsys.readouterr().err
+
+
+def test_without_its_libraries_it_says_how_to_get_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "patchwork_env.play.command")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)  # as if it were not installed
+    assert cli.main(["play"]) == 2
+    assert (
+        capsys.readouterr().err == "patchwork-env play: it needs uvicorn: pip install 'patchwork-env[play]'\n"
+    )

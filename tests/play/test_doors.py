@@ -1,0 +1,138 @@
+"""Who is let in: the page itself, and nobody else; and what every answer tells browsers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from patchwork_env.play.doors import HEADERS
+from patchwork_env.play.messages import MOST_BYTES
+from tests.play.client import HOST, PORT, Client
+
+OPEN = {"game": "patchwork", "seed": 1}
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    return Client()
+
+
+def refused(answer: Any, status: int, words: str) -> None:
+    assert answer.status == status
+    assert answer.headers["content-type"] == "application/json"
+    assert list(answer.json) == ["error"]
+    assert words in answer.json["error"]
+    assert HEADERS.items() <= {name.title(): value for name, value in answer.headers.items()}.items()
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", "[::1]:8053"]
+)
+def test_other_hosts_are_refused(client: Client, host: str) -> None:
+    refused(client.ask("/api/open", OPEN, headers={"host": host}), 403, f"this server is {HOST} or localhost")
+    refused(client.get("/", host=host), 403, f"not {host!r}")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        None,
+        "null",
+        "",
+        "http://evil.example",
+        f"https://{HOST}",
+        "http://127.0.0.1:1",
+        f"http://{HOST}.evil",
+        HOST,
+    ],
+)
+def test_other_origins_are_refused(client: Client, origin: str | None) -> None:
+    refused(
+        client.ask("/api/open", OPEN, headers={"origin": origin}), 403, "messages must come from the page"
+    )
+
+
+def test_a_file_is_refused_to_another_page(client: Client) -> None:
+    refused(client.get("/", origin="http://evil.example"), 403, "Origin is 'http://evil.example'")
+    assert client.get("/").status == 200
+
+
+def test_localhost_is_this_machine_too(client: Client) -> None:
+    names = {"host": f"localhost:{PORT}", "origin": f"http://localhost:{PORT}"}
+    assert client.ask("/api/open", OPEN, headers=names).status == 200
+
+
+@pytest.mark.parametrize(
+    "kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"]
+)
+def test_what_forms_can_send_is_refused(client: Client, kind: str | None) -> None:
+    refused(client.ask("/api/open", OPEN, headers={"content-type": kind}), 415, "must be application/json")
+
+
+def test_a_type_may_say_its_characters(client: Client) -> None:
+    kind = {"content-type": "application/json; charset=utf-8"}
+    assert client.ask("/api/open", OPEN, headers=kind).status == 200
+
+
+def test_questions_before_a_foreign_message_are_refused(client: Client) -> None:
+    foreign = {"origin": "http://evil.example", "access-control-request-method": "POST"}
+    refused(client.ask("/api/open", b"", method="OPTIONS", headers=foreign), 403, "must come from the page")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS", "TRACE"])
+def test_messages_are_posted(client: Client, method: str) -> None:
+    refused(client.ask("/api/open", OPEN, method=method), 405, f"{method} is not allowed here")
+    if method != "GET":
+        refused(client.ask("/index.html", OPEN, method=method), 405, f"{method} is not allowed here")
+
+
+def test_long_messages_are_refused(client: Client) -> None:
+    longest = b'{"game": "patchwork", "seed": 1}'.ljust(MOST_BYTES)
+    assert client.ask("/api/open", longest).status == 200
+    refused(client.ask("/api/open", longest + b" "), 413, "more than 65,536 bytes")
+    refused(client.ask("/api/choose", b"x" * 10**6), 413, "more than 65,536 bytes")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../command.py",
+        "/js/../../command.py",
+        "//etc/passwd",
+        "/..\\command.py",
+        "/C:/x",
+        "/\0",
+        "/" + "x" * 5000,
+        "/%2e%2e/command.py",
+        "/js/../../../../../../../../etc/passwd",
+        "/\ud800",
+        "/nothing.js",
+        "/api/opne",
+        "/js",
+    ],
+)
+def test_there_is_nothing_outside_the_page(client: Client, path: str) -> None:
+    answer = client.get(path)
+    if path == "/js":  # a folder is not listed, either
+        assert answer.status in (307, 404)
+    else:
+        refused(answer, 404, "there is no")
+
+
+def test_files_come_with_their_types_and_are_asked_for_again(client: Client) -> None:
+    page = client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert page.body == client.get("/index.html").body
+    script = client.get("/js/main.js")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert script.headers["cache-control"] == "no-cache"
+    again = client.get("/js/main.js", **{"if-none-match": script.headers["etag"]})
+    assert (again.status, again.body) == (304, b"")
+
+
+def test_every_answer_has_the_headers(client: Client) -> None:
+    for answer in (client.get("/"), client.ask("/api/open", OPEN), client.get("/nothing")):
+        assert {name: answer.headers[name.lower()] for name in HEADERS} == HEADERS
+    assert "default-src 'self'" in HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in HEADERS["Content-Security-Policy"]

@@ -1,0 +1,136 @@
+"""What the page is told of games: the same as the games themselves say."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from patchwork_env import games, nmbr9, patchwork
+from patchwork_env.core.game import BaseGame
+from patchwork_env.play import positions
+from patchwork_env.play.components import components_of
+
+
+def played(game: Any, seed: int = 1) -> Any:
+    random = np.random.default_rng(seed)
+    while not game.is_over:
+        game.play(random.choice(game.legal_actions()))
+    return game
+
+
+GAMES = [
+    patchwork.Game(seed=3),
+    patchwork.Game(seed=4, first_player=1, special_patches="2014"),
+    nmbr9.Game(seed=3),
+    nmbr9.Game(seed=4, players=3, order="known", deck_size=8),
+    nmbr9.Game(players=2, order="free", max_digit=3),
+]
+
+
+@pytest.fixture(params=GAMES, ids=str.split("revised 2014 alone three free"))
+def game(request: pytest.FixtureRequest) -> BaseGame:
+    return played(request.param.clone())
+
+
+def test_every_position_says_what_the_game_says(game: BaseGame) -> None:
+    name = games.rules_of(game.state).name
+    going_on, led = game.root(), (None, None, None)
+    for ply, position in enumerate(positions.positions_of(game)):
+        assert json.loads(json.dumps(position)) == position
+        assert (position["game"], position["ply"]) == (name, ply)
+        assert position["over"] == going_on.is_over
+        assert position["player"] == (None if going_on.is_over else going_on.current_player)
+        assert position["scores"] == list(going_on.scores())
+        assert position["winners"] == list(going_on.winners())
+        assert position["legal"] == going_on.legal_actions().tolist()
+        assert (position["mover"], position["word"], position["action"]) == led
+        if ply < game.num_moves:
+            action = game.history[ply]
+            led = going_on.current_player, going_on.move_text(action), action
+            going_on.play(action)
+    assert position["over"]
+
+
+def test_positions_do_not_depend_on_how_they_are_asked_for(game: BaseGame) -> None:
+    """The stateless way, a move at a time from the notation, gives the same as the whole game at once."""
+    whole = positions.positions_of(positions.read_game(game.notation()))
+    going_on = game.root()
+    for position in whole[1:]:
+        read = positions.read_game(going_on.notation())
+        assert positions.play(read, positions.action_of(read, position["word"])) == position
+        going_on = read
+    assert going_on.notation() == game.notation()
+
+
+def test_the_table_of_patchwork() -> None:
+    game = patchwork.Game(seed=3)
+    game.play(int(game.legal_actions()[1]))
+    state = positions.position_of(game)["state"]
+    assert state["quilts"] == [game.layout(player).ravel().tolist() for player in (0, 1)]
+    assert (state["circle"], state["offered"]) == (list(game.circle), list(game.offered))
+    assert (state["positions"], state["buttons"]) == (list(game.positions), list(game.buttons))
+    assert (state["bonus_owner"], state["first_finisher"], state["pending_special"]) == (None, None, False)
+    assert state["special_spaces"] == [26, 32, 38, 44, 50]
+
+
+def test_the_tables_of_nmbr9() -> None:
+    game = played(nmbr9.Game(seed=5, players=2))
+    tables = positions.position_of(game)["state"]["tables"]
+    for player, table in enumerate(tables):
+        for tile, move in zip(table, game.placements(player), strict=True):
+            assert (tile["digit"], tile["level"]) == (move.digit, move.level)
+            assert {(row, column) for row, column in tile["cells"]} == move.cells
+            turned = nmbr9_cells(tile["digit"], tile["orientation"])
+            assert [[tile["row"] + r, tile["column"] + c] for r, c in turned] == tile["cells"]
+
+
+def nmbr9_cells(digit: int, orientation: int) -> Any:
+    return components_of("nmbr9")["tiles"][digit]["orientations"][orientation]["cells"]
+
+
+def test_only_known_cards_are_told() -> None:
+    unknown, known = nmbr9.Game(seed=5), nmbr9.Game(seed=5, order="known")
+    assert positions.position_of(unknown)["state"]["deck"] == list(unknown.deck[:1])
+    assert positions.position_of(known)["state"]["deck"] == list(known.deck)
+    assert positions.position_of(played(unknown))["state"]["deck"] == list(unknown.deck)
+    left = positions.position_of(nmbr9.Game(seed=5))["state"]["left"]
+    assert left == [2 - (digit == known.deck[0]) for digit in range(10)]
+
+
+def test_a_tile_is_chosen_before_it_is_placed() -> None:
+    game = nmbr9.Game(order="free", max_digit=2)
+    state = positions.position_of(game)["state"]
+    assert (state["digit"], state["chosen"], state["choices"]) == (None, None, [0, 1, 2])
+    state = positions.play(game, game.parse_move("=1"))["state"]
+    assert (state["digit"], state["chosen"], state["choices"]) == (1, 1, [])
+
+
+@pytest.mark.parametrize("name", positions.GAMES)
+def test_components_are_those_of_the_game(name: str) -> None:
+    components = components_of(name)
+    assert json.loads(json.dumps(components)) == components
+    pieces = components["patches" if name == "patchwork" else "tiles"]
+    shapes = [piece.cells for piece in patchwork.PATCHES] if name == "patchwork" else list(nmbr9.TILES)
+    assert [piece["cells"] for piece in pieces] == [[list(cell) for cell in cells] for cells in shapes]
+    for piece in pieces:
+        for orientation in piece["orientations"]:
+            lowest = piece["orientations"][orientation["canonical"]]
+            assert lowest["cells"] == orientation["cells"]
+            assert lowest["canonical"] == orientation["canonical"]
+
+
+def test_the_encoding_of_actions_is_that_of_the_game() -> None:
+    components = components_of("patchwork")
+    encoding = components["encoding"]
+    game = patchwork.Game(seed=3)
+    for action in game.legal_actions().tolist()[1:]:
+        slot, rest = divmod(action - encoding["buy"], 8 * 81)
+        orientation, cell = divmod(rest, 81)
+        patch = components["patches"][game.offered[slot]]["orientations"][orientation]
+        assert patch["canonical"] == orientation
+        assert game.decode(action).cells == {(cell // 9 + r, cell % 9 + c) for r, c in patch["cells"]}
+    assert encoding["advance"] == game.parse_move("+")
+    assert components_of("nmbr9")["encoding"]["choose"] == nmbr9.Game(order="free").parse_move("=0")

@@ -1,0 +1,275 @@
+"""Agents that move and analyse for the page: their answers, their failures, and what nobody waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from patchwork_env import agents, nmbr9, patchwork
+from patchwork_env.agents.specs import LEVELS
+from patchwork_env.play import streams, thinking
+from patchwork_env.play.players import Players
+from tests.play import odd_agents
+from tests.play.client import HEADERS, Client, Exchange
+
+GAME = patchwork.Game(seed=7)
+NOTATION = GAME.notation()
+ODD = "tests.play.odd_agents"
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    return Client()
+
+
+@pytest.fixture(autouse=True)
+def release() -> Iterator[None]:
+    """Agents that hang do so until the end of a test."""
+    odd_agents.release.clear()
+    odd_agents.closed.clear()
+    yield
+    odd_agents.release.set()
+
+
+def choose(client: Client, agent: str, **fields: Any) -> list[dict[str, Any]]:
+    answer = client.ask("/api/choose", {"notation": NOTATION, "agent": agent, **fields})
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    return answer.events
+
+
+def test_agents_choose_what_they_choose_elsewhere(client: Client) -> None:
+    action = agents.load("greedy").act(GAME)
+    assert choose(client, "greedy") == [{"choice": {"action": action, "word": GAME.move_text(action)}}]
+
+
+def test_a_seed_repeats_a_choice(client: Client) -> None:
+    chosen = [choose(client, "random", seed=seed)[0]["choice"]["action"] for seed in (*range(5), *range(5))]
+    assert chosen[:5] == chosen[5:]
+    assert len(set(chosen)) > 2
+    fresh = agents.load("random", seed=3)
+    assert chosen[3] == fresh.act(GAME)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("greedi", "did you mean 'greedy'?"),
+        ("", "the spec of an agent is empty"),
+        ("runs/none", "there is no checkpoint at 'runs/none'"),
+        ("greedy:depth=3", "agent 'greedy' has no option 'depth'"),
+        ("nmbr9_champion:instant", "plays nmbr9, not patchwork"),
+    ],
+)
+def test_what_is_no_agent_here_is_an_error_of_the_stream(client: Client, spec: str, words: str) -> None:
+    (event,) = choose(client, spec)
+    assert list(event) == ["error"]
+    assert words in event["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("raises", "failed: ZeroDivisionError: as it likes"),
+        ("leaves", "SystemExit: 3"),
+        ("illegal", "failed: action 1945 is not legal"),
+        ("nonsense", "must be an integer, not 'advance'"),
+        ("constant", "is 3; it must be an Agent or a function"),
+        ("nothing", "has no 'nothing'"),
+    ],
+)
+def test_an_agent_that_fails_harms_nothing(name: str, words: str) -> None:
+    client = Client(f"{ODD}:{name}")
+    for _ in range(2):
+        (event,) = choose(client, f"{ODD}:{name}")
+        assert words in event["error"]
+    assert "choice" in choose(client, "greedy")[0]
+
+
+def test_only_what_the_command_line_named_runs_code() -> None:
+    client = Client(f"{ODD}:illegal")
+    answer = client.ask("/api/choose", {"notation": NOTATION, "agent": f"{ODD}:raises"})
+    assert (answer.status, "would run code" in answer.json["error"]) == (400, True)
+    listed = client.ask("/api/agents", {"game": "patchwork"}).json
+    assert listed[0] == {"spec": f"{ODD}:illegal", "kind": "other"}
+
+
+def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "NOTICE_AFTER", 0.01)
+    client = Client(f"{ODD}:hangs", patience=0.01)
+    for _ in range(4):
+        (event,) = choose(client, f"{ODD}:hangs")
+        assert "gave no sign for 0.01 seconds" in event["error"]
+    (event,) = choose(client, f"{ODD}:hangs")
+    assert "is busy with 4 other requests" in event["error"]
+    patient = Client(patience=60)
+    patient.threads._busy = client.threads._busy
+    assert "choice" in choose(patient, "greedy")[0]
+
+
+def test_the_page_is_told_that_an_agent_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "NOTICE_AFTER", 0)
+    answer = Client().ask("/api/choose", {"notation": NOTATION, "agent": "greedy"})
+    notice, choice = map(json.loads, answer.body.splitlines())
+    assert notice == {"progress": "thinking", "key": "thinking"}
+    assert "choice" in choice
+
+
+def analyse(client: Client, notation: str, **fields: Any) -> list[dict[str, Any]]:
+    events = client.ask("/api/analyse", {"notation": notation, **fields}).events
+    assert [event["analysis"]["done"] for event in events] == [False] * (len(events) - 1) + [True]
+    return [event["analysis"] for event in events]
+
+
+def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client: Client) -> None:
+    game = patchwork.Game(seed=7)
+    game.play(int(game.legal_actions()[3]))  # player 1 is to move
+    found = analyse(client, game.notation(), agent="champion:nodes=3000", lines=3)
+    assert [analysis["depth"] for analysis in found] == sorted(analysis["depth"] for analysis in found)
+    assert len({analysis["depth"] for analysis in found}) > 2
+    last, best = found[-1], found[-1]["lines"][0]
+    expected = agents.load("champion:nodes=3000").search(game)
+    assert len(last["lines"]) == 3
+    assert best["action"] == expected[0].action
+    assert (last["player"], last["scores"]) == (1, None)
+    assert (last["win"], last["margin"]) == (best["win"], best["margin"])
+    assert last["win"] == pytest.approx(1 - expected[0].win, abs=0.1)
+    assert last["margin"] == pytest.approx(-expected[0].margin, abs=3)
+    for line in last["lines"]:
+        assert line["word"] == line["line"][0] == game.move_text(line["action"])
+        going_on = game.clone()
+        for word in line["line"]:
+            going_on.play(going_on.parse_move(word))
+
+
+def test_endings_are_solved(client: Client) -> None:
+    game, agent = patchwork.Game(seed=7), agents.load("greedy")
+    while sum(game.positions) < 98:
+        game.play(agent.act(game))
+    last = analyse(client, game.notation(), agent="champion:fast")[-1]
+    assert all(line["exact"] for line in last["lines"])
+    assert last["win"] in (0, 1)
+
+
+def test_nmbr9_is_analysed_by_expected_scores(client: Client) -> None:
+    game = nmbr9.Game(seed=7, players=2)
+    for _ in range(3):
+        game.play(int(game.legal_actions()[0]))
+    found = analyse(client, game.notation(), agent="nmbr9_champion:nodes=2000", lines=4)
+    assert len(found) > 2
+    last = found[-1]
+    assert (last["player"], last["win"], len(last["lines"])) == (1, None, 4)
+    assert last["margin"] == pytest.approx(last["scores"][0] - last["scores"][1])
+    assert all(60 < score < 120 for score in last["scores"])
+    assert last["scores"][1] == last["lines"][0]["scores"][1]
+    assert {line["word"] for line in last["lines"]} <= set(map(game.move_text, game.legal_actions()))
+
+
+def test_the_last_tile_of_nmbr9_is_known_exactly(client: Client) -> None:
+    game = nmbr9.Game(deck=[0, 0, 9])
+    for _ in range(2):
+        game.play(int(game.legal_actions()[-1]))
+    last = analyse(client, game.notation())[-1]
+    scores = []
+    for line in last["lines"]:
+        after = game.clone()
+        after.play(line["action"])
+        scores.append(after.scores()[0])
+    assert [line["scores"] for line in last["lines"]] == [[score] for score in scores]
+    assert (last["margin"], last["lines"][0]["exact"]) == (None, True)
+
+
+def test_who_cannot_analyse_says_so(client: Client) -> None:
+    (event,) = client.ask("/api/analyse", {"notation": NOTATION, "agent": "greedy"}).events
+    assert "agent 'greedy' cannot analyse" in event["error"]
+    free = nmbr9.Game(order="free").notation()
+    (event,) = client.ask("/api/analyse", {"notation": free}).events
+    assert "it does not choose digits" in event["error"]
+
+
+def test_an_analysis_ends_when_nobody_reads_it() -> None:
+    client = Client(f"{ODD}:endless")
+    message = json.dumps({"notation": NOTATION, "agent": f"{ODD}:endless"}).encode()
+
+    async def leave_after(events: int) -> None:
+        exchange = Exchange(client.app, "POST", "/api/analyse", message, HEADERS)
+        asking = asyncio.create_task(exchange.run())
+        for _ in range(1 + events):
+            await exchange.parts.get()
+        exchange.leave()
+        await asking
+
+    asyncio.run(leave_after(3))
+    assert odd_agents.closed.wait(60)
+
+
+def test_requests_do_not_wait_for_each_other(client: Client) -> None:
+    """Two analyses go on while an agent moves and a game is opened."""
+    odd = Client(f"{ODD}:endless")
+
+    async def exchange(path: str, message: Any) -> tuple[Exchange, asyncio.Task[None]]:
+        found = Exchange(odd.app, "POST", path, json.dumps(message).encode(), HEADERS)
+        return found, asyncio.create_task(found.run())
+
+    async def all_at_once() -> list[dict[str, Any]]:
+        analysis = {"notation": NOTATION, "agent": f"{ODD}:endless"}
+        going_on = [await exchange("/api/analyse", analysis) for _ in range(2)]
+        for found, _ in going_on:
+            for _ in range(3):
+                await found.parts.get()
+        answers = []
+        for path, message in (
+            ("/api/choose", {"notation": NOTATION, "agent": "greedy"}),
+            ("/api/open", {"game": "nmbr9", "seed": 1}),
+        ):
+            found, task = await exchange(path, message)
+            await task
+            answers.append(found.parts.get_nowait())
+        for found, task in going_on:
+            assert (await found.parts.get())["body"]
+            found.leave()
+            await task
+        return answers
+
+    assert [answer["status"] for answer in asyncio.run(all_at_once())] == [200, 200]
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_the_listed_agents_can_be_loaded(game: str) -> None:
+    listed = Players(["greedy"]).listed(game)
+    specs = [entry["spec"] for entry in listed]
+    assert len(set(specs)) == len(specs)
+    assert listed[0] == {"spec": "greedy", "kind": "other"}
+    assert [entry["level"] for entry in listed if entry["kind"] == "champion"] == list(LEVELS)
+    for spec in specs:
+        if not spec.startswith("ppo"):  # which would take seconds to import PyTorch
+            agents.load(spec).check_game(game)
+
+
+def test_agents_are_kept_but_not_all_of_them() -> None:
+    players = Players()
+    with players.lent("greedy") as first, players.lent("greedy") as second:
+        assert first is not second
+    with players.lent("greedy") as again:
+        assert again in (first, second)
+    with pytest.raises(ZeroDivisionError), players.lent("greedy") as broken:
+        raise ZeroDivisionError
+    with players.lent("greedy") as third, players.lent("greedy") as fourth:
+        assert broken not in (third, fourth)
+    for number in range(2, 30):
+        with players.lent(f"mcts:simulations={number}"):
+            pass
+    assert sum(map(len, players._idle.values())) == 8
+    assert "greedy" not in players._idle
+
+
+def test_agents_are_ready_before_they_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thinking, "ANALYSTS", {"patchwork": "champion:instant"})
+    players = Players()
+    thinking.Thinking(players).warm_up("patchwork", "greedy")
+    assert set(players._idle) == {"greedy", "champion:instant"}
+    thinking.Thinking(players).warm_up("patchwork", "no such agent")  # whoever asks for it is told
