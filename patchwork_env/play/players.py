@@ -12,6 +12,7 @@ from typing import Any
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.imported import import_agent, is_import
+from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.agents.specs import LEVELS
 from patchwork_env.core.names import shorten
 from patchwork_env.games import NMBR9, PATCHWORK
@@ -19,8 +20,8 @@ from patchwork_env.play.positions import known_game
 
 CHAMPIONS = {PATCHWORK: "champion", NMBR9: "nmbr9_champion"}
 """The strongest agent of each game; its levels are budgets."""
-PARTNER, PARTNER_LEVELS = "partner", range(1, 6)
-"""The agent that plays like people do, and its levels."""
+PARTNER = "partner"
+"""The agent that plays like people do."""
 _OTHERS = ("greedy", "random", "mcts", "uct")
 _LEARNED = ("ppo", "ppo-quick")
 """Agents that come with the package; the learned ones need PyTorch."""
@@ -58,7 +59,7 @@ class Players:
         if PARTNER in names:
             offered += [
                 {"spec": f"{PARTNER}:level={level}", "kind": PARTNER, "level": level}
-                for level in PARTNER_LEVELS
+                for level in range(BEGINNER, CHAMPION + 1)
             ]
         offered += [{"spec": f"{champion}:{level}", "kind": "champion", "level": level} for level in LEVELS]
         others = [*_OTHERS, *(_LEARNED if find_spec("torch") else ())]

@@ -14,6 +14,7 @@ from patchwork_env.core.polyomino import normalize
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.nmbr9 import actions as nmbr9_actions
 from patchwork_env.nmbr9.game import Game as Nmbr9
+from patchwork_env.nmbr9.state import NO_DIGIT
 from patchwork_env.patchwork.game import Game as Patchwork
 
 GAMES = (PATCHWORK, NMBR9)
@@ -126,11 +127,17 @@ def _nmbr9(game: Nmbr9) -> dict[str, Any]:
         "round": game.round,
         "digit": game.digit,
         "choices": [move.digit for move in game.decode_all()] if may_choose else [],
-        "chosen": game.digit if game.order == "free" else None,
+        "chosen": [None if digit == NO_DIGIT else digit for digit in _chosen(game)],
         "left": list(game.remaining(player)),
         "deck": list(_known_deck(game)),
         "tables": [_table(game, player) for player in range(game.num_players)],
     }
+
+
+def _chosen(game: Nmbr9) -> list[int]:
+    """What the players have chosen in free order and not yet placed, each a digit or ``NO_DIGIT``."""
+    chosen: list[int] = game.state["chosen"][0, : game.num_players].tolist()
+    return chosen
 
 
 def _known_deck(game: Nmbr9) -> tuple[int, ...]:

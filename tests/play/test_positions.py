@@ -101,11 +101,13 @@ def test_only_known_cards_are_told() -> None:
 
 
 def test_a_tile_is_chosen_before_it_is_placed() -> None:
-    game = nmbr9.Game(order="free", max_digit=2)
+    game = nmbr9.Game(order="free", max_digit=2, players=2)
     state = positions.position_of(game)["state"]
-    assert (state["digit"], state["chosen"], state["choices"]) == (None, None, [0, 1, 2])
-    state = positions.play(game, game.parse_move("=1"))["state"]
-    assert (state["digit"], state["chosen"], state["choices"]) == (1, 1, [])
+    assert (state["digit"], state["chosen"], state["choices"]) == (None, [None, None], [0, 1, 2])
+    state = positions.play(game, game.parse_move("=1"))["state"]  # then the other player chooses
+    assert (state["digit"], state["chosen"], state["choices"]) == (None, [1, None], [0, 1, 2])
+    state = positions.play(game, game.parse_move("=2"))["state"]
+    assert (state["digit"], state["chosen"], state["choices"]) == (1, [1, 2], [])
 
 
 @pytest.mark.parametrize("name", positions.GAMES)
