@@ -28,8 +28,10 @@ async function showNewGame(app, game) {
     opponentFields("opponent", "newGame.opponent", agents, before.opponent),
     field("newGame.seat", select("seat", [["0", t("newGame.first")], ["1", t("newGame.second")], ["none", t("newGame.watch")]], before.seat ?? "0")),
     opponentFields("second", "newGame.otherAgent", agents, before.second),
-    view.setUp.map((setUp) => setUpField(setUp, before[setUp.name])),
-    field("newGame.seed", element("input", { name: "seed", inputmode: "numeric", pattern: "[0-9]{1,18}", placeholder: t("newGame.anySeed"), dir: "ltr" })),
+    view.setUp.filter(({ options }) => options).map((setUp) => setUpField(setUp, before[setUp.name])),
+    element("details", { class: "field" }, element("summary", {}, t("newGame.more")), element("div", { class: "fields" },
+      view.setUp.filter(({ options }) => !options).map((setUp) => setUpField(setUp, before[setUp.name])),
+      field("newGame.seed", element("input", { name: "seed", inputmode: "numeric", pattern: "[0-9]{1,15}", placeholder: t("newGame.anySeed"), dir: "ltr" })))),
     element("p", { class: "field-error", role: "alert" }),
     element("div", { class: "dialog-actions" }, element("button", { type: "submit", class: "primary", "data-role": "start" }, t("newGame.start"))),
   );

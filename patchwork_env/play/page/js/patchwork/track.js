@@ -10,6 +10,8 @@ import { centreOf, spacePath } from "./spiral.js";
 const RING = 120;
 const RING_SCALE = 0.46;
 const TOKEN = 6.6;
+/** The view box of spiral and circle. */
+export const WHOLE = "-138 -138 276 276";
 const OFFERED = 3;
 /** On phones the spiral stands alone, since the circle lies in a row below it. */
 const PHONE = matchMedia("(max-width: 47.99rem)");
@@ -35,7 +37,7 @@ export class Track {
   }
 
   #crop() {
-    this.drawing.setAttribute("viewBox", PHONE.matches ? "-105 -105 210 210" : "-138 -138 276 276");
+    this.drawing.setAttribute("viewBox", PHONE.matches ? "-105 -105 210 210" : WHOLE);
     for (const part of [this.#ring, this.#pawn]) part.style.display = PHONE.matches ? "none" : "";
   }
 

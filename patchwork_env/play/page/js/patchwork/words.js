@@ -24,6 +24,6 @@ export function describe(session, position) {
 /** The move that led to a position, as short as it can be said. */
 export function moveLabel(position) {
   const move = parseWord(position.word);
-  if (move.kind === "advance") return "→";
+  if (move.kind === "advance") return t("patchwork.advance");
   return move.kind === "special" ? `▪ ${cellName(move.anchor)}` : `${move.patch} ${cellName(move.anchor)}`;
 }
