@@ -27,9 +27,9 @@ function filled(made, attributes, children) {
 export const icon = (name) =>
   svg("svg", { class: "icon", "aria-hidden": "true", viewBox: "0 0 24 24" }, svg("use", { href: `#icon-${name}` }));
 
-/** Sets an attribute, or takes it away where the value is null or false. */
+/** Sets an attribute, or takes it away where the value is null, false or empty. */
 export function setAttribute(target, name, value) {
-  if (value === null || value === undefined || value === false) target.removeAttribute(name);
+  if (value === null || value === undefined || value === false || value === "") target.removeAttribute(name);
   else target.setAttribute(name, value === true ? "" : value);
 }
 

@@ -1,6 +1,6 @@
 /** The line that says whose turn it is and what happened last. */
 
-import { t } from "./language.js";
+import { number, t } from "./language.js";
 import { isAlone, nameOf } from "./players.js";
 
 /** @param {import("./view.js").App} app */
@@ -37,7 +37,7 @@ function turnText({ session, turns }) {
 export function resultText(session) {
   const { winners, scores } = session.position;
   if (scores.length === 1) return t("status.finished", { count: scores[0] });
-  const score = scores.join(" : ");
+  const score = scores.map((each) => number(each)).join(" : ");
   if (winners.length !== 1) return t("status.shared", { score });
   const [winner] = winners;
   if (isAlone(session)) return t(session.seats[winner].kind === "person" ? "status.youWin" : "status.youLose", { score });

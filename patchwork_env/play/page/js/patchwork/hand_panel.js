@@ -13,22 +13,22 @@ export class HandPanel {
    */
   constructor(hand, onadvance) {
     this.#hand = hand;
-    this.piece = element("div", { class: "hand-piece", "data-role": "hand", dir: "ltr" });
+    this.piece = element("div", { class: "hand-piece", "data-role": "hand", role: "img" });
     this.turn = tool("turn", "turn", () => hand.turn());
     this.flip = tool("flip", "flip", () => hand.flip());
     this.back = tool("put-back", "back", () => hand.putBack());
-    this.gain = element("span", { class: "advance-gain" });
+    this.gain = element("span", { class: "advance-gain", dir: "ltr" });
     this.advance = element("button", { type: "button", class: "primary advance", "data-role": "advance", onclick: onadvance },
       element("span", { class: "advance-text" }), this.gain);
     this.element = element("div", { class: "hand" }, this.piece, element("div", { class: "hand-tools" }, this.turn, this.flip, this.back), this.advance);
   }
 
-  /** @param {{gain: number}} context the spaces, and so the buttons, that advancing brings */
-  show({ gain }) {
+  /** @param {{gain: number, over: boolean}} context `gain`: the spaces, and so the buttons, that advancing brings */
+  show({ gain, over }) {
     const hand = this.#hand;
     this.piece.dataset.orientation = hand.orientation;
     setAttribute(this.piece, "data-patch", hand.patch);
-    this.piece.replaceChildren(hand.isEmpty ? element("span", { class: "hand-empty" }, t(hand.choices ? "patchwork.hand.empty" : "patchwork.hand.wait")) : patchDrawing(hand.patch, hand.shape, 2));
+    this.piece.replaceChildren(hand.isEmpty ? element("span", { class: "hand-empty" }, t(over ? "patchwork.reason.over" : hand.choices ? "patchwork.hand.empty" : "patchwork.hand.wait")) : patchDrawing(hand.patch, hand.shape, 2));
     this.piece.setAttribute("aria-label", hand.isEmpty ? t("patchwork.hand.none") : t("patchwork.hand.holds", { patch: hand.patch }));
     for (const [button, text] of [[this.turn, "turn"], [this.flip, "flip"], [this.back, "back"]]) {
       button.disabled = hand.isEmpty || (hand.isSpecial && button !== this.turn && button !== this.flip);

@@ -11,17 +11,17 @@ export class Plate {
   constructor(player) {
     this.player = player;
     this.name = element("strong", { class: "plate-name", dir: "auto" });
-    this.score = element("span", { class: "plate-score", "data-role": "score", "data-player": player });
+    this.score = element("span", { class: "plate-score", "data-role": "score", "data-player": player, role: "img", dir: "ltr" });
     this.buttons = element("b");
     this.income = element("b");
     this.time = element("b");
     this.bonus = element("span", { class: "plate-bonus" }, `7×7`);
     this.element = element("div", { class: `plate player-${player}` },
       element("span", { class: "plate-head" }, element("span", { class: "plate-token", "aria-hidden": "true" }), this.name, this.bonus, this.score),
-      element("span", { class: "plate-facts" },
-        element("span", { "data-fact": "buttons" }, sign(sewingButton(0, 0, 9)), this.buttons),
-        element("span", { "data-fact": "income" }, sign(incomeSign()), this.income),
-        element("span", { "data-fact": "time" }, sign(clock(0, 0, 9)), this.time)));
+      element("span", { class: "plate-facts", dir: "ltr" },
+        element("span", { "data-fact": "buttons", role: "img" }, sign(sewingButton(0, 0, 9)), this.buttons),
+        element("span", { "data-fact": "income", role: "img" }, sign(incomeSign()), this.income),
+        element("span", { "data-fact": "time", role: "img" }, sign(clock(0, 0, 9)), this.time)));
   }
 
   /** @param {{name: string, track: number}} context the player's name and the last space of the track */
@@ -45,7 +45,7 @@ export class Plate {
     value.textContent = text;
     const fact = this.element.querySelector(`[data-fact="${name}"]`);
     fact.title = title;
-    value.setAttribute("aria-label", title);
+    fact.setAttribute("aria-label", title);
   }
 }
 

@@ -86,8 +86,10 @@ export class Quilt {
 
   /** Says on a cell whether a piece fits there, and makes it the one that Tab reaches. */
   point(anchor, note = "") {
-    this.#cells.forEach((cell, index) => { cell.tabIndex = index === anchor ? 0 : -1; });
-    if (note) this.#cells[anchor].setAttribute("aria-description", note);
+    this.#cells.forEach((cell, index) => {
+      cell.tabIndex = index === anchor ? 0 : -1;
+      setAttribute(cell, "aria-description", index === anchor && note);
+    });
   }
 
   cell(anchor) {

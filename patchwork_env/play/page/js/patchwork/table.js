@@ -141,7 +141,7 @@ export class Table {
     const position = this.#position;
     if (!position) return;
     this.offers.show(position, this.hand);
-    this.panel.show({ gain: this.#gain });
+    this.panel.show({ gain: this.#gain, over: position.over });
     this.#root.classList.toggle("holding", !this.hand.isEmpty);
     for (const quilt of this.quilts) quilt.element.classList.toggle("open", !this.hand.isEmpty && quilt === this.quilt);
     this.#drawGhosts();
