@@ -51,7 +51,7 @@ def test_it_learns_what_the_algorithm_learns(monkeypatch):
     monkeypatch.setattr(example, "LEAGUE", toolbox.League(fraction=0.5, snapshot_every=1, size=2))
     keys = [f"network.{name}={value}" for name, value in sizes.items()]
     keys += [f"ppo.num_envs={ENVS}", "ppo.rollout_steps=24", "ppo.minibatch_size=100", "threads=2", "seed=3"]
-    keys += ["league.fraction=0.5", "league.snapshot_every=1", "league.size=2"]
+    keys += ["ppo.precision=float32", "league.fraction=0.5", "league.snapshot_every=1", "league.size=2"]
     trainer = make_trainer(load_config("ppo", [*keys, f"total_steps={ENVS * 24 * ITERATIONS}"]))
     torch.manual_seed(3)
     network = toolbox.PatchworkNetwork(toolbox.NetworkConfig(**sizes))

@@ -29,6 +29,15 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for products in bfloat16, as far as the system tells."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
 def describe_machine(device: str = "cpu") -> str:
     """One line: the processor, the cores that this process may use, and the GPU if ``device`` is one."""
     cores = usable_cores()

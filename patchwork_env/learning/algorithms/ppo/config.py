@@ -23,6 +23,10 @@ class Ppo(PpoLearning):
 
     kl_coefficient: Schedule = Schedule(start=0.0, end=0.0)
     """Weight, in the loss, of the KL divergence from the policy that played."""
+    precision: Literal["float32", "bfloat16", "auto"] = "float32"
+    """Arithmetic of the network's trunk while it plays itself and learns. ``bfloat16`` takes a third of the
+    time on processors that have it and more on others; ``auto`` takes it on those that have it. Weights,
+    evaluations and the trained policy are in float32."""
 
 
 class PpoConfig(PpoRun):

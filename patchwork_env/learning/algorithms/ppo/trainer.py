@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, SelfPlay
+from patchwork_env.learning.system.machine import multiplies_bfloat16
 
 
 class PpoTrainer(Trainer):
@@ -44,6 +46,7 @@ class PpoTrainer(Trainer):
         torch.manual_seed(config.seed)
         self.network = network_class(config.game)(NetworkConfig(**config.network.model_dump()))
         self.network.to(torch.device(config.device))
+        self.network.trunk.dtype = _trunk_dtype(config)
         self.env = SelfPlayBatch(
             rules_of(config.game),
             config.ppo.num_envs,
@@ -87,8 +90,10 @@ class PpoTrainer(Trainer):
         )
 
     def agent(self) -> PolicyAgent:
-        """Plays the likeliest moves of the present policy."""
-        return PolicyAgent(self.network, f"step {self.steps}")
+        """Plays the likeliest moves of the present policy, as it is when it is loaded."""
+        network = copy.deepcopy(self.network)
+        network.trunk.dtype = torch.float32
+        return PolicyAgent(network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
         """See :meth:`Trainer.write_policy`."""
@@ -109,3 +114,11 @@ class PpoTrainer(Trainer):
             array_value_part("league_games", self.self_play.opponents, NEW_GAME, self._opponents),
             generator_part("random", self.random),
         ]
+
+
+def _trunk_dtype(config: PpoConfig) -> torch.dtype:
+    """The type of the products in the trunk; see the key ``ppo.precision``."""
+    precision = config.ppo.precision
+    if precision == "auto":
+        precision = "bfloat16" if config.device == "cpu" and multiplies_bfloat16() else "float32"
+    return torch.bfloat16 if precision == "bfloat16" else torch.float32
