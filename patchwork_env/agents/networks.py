@@ -202,9 +202,14 @@ class Trunk(nn.Sequential):
     def forward(self, inputs: Tensor) -> Tensor:
         """The units of the last layer, float32."""
         if self.dtype == torch.float32:
-            return super().forward(inputs)
+            return self._through_layers(inputs)
         with torch.autocast(inputs.device.type, self.dtype):
-            return super().forward(inputs).float()
+            return self._through_layers(inputs).float()
+
+    def _through_layers(self, inputs: Tensor) -> Tensor:
+        for layer in self:
+            inputs = layer(inputs)
+        return inputs
 
 
 def new_trunk(inputs: int, config: NetworkConfig) -> Trunk:
