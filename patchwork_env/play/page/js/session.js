@@ -78,6 +78,11 @@ export class Session extends EventTarget {
     return compose(this.header, wordsOf(this.#main));
   }
 
+  /** The game itself up to a ply. */
+  mainNotationAt(ply) {
+    return compose(this.header, wordsOf(this.#main.slice(0, ply + 1)));
+  }
+
   /** The seed of an agent's choice in the position that is shown: the same game is always played the same way. */
   get choiceSeed() {
     return (this.seed ?? hash(this.header)) + this.ply;

@@ -1,0 +1,72 @@
+/** Analyses all positions of a game, one after the other, for a review. */
+
+import { isAbort } from "../backend.js";
+import { QUICK } from "./search.js";
+
+/** In NMBR 9 enough lines to find the move that was played among them. */
+const LINES = Object.freeze({ patchwork: 5, nmbr9: 50 });
+
+/** Tells by the event "change" how far it is: `done` of `total` positions; `error` if it could not go on. */
+export class Reviewing extends EventTarget {
+  #app;
+  #kept;
+  #stopping = null;
+
+  /**
+   * @param {import("../view.js").App} app
+   * @param {import("./kept.js").KeptAnalyses} kept
+   */
+  constructor(app, kept) {
+    super();
+    this.#app = app;
+    this.#kept = kept;
+    this.done = 0;
+    this.total = 0;
+    this.error = null;
+    app.session.addEventListener("open", () => this.stop());
+  }
+
+  get running() {
+    return this.#stopping !== null;
+  }
+
+  stop() {
+    this.#stopping?.abort();
+    this.#stopping = null;
+    this.#tell();
+  }
+
+  /** Analyses what has no analysis yet. @returns {Promise<boolean>} whether all positions have one now */
+  async run() {
+    this.stop();
+    const { session } = this.#app;
+    const { signal } = (this.#stopping = new AbortController());
+    const plies = session.main.filter(({ over }) => !over).map(({ ply }) => ply);
+    Object.assign(this, { done: 0, total: plies.length, error: null });
+    try {
+      for (const ply of plies) {
+        this.#tell();
+        await this.#analyse(session.mainNotationAt(ply), signal);
+        if (signal.aborted) return false;
+        this.done += 1;
+      }
+    } catch (error) {
+      if (signal.aborted || isAbort(error)) return false;
+      this.error = error;
+    }
+    this.#stopping = null;
+    this.#tell();
+    return this.error === null;
+  }
+
+  async #analyse(notation, signal) {
+    const { backend, session } = this.#app;
+    if (this.#kept.of(notation)?.done) return;
+    const analysis = await backend.analyse(notation, { agent: QUICK[session.game], lines: LINES[session.game], signal });
+    if (!signal.aborted) this.#kept.keep(notation, analysis);
+  }
+
+  #tell() {
+    this.dispatchEvent(new Event("change"));
+  }
+}

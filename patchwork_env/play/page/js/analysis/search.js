@@ -1,0 +1,118 @@
+/**
+ * Searches the position on the screen: a moment for the bar, or on and on for the lines. Stops when another position is
+ * shown, when the page is hidden, and while a review needs the processor.
+ */
+
+import { isAbort } from "../backend.js";
+import { t } from "../language.js";
+
+/** Searches of a moment, whose figures are the same each time. */
+export const QUICK = Object.freeze({ patchwork: "champion:fast", nmbr9: "nmbr9_champion:fast" });
+/** How many lines are asked for. */
+export const LINES = 5;
+/** A position that is only passed through is not searched. */
+const DELAY_MILLISECONDS = 120;
+const DELAY_WHILE_AGENTS_THINK = 900;
+
+export class Search extends EventTarget {
+  #app;
+  #kept;
+  #running = null;
+  #timer = 0;
+  #finished = new Set();
+
+  /**
+   * @param {import("../view.js").App} app
+   * @param {import("./kept.js").KeptAnalyses} kept
+   */
+  constructor(app, kept) {
+    super();
+    this.#app = app;
+    this.#kept = kept;
+    /** "none", "quick" or "deep". */
+    this.mode = "none";
+    this.held = false;
+    /** What it waits for or why it failed, in words; empty if all is well. */
+    this.message = "";
+    app.addEventListener("shown", () => this.follow());
+    document.addEventListener("visibilitychange", () => this.follow());
+  }
+
+  /** Whether it is searching just now. */
+  get running() {
+    return this.#running !== null;
+  }
+
+  /** @param {"none"|"quick"|"deep"} mode */
+  set(mode) {
+    this.mode = mode;
+    this.#stop();
+    this.follow();
+  }
+
+  /** Keeps still while somebody else needs the processor. @param {boolean} held */
+  hold(held) {
+    this.held = held;
+    this.follow();
+  }
+
+  /** Searches the position that is shown, if that is wanted and not done yet. */
+  follow() {
+    const { session } = this.#app;
+    const notation = session.position ? session.notation : null;
+    if (this.#running?.notation === notation && this.#isWanted(notation)) return;
+    this.#stop();
+    this.message = "";
+    if (this.#isWanted(notation)) {
+      const delay = session.agentToMove ? DELAY_WHILE_AGENTS_THINK : DELAY_MILLISECONDS;
+      this.#timer = setTimeout(() => this.#search(notation), delay);
+    }
+    this.#tell();
+  }
+
+  #isWanted(notation) {
+    if (this.mode === "none" || this.held || document.hidden || !notation || this.#app.session.position.over) return false;
+    return this.mode === "deep" ? !this.#finished.has(notation) : !this.#kept.of(notation);
+  }
+
+  #stop() {
+    clearTimeout(this.#timer);
+    this.#running?.stopping.abort();
+    this.#running = null;
+  }
+
+  async #search(notation) {
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const running = (this.#running = { notation, stopping });
+    const isQuick = this.mode === "quick";
+    const { session, backend } = this.#app;
+    const onanalysis = (analysis) => {
+      if (signal.aborted) return;
+      this.message = "";
+      this.#kept.keep(notation, analysis);
+      this.#tell();
+    };
+    const onprogress = ({ progress, key }) => this.#say(key ? t(`progress.${key}`, { text: progress }) : progress, signal);
+    try {
+      await this.#app.atRest();
+      this.#tell();
+      await backend.analyse(notation, { agent: isQuick ? QUICK[session.game] : undefined, lines: LINES, signal, onanalysis, onprogress });
+      if (!signal.aborted && !isQuick) this.#finished.add(notation);
+    } catch (error) {
+      if (!isAbort(error)) this.#say(error.lost ? t("errors.lost") : error.message, signal);
+    }
+    if (this.#running === running) this.#running = null;
+    this.#tell();
+  }
+
+  #say(message, signal) {
+    if (signal.aborted) return;
+    this.message = message;
+    this.#tell();
+  }
+
+  #tell() {
+    this.dispatchEvent(new Event("change"));
+  }
+}
