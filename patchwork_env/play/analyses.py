@@ -55,7 +55,7 @@ def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:
 
 def _line(game: BaseGame, line: Line) -> Entry:
     is_first = game.current_player == 0
-    words = words_of(game, line.variation)
+    words, movers = words_of(game, line.variation), _movers(game, line.variation)
     return {
         "action": line.action,
         "word": words[0],
@@ -65,7 +65,17 @@ def _line(game: BaseGame, line: Line) -> Entry:
         "visits": line.visits,
         "exact": line.exact,
         "line": list(words),
+        "movers": movers,
     }
+
+
+def _movers(game: BaseGame, actions: Sequence[int]) -> list[int]:
+    """Who plays each move of a line."""
+    position, movers = game.clone(), []
+    for action in actions:
+        movers.append(position.current_player)
+        position.play(action)
+    return movers
 
 
 def _by_score(game: BaseGame, agent: Scorer, lines: Sequence[ScoreLine]) -> Entry:
@@ -88,4 +98,5 @@ def _score_line(game: BaseGame, line: ScoreLine, expected: Sequence[float]) -> E
         "visits": line.visits,
         "exact": line.exact,
         "line": [word],
+        "movers": [game.current_player],
     }

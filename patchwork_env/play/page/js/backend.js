@@ -30,7 +30,8 @@
  * @property {number} depth visits so far
  * @property {boolean} done
  * @property {{action: number, word: string, win: ?number, margin: number, visits: number, exact: boolean,
- *   line: string[]}[]} lines the best moves first
+ *   line: string[], movers?: number[], alike?: string[]}[]} lines the best moves first, each with how the game goes on,
+ *   who plays each of those moves, and other words for the first that lead to the same position
  */
 
 /**

@@ -3,7 +3,7 @@
  *
  * There is one line of positions. Undo, redo and clicks on a move only change where the page looks (`ply`); a move
  * played there replaces what came after, unless it is the same move. While one explores, the line may leave
- * the game, which is kept and comes back with `leave()`.
+ * the game, which is kept and comes back with `leave()`; what was explored stays among `variations`.
  *
  * Events: `open` (another game is on the table; its view may have to change), and `change` (another position is shown;
  * `detail` is `{animate, before}`: with `animate`, one move led here from the position `before`). Both tell of a
@@ -23,6 +23,7 @@ export class Session extends EventTarget {
   #backend;
   #main = [];
   #left = 0;
+  #explored = [];
   #busy = false;
 
   /** @param {import("./backend.js").Backend} backend */
@@ -38,6 +39,8 @@ export class Session extends EventTarget {
     /** The seed that was chosen for the game; null if it came from a notation. */
     this.seed = null;
     this.exploring = false;
+    /** Whether somebody analyses: then moves that are played while looking back are explored instead of changing the game. */
+    this.analysing = false;
   }
 
   /** The position that is shown. */
@@ -100,6 +103,7 @@ export class Session extends EventTarget {
     this.ply = Math.min(ply, positions.length - 1);
     this.seed = setup.seed ?? null;
     this.exploring = false;
+    this.#explored = [];
     this.seats = (seats ?? (() => []))(this.numPlayers);
     while (this.seats.length < this.numPlayers) this.seats.push(PERSON);
     this.#tell("open");
@@ -120,6 +124,7 @@ export class Session extends EventTarget {
     if (this.#busy) return false;
     this.#busy = true;
     try {
+      if (this.#leaves(move)) this.explore();
       const before = this.notation;
       const { position } = await this.#backend.play(before, move);
       if (this.notation !== before) return false;
@@ -133,11 +138,19 @@ export class Session extends EventTarget {
   #append(position) {
     const before = this.position;
     if (this.line[this.ply + 1]?.word !== position.word) {
-      this.line = [...this.line.slice(0, this.ply + 1), position];
-      if (!this.exploring) this.#main = this.line;
+      const extended = [...this.line.slice(0, this.ply + 1), position];
+      if (this.exploring) this.#explored = [...this.#explored.filter((line) => !beginsWith(extended, line)), extended].slice(-MOST_VARIATIONS);
+      else this.#main = extended;
+      this.line = extended;
     }
     this.ply += 1;
     this.#tell("change", { animate: true, before });
+  }
+
+  /** Whether a move that is played now has to leave the game, because somebody only looks back at it. */
+  #leaves(move) {
+    const next = this.line[this.ply + 1];
+    return this.analysing && !this.exploring && next !== undefined && next.word !== move && next.action !== move;
   }
 
   /** Shows another position of the line; one move ahead is animated. */
@@ -183,7 +196,8 @@ export class Session extends EventTarget {
 
   /** Whether the person at the screen may move where the page looks. */
   get mayMove() {
-    return !this.position.over && (this.exploring || this.seatOf(this.position).kind === "person");
+    const isLookingBack = this.analysing && this.ply < this.line.length - 1;
+    return !this.position.over && (this.exploring || isLookingBack || this.seatOf(this.position).kind === "person");
   }
 
   /** The spec of the agent that is to move now; null if it is a person's turn or the page looks elsewhere. */
@@ -210,9 +224,29 @@ export class Session extends EventTarget {
     this.#tell("change", { animate: false, before: null });
   }
 
+  /** The lines that were explored, each with the first ply at which it is not the game. */
+  get variations() {
+    return this.#explored.map((line) => ({ line, from: line.findIndex(({ word }, ply) => word !== this.#main[ply]?.word) }))
+      .filter(({ from }) => from > 0);
+  }
+
+  /** Goes back to a line that was explored. */
+  revisit({ line }, ply) {
+    if (!this.exploring) this.#left = this.ply;
+    this.exploring = true;
+    this.line = line;
+    this.ply = Math.min(ply, line.length - 1);
+    this.#tell("change", { animate: false, before: null });
+  }
+
   #tell(type, detail = {}) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }
+
+const MOST_VARIATIONS = 8;
+
+/** Whether a line is the beginning of another one. */
+const beginsWith = (line, beginning) => beginning.every((position, ply) => position.word === line[ply]?.word);
 
 const wordsOf = (positions) => positions.slice(1).map((position) => position.word);

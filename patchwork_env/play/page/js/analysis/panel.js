@@ -1,4 +1,22 @@
-/** The panel of analysis: bar, graph, lines and review. */
+/** The panel of analysis: bar, graph, lines, variations and review, all told from the same analyses. */
+
+import { element, setAttribute } from "../elements.js";
+import { t } from "../language.js";
+import { isAlone } from "../players.js";
+import { save } from "../share.js";
+import { recall, remember } from "../storage.js";
+import { Bar } from "./bar.js";
+import { Graph } from "./graph.js";
+import { KeptAnalyses } from "./kept.js";
+import { Lines } from "./lines.js";
+import { reportHtml, reportText } from "./report.js";
+import { review } from "./review.js";
+import { ReviewPanel } from "./review_panel.js";
+import { Reviewing } from "./reviewing.js";
+import { Search } from "./search.js";
+import { Variations } from "./variations.js";
+
+const FIRST_SETTINGS = { evaluation: true, lines: false };
 
 /**
  * Builds the panel into `root`, once; it follows `app.session` and `app` (event "shown") from then on. The button
@@ -7,4 +25,171 @@
  * @param {import("../view.js").App} app
  */
 export function mountAnalysis(root, app) {
+  return new Panel(root, app);
+}
+
+class Panel {
+  #app;
+  #root;
+  #kept = new KeptAnalyses();
+  #settings = { ...FIRST_SETTINGS, ...recall("analysis") };
+  #isReviewing = false;
+  #drawing = 0;
+
+  constructor(root, app) {
+    this.#app = app;
+    this.#root = root;
+    this.search = new Search(app, this.#kept);
+    this.reviewing = new Reviewing(app, this.#kept);
+    this.bar = new Bar(app);
+    this.graph = new Graph(app);
+    this.lines = new Lines(app, (word) => this.#explore(word));
+    this.variations = new Variations(app);
+    this.result = new ReviewPanel(app, {
+      show: (verdict) => this.#lookAt(verdict),
+      retry: (verdict) => this.#retry(verdict),
+      saveHtml: () => this.#save(reportHtml, "html", "text/html"),
+      saveText: () => this.#save(reportText, "txt", "text/plain"),
+      stop: () => this.reviewing.stop(),
+    });
+    this.#build();
+    this.#listen();
+    this.#apply();
+  }
+
+  #build() {
+    const toggle = (name) => element("button", { type: "button", class: "toggle", "data-role": `show-${name}`, "data-t": `analysis.show.${name}`, onclick: () => this.#toggle(name) }, t(`analysis.show.${name}`));
+    this.toggles = { evaluation: toggle("evaluation"), lines: toggle("lines") };
+    this.exploreButton = element("button", { type: "button", class: "quiet", "data-role": "explore", "data-t": "analysis.explore", onclick: () => this.#app.session.explore() }, t("analysis.explore"));
+    this.reviewButton = document.querySelector('[data-role="review"]');
+    this.#root.classList.add("panel", "analysis");
+    this.#root.append(
+      element("header", { class: "analysis-head" }, element("h2", { "data-t": "page.analysis" }, t("page.analysis")), element("div", { class: "toggles" }, Object.values(this.toggles))),
+      this.bar.element, this.graph.element, this.lines.element,
+      element("div", { class: "analysis-tools" }, this.exploreButton),
+      this.variations.element, this.result.element);
+  }
+
+  #listen() {
+    const { session } = this.#app;
+    for (const source of [this.#kept, this.search, this.reviewing]) source.addEventListener("change", () => this.#draw());
+    this.#app.addEventListener("shown", () => this.#draw());
+    session.addEventListener("open", () => this.#review(false));
+    this.reviewing.addEventListener("change", () => this.search.hold(this.reviewing.running));
+    this.reviewButton.addEventListener("click", () => this.#review(!this.#isReviewing));
+  }
+
+  #toggle(name) {
+    this.#settings[name] = !this.#settings[name];
+    remember("analysis", this.#settings);
+    this.#apply();
+  }
+
+  #apply() {
+    const { evaluation, lines } = this.#settings;
+    this.#app.session.analysing = lines || this.#isReviewing;
+    for (const [name, button] of Object.entries(this.toggles)) button.setAttribute("aria-pressed", String(this.#settings[name]));
+    this.search.set(lines ? "deep" : evaluation ? "quick" : "none");
+    this.#draw();
+  }
+
+  async #review(wanted) {
+    this.#isReviewing = wanted;
+    this.#apply();
+    if (!wanted) return this.reviewing.stop();
+    this.result.element.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    if (await this.reviewing.run()) this.#app.announce(t("review.done"));
+    return undefined;
+  }
+
+  /** The review of the game as far as its positions are analysed. */
+  get #reviewed() {
+    const { session } = this.#app;
+    return review(session.main, session.main.map(({ ply }) => this.#kept.of(session.mainNotationAt(ply))));
+  }
+
+  /** Draws once for all that changed until the next frame. */
+  #draw() {
+    if (!this.#drawing) this.#drawing = requestAnimationFrame(() => this.#drawNow());
+  }
+
+  #drawNow() {
+    this.#drawing = 0;
+    const { session, view } = this.#app;
+    if (!session.position || !view) return;
+    const { evaluation, lines } = this.#settings;
+    const analysis = this.#kept.of(session.notation);
+    const reviewed = this.#reviewed;
+    this.bar.element.hidden = !evaluation && !lines && !this.#isReviewing;
+    this.bar.show(analysis, this.search);
+    this.graph.show(reviewed, this.#mainPly);
+    if (this.bar.element.hidden) this.graph.element.hidden = true;
+    this.lines.show(lines ? analysis : null);
+    this.exploreButton.hidden = !lines && !this.#isReviewing || session.exploring || session.position.over;
+    this.variations.show();
+    this.result.element.hidden = !this.#isReviewing;
+    if (this.#isReviewing) this.result.show(reviewed, this.reviewing);
+    setAttribute(this.reviewButton, "aria-pressed", String(this.#isReviewing));
+    this.reviewButton.disabled = session.main.length < 2;
+    this.#markMoves(reviewed);
+  }
+
+  /** Where the page looks, or where it left the game to explore. */
+  get #mainPly() {
+    const { session } = this.#app;
+    const left = session.line.findIndex(({ word }, ply) => word !== session.main[ply]?.word);
+    return left < 0 ? session.ply : Math.min(session.ply, left - 1);
+  }
+
+  /** Writes the names of moves into the list of moves. */
+  #markMoves({ verdicts }) {
+    const { session } = this.#app;
+    for (const item of document.querySelectorAll('[data-role="moves"] [data-ply]')) {
+      const ply = Number(item.dataset.ply);
+      const isOfGame = this.#isReviewing && session.line[ply]?.word === session.main[ply]?.word;
+      setAttribute(item, "data-name", isOfGame ? verdicts[ply - 1]?.name : null);
+    }
+  }
+
+  async #explore(word) {
+    const { session } = this.#app;
+    session.explore();
+    await this.#app.play(word);
+  }
+
+  async #lookAt(verdict) {
+    const { session, view } = this.#app;
+    if (session.exploring) session.leave(verdict.ply - 1);
+    else session.goto(verdict.ply - 1);
+    await this.#app.atRest();
+    view.preview([verdict.best]);
+    this.#app.announce(t("review.betterMove", { move: verdict.best }));
+  }
+
+  /** Puts the position before a move on the table, to play on against the same opponent; the old game can come back. */
+  async #retry({ ply }) {
+    const { session } = this.#app;
+    const { mainNotation, seed, seats } = session;
+    const open = async (notation, at) => {
+      await session.open({ notation }, { seats: () => seats, ply: at });
+      session.seed = seed;
+    };
+    try {
+      await open(session.mainNotationAt(ply - 1));
+    } catch (error) {
+      this.#app.fail(error);
+      return;
+    }
+    const goBack = async () => {
+      await open(mainNotation, ply);
+      this.#review(true);
+    };
+    const text = t(isAlone(session) ? "review.retrying" : "review.playingOn");
+    this.#app.notify({ text, action: { text: t("review.oldGame"), run: () => goBack().catch((error) => this.#app.fail(error)) } });
+  }
+
+  #save(report, ending, type) {
+    const { session } = this.#app;
+    save(new Blob([report(this.#app, this.#reviewed)], { type: `${type};charset=utf-8` }), `${session.game}-review.${ending}`);
+  }
 }

@@ -1,10 +1,7 @@
 /** Analyses all positions of a game, one after the other, for a review. */
 
 import { isAbort } from "../backend.js";
-import { QUICK } from "./search.js";
-
-/** In NMBR 9 enough lines to find the move that was played among them. */
-const LINES = Object.freeze({ patchwork: 5, nmbr9: 50 });
+import { LINES, QUICK } from "./search.js";
 
 /** Tells by the event "change" how far it is: `done` of `total` positions; `error` if it could not go on. */
 export class Reviewing extends EventTarget {

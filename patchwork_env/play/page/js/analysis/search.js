@@ -8,8 +8,8 @@ import { t } from "../language.js";
 
 /** Searches of a moment, whose figures are the same each time. */
 export const QUICK = Object.freeze({ patchwork: "champion:fast", nmbr9: "nmbr9_champion:fast" });
-/** How many lines are asked for. */
-export const LINES = 5;
+/** How many lines are asked for: in NMBR 9 enough to find the move that was played among them. */
+export const LINES = Object.freeze({ patchwork: 5, nmbr9: 50 });
 /** A position that is only passed through is not searched. */
 const DELAY_MILLISECONDS = 120;
 const DELAY_WHILE_AGENTS_THINK = 900;
@@ -97,7 +97,7 @@ export class Search extends EventTarget {
     try {
       await this.#app.atRest();
       this.#tell();
-      await backend.analyse(notation, { agent: isQuick ? QUICK[session.game] : undefined, lines: LINES, signal, onanalysis, onprogress });
+      await backend.analyse(notation, { agent: isQuick ? QUICK[session.game] : undefined, lines: LINES[session.game], signal, onanalysis, onprogress });
       if (!signal.aborted && !isQuick) this.#finished.add(notation);
     } catch (error) {
       if (!isAbort(error)) this.#say(error.lost ? t("errors.lost") : error.message, signal);
