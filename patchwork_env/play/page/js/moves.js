@@ -1,7 +1,7 @@
 /** The list of the moves so far; a click goes there. */
 
 import { element, setAttribute } from "./elements.js";
-import { t } from "./language.js";
+import { number, t } from "./language.js";
 
 /** @param {import("./view.js").App} app */
 export function mountMoves(app) {
@@ -21,12 +21,13 @@ export function mountMoves(app) {
 }
 
 function moveItem(position, view) {
-  const player = position.mover === null ? null : position.mover;
   const label = position.word ? view.describe(position) : t("moves.start");
   const text = position.word ? view.moveLabel(position) : t("moves.start");
-  return element("li", { class: player === null ? "move" : `move player-${player}` },
-    element("button", { type: "button", "data-ply": position.ply, "aria-label": label, title: label },
-      position.word && element("span", { class: "ply" }, String(position.ply)), element("span", { dir: "ltr" }, text)));
+  return element("li", { class: position.mover === null ? "move" : `move player-${position.mover}` },
+    element("button", { type: "button", "data-ply": position.ply, title: label },
+      element("span", { class: "ply", "aria-hidden": "true" }, position.word ? number(position.ply) : ""),
+      element("span", { class: "move-text", dir: "auto", "aria-hidden": "true" }, text),
+      element("span", { class: "visually-hidden" }, label)));
 }
 
 function mark(item, ply) {

@@ -64,12 +64,13 @@ export class Offers {
     return element("button", { type: "button", class: "offer", "data-role": "offer", "data-slot": slot, "data-patch": patch, onclick: () => this.ontake(slot) },
       element("span", { class: "offer-patch" }, patchDrawing(patch, oriented(this.#components.patches[patch], 0))),
       this.#tag(patch),
-      element("span", { class: "offer-reason" }));
+      element("span", { class: "offer-reason", "aria-hidden": "true" }),
+      element("span", { class: "offer-words visually-hidden" }));
   }
 
   #tag(patch) {
     const { buttons, time } = this.#components.patches[patch];
-    return element("span", { class: "price" },
+    return element("span", { class: "price", "aria-hidden": "true" },
       sign(sewingButton(0, 0, 9)), element("b", {}, number(buttons)),
       sign(clock(0, 0, 9)), element("b", {}, number(time)));
   }
@@ -86,7 +87,7 @@ export class Offers {
     card.dataset.reason = reason;
     const text = [priceText(patch, slot), reason].filter(Boolean).join(" ");
     card.title = text;
-    card.setAttribute("aria-label", text);
+    card.querySelector(".offer-words").textContent = text;
   }
 
   /** What the player lacks to buy a patch: buttons or room. */
