@@ -67,20 +67,27 @@ function choicesOf(form) {
     if (choices[name] === OTHER) choices[name] = choices[`${name}-spec`];
     delete choices[`${name}-spec`];
   }
+  if (isSolo(form) && choices.seat === "1") choices.seat = "0";
   if (choices.opponent === NOBODY) choices.seat = "both";
   if (choices.seat !== "none") delete choices.second;
   return choices;
 }
+
+/** Whether one player plays for a high score. */
+const isSolo = (form) => form.elements.players?.value === "1";
 
 /** Shows only the questions that belong to the answers so far. */
 function showRelated(form) {
   const { opponent, seat, second } = form.elements;
   const show = (name, shown) => { form.querySelector(`[data-field="${name}"]`).hidden = !shown; };
   const watching = opponent.value !== NOBODY && seat.value === "none";
-  show("opponent-spec", opponent.value === OTHER);
+  const meeting = watching || !isSolo(form);
+  show("opponent", meeting || opponent.value === NOBODY);
+  show("opponent-spec", meeting && opponent.value === OTHER);
   show("seat", opponent.value !== NOBODY);
-  show("second", watching);
-  show("second-spec", watching && second.value === OTHER);
+  seat.querySelector('[value="1"]').hidden = isSolo(form);
+  show("second", watching && !isSolo(form));
+  show("second-spec", watching && !isSolo(form) && second.value === OTHER);
 }
 
 function field(label, control, name = control.name) {

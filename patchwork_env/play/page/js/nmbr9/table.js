@@ -121,6 +121,7 @@ export class Table {
   #drawHand() {
     const position = this.#position;
     if (!position) return;
+    this.panel.element.hidden = position.over;
     this.panel.show(position);
     this.supply.show(position, this.hand.digits);
     for (const board of this.boards) board.element.classList.toggle("open", !this.hand.isEmpty && board === this.board);

@@ -1,0 +1,101 @@
+"""The texts of the page: every language says what English says, in all the forms that its numbers need."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import patchwork_env
+
+PAGE = Path(patchwork_env.__file__).parent / "play" / "page"
+PLURALS = {
+    "en": {"one", "other"},
+    "fa": {"one", "other"},
+    "hi": {"one", "other"},
+    "pl": {"one", "few", "many", "other"},
+    "ru": {"one", "few", "many", "other"},
+}
+"""The categories of ``Intl.PluralRules`` in each language of the page."""
+TRANSLATIONS = sorted(set(PLURALS) - {"en"})
+_CATEGORIES = {"zero", "one", "two", "few", "many", "other"}
+
+Forms = dict[str, str]
+"""The forms of a text by their category; a text without plurals has the one form ``""``."""
+
+
+def texts_of(language: str) -> dict[str, Forms]:
+    """All texts of a language by their paths."""
+    tree = json.loads((PAGE / "languages" / f"{language}.json").read_text(encoding="utf-8"))
+    return dict(_texts(tree, ""))
+
+
+def _texts(tree: dict[str, Any], path: str) -> Iterator[tuple[str, Forms]]:
+    for name, value in tree.items():
+        here = f"{path}.{name}".lstrip(".")
+        if isinstance(value, str):
+            yield here, {"": value}
+        elif value and set(value) <= _CATEGORIES:
+            yield here, value
+        else:
+            yield from _texts(value, here)
+
+
+def placeholders(forms: Forms) -> set[str]:
+    """What is filled into a text, in any of its forms."""
+    return {name for form in forms.values() for name in re.findall(r"\{(\w+)\}", form)}
+
+
+ENGLISH = texts_of("en")
+
+
+def test_the_page_offers_these_languages() -> None:
+    source = (PAGE / "js" / "language.js").read_text(encoding="utf-8")
+    offered = re.search(r"LANGUAGES = \{(.*?)\}", source)
+    assert offered
+    assert set(re.findall(r"(\w+):", offered[1])) == set(PLURALS)
+    assert {path.stem for path in (PAGE / "languages").glob("*.json")} == set(PLURALS)
+
+
+@pytest.mark.parametrize("language", TRANSLATIONS)
+def test_every_language_has_the_same_texts(language: str) -> None:
+    texts = texts_of(language)
+    assert set(texts) == set(ENGLISH)
+    for path, forms in texts.items():
+        assert placeholders(forms) == placeholders(ENGLISH[path]), path
+
+
+@pytest.mark.parametrize("language", sorted(PLURALS))
+def test_texts_have_all_forms_of_numbers_and_are_not_empty(language: str) -> None:
+    for path, forms in texts_of(language).items():
+        if "" not in ENGLISH[path]:
+            assert set(forms) == PLURALS[language], path
+        for category, form in forms.items():
+            assert form.strip() or not ENGLISH[path].get(category, "").strip(), path
+
+
+def test_texts_that_the_page_asks_for_exist() -> None:
+    """Names that are written out as a whole; those that are put together are seen in the browser."""
+    asked: dict[str, str] = {}
+    for file in [*(PAGE / "js").rglob("*.js"), PAGE / "index.html"]:
+        source = file.read_text(encoding="utf-8")
+        for name in re.findall(r"(?:\bt\(|data-t(?:-\w+)?=)\"([\w.]+)\"", source):
+            asked[name] = file.name
+    assert asked
+    assert {name: file for name, file in asked.items() if name not in ENGLISH} == {}
+
+
+@pytest.mark.parametrize("language", sorted(PLURALS))
+def test_rules_are_there_in_every_language(language: str) -> None:
+    rules = (PAGE / "rules" / f"{language}.html").read_text(encoding="utf-8")
+    drawings = (PAGE / "rules" / "drawings.svg").read_text(encoding="utf-8")
+    assert f'<html lang="{language}" dir="{"rtl" if language == "fa" else "ltr"}">' in rules
+    for other in PLURALS:
+        assert f'href="{other}.html"' in rules
+    used = re.findall(r'href="drawings\.svg#(\w+)"', rules)
+    assert used
+    assert all(f'<g id="{name}">' in drawings for name in used)
