@@ -91,6 +91,13 @@ def test_a_game_needs_no_heavy_library(tmp_path: Path) -> None:
     assert "numba" in modules
 
 
+def test_the_page_needs_only_its_own_extra(tmp_path: Path) -> None:
+    code = "from patchwork_env.play import command, players\nplayers.Players().listed('patchwork')"
+    modules = modules_after(f"{code}\nwith players.Players().lent('champion:instant'): pass", tmp_path)
+    assert not (HEAVY - {"yaml"}) & modules
+    assert {"starlette", "uvicorn"} <= modules
+
+
 def copy_beside_which_nothing_is_cached(folder: Path) -> Path:
     """A copy of the package with a file wherever a cache folder would be: not even root can write there."""
     copy = folder / "patchwork_env"

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +13,7 @@ from contextlib import suppress
 from email import message_from_string
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from packaging.requirements import Requirement
@@ -182,6 +184,22 @@ def test_every_command_works_after_an_install_in_an_empty_folder(
         run(programs / "patchwork-env", *words.split(), cwd=tmp_path)
         assert (tmp_path / found).stat().st_size > 100
     assert run(programs / "patchwork-env", "train", "--list", cwd=tmp_path).startswith("alphazero ")
+
+
+def test_the_page_comes_with_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    """Its extra is enough to open it, in an empty folder."""
+    program = environment(wheel, tmp_path / "player", "play") / "patchwork-env"
+    words = [program, "play", "--no-browser", "--port", "0"]
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    server = subprocess.Popen(words, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True)
+    with server:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        with urlopen(address) as page, urlopen(f"{address}js/main.js") as script:
+            assert page.headers["Content-Type"].startswith("text/html")
+            assert script.headers["Content-Type"].startswith("text/javascript")
+        server.terminate()
+    assert server.returncode == 128 + signal.SIGTERM
 
 
 def test_an_episode_in_another_project(python: Path, tmp_path: Path) -> None:

@@ -15,5 +15,5 @@ resolution=$2
 "${PYTHON:-python3}" -m venv --clear "$folder"
 "$folder/bin/python" -m pip --disable-pip-version-check install --quiet "uv>=0.8"
 "$folder/bin/uv" pip install --python "$folder/bin/python" --resolution "$resolution" \
-    --editable ".[train,onnx,export,render,dev]"
+    --editable ".[play,train,onnx,export,render,dev]"
 echo "$folder is ready."

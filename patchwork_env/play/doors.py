@@ -62,14 +62,15 @@ class Doors:
         host, origin = (", ".join(headers.getlist(name)) for name in ("host", "origin"))
         if host not in self._hosts:
             return refusal(403, f"this server is {self._named()}, not {shorten(host)}")
-        if "origin" not in headers and scope["method"] in ("GET", "HEAD"):
-            return None  # browsers name no origin there
-        if origin not in self._origins:
+        may_lack_origin = scope["method"] in ("GET", "HEAD")  # where browsers name none
+        if origin not in self._origins and ("origin" in headers or not may_lack_origin):
             return refusal(
                 403, f"messages must come from the page of {self._named()}: Origin is {shorten(origin)}"
             )
         if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip() != JSON:
             return refusal(415, f"Content-Type is {shorten(headers.get('content-type'))}; it must be {JSON}")
+        if not scope["path"].isprintable():
+            return refusal(404, f"there is no {shorten(scope['path'])}")  # older StaticFiles stumble
         return None
 
     def _named(self) -> str:

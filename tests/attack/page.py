@@ -28,18 +28,25 @@ def _client() -> Any:
 def messages(random: Generator) -> int:
     """Messages of every route with odd, missing and exchanged fields, and with other bytes."""
     templates = [_template(route, random) for route in ROUTES for _ in range(2)]
-    for number in range(BATCH):
+    for _ in range(BATCH):
         route, message = pick(random, templates)
-        if number % 3 == 0 and "notation" in message:
-            other = _notation(random)
-            message = {**message, "notation": mutate_text(message["notation"], random, other)}
-        elif number % 3:
-            message = mutate_tree(message, random)
-        body = json.dumps(message).encode()
-        if random.random() < 0.2:
+        _, other = pick(random, templates)
+        body = json.dumps(_changed(message, other, random)).encode()
+        if random.random() < 0.1:
             body = mutate_bytes(body, random)
         _require_answer(route, _client().ask(f"/api/{route}", body), random)
     return BATCH
+
+
+def _changed(message: dict[str, Any], other: dict[str, Any], random: Generator) -> dict[str, Any]:
+    """A message with other values: those of another message, or odd ones, or another notation."""
+    kind = random.integers(4)
+    if kind == 0:
+        return mutate_tree(message, random)
+    if kind == 1 and "notation" in message:
+        return {**message, "notation": mutate_text(message["notation"], random, other.get("notation", ""))}
+    shared = [key for key in message.keys() & other.keys() if key != "notation" or kind == 2]
+    return message | {key: other[key] for key in sorted(shared)}
 
 
 def _template(route: str, random: Generator) -> tuple[str, dict[str, Any]]:
@@ -66,10 +73,6 @@ def _template(route: str, random: Generator) -> tuple[str, dict[str, Any]]:
 
 def _word(game: Any, move: int) -> str:
     return "+" if game.is_over else str(game.move_text(move))
-
-
-def _notation(random: Generator) -> str:
-    return str(started(games.rules_of(pick(random, (games.PATCHWORK, games.NMBR9))), random).notation())
 
 
 def _require_answer(route: str, answer: Any, random: Generator) -> None:
