@@ -28,13 +28,14 @@ tianshou := $(VENV)-tianshou
 proofs := $(VENV)-proofs
 ray := $(VENV)-ray
 clients := $(VENV)-clients
+browser := $(VENV)-browser
 resolved := $(VENV)-$(RESOLUTION)
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
 .PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-clients test-ray \
-	test-resolution lint format bench benchmark clean distclean clear-kernels
+	test-resolution test-browser site lint format bench benchmark clean distclean clear-kernels
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +87,10 @@ endef
 $(old_gymnasium)/ready: $(ready)
 	$(call create_beside,$(old_gymnasium),gymnasium==$(OLD_GYMNASIUM))
 
+# The page without a server; it needs Node.js and LLVM's linker for WebAssembly, and says so.
+site: $(ready)  ## build the page that plays without a server, in site/, and compare its moves with the package's
+	$(python) -m tools.site
+
 # The test files that skip themselves without a library run in an environment that has it, and no others.
 define test_what_needs
 	$(2)/bin/python -c "import $(1)"
@@ -110,6 +115,13 @@ test-clients: $(clients)/ready  ## run the tests of tracking services' clients, 
 
 $(clients)/ready: $(ready) requirements-clients.lock
 	$(call create_beside,$(clients),--requirement requirements-clients.lock)
+
+test-browser: site $(browser)/ready  ## drive the page in headless Chromium, with a server and without
+	@command -v chromium > /dev/null || { echo "make test-browser: there is no Chromium: apt-get install chromium" >&2; exit 1; }
+	$(call test_what_needs,playwright,$(browser))
+
+$(browser)/ready: $(ready) requirements-browser.lock
+	$(call create_beside,$(browser),--requirement requirements-browser.lock)
 
 test-ray: $(ray)/ready  ## run the tests of clusters with Ray, and kill what needs it
 	$(call test_what_needs,ray,$(ray))
@@ -144,7 +156,7 @@ benchmark: $(ready)  ## check the files in benchmarks/results, and make docs/ben
 
 clean:  ## delete caches and build results (environments and training runs stay)
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
-	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist site .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(clients) $(VENV)-lowest-direct $(VENV)-highest
+	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(clients) $(browser) $(VENV)-lowest-direct $(VENV)-highest

@@ -1,0 +1,84 @@
+/** A compiled module: its functions, and the arrays and records in its memory. */
+
+import { expandHalves } from "./halves.js";
+
+/** What WebAssembly has no instructions for. */
+const MATHEMATICS = { exp: Math.exp, expf: (x) => Math.fround(Math.exp(x)), pow: Math.pow };
+const KINDS = {
+  i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array,
+  i8: BigInt64Array, u8: BigUint64Array, f4: Float32Array, f8: Float64Array,
+};
+
+export class Module {
+  /**
+   * @param {object} facts what the build knows: places of arrays, fields of a record, components, agents
+   * @param {WebAssembly.Exports} functions
+   */
+  constructor(facts, functions) {
+    this.facts = facts;
+    this.functions = functions;
+    this.base = functions[facts.memory].value;
+  }
+
+  /**
+   * @param {string} game
+   * @param {(name: string) => Promise<ArrayBuffer>} read reads one of the module's files
+   */
+  static async load(game, read) {
+    const facts = JSON.parse(new TextDecoder().decode(await read(`${game}.json`)));
+    const weights = read(facts.weights.file);
+    const { instance } = await WebAssembly.instantiate(await read(facts.code), { env: MATHEMATICS });
+    const module = new Module(facts, instance.exports);
+    module.takeWeights(await weights);
+    return module;
+  }
+
+  takeWeights(stored) {
+    const { offset, count, halves } = this.facts.weights;
+    const target = new Float32Array(this.functions.memory.buffer, this.base + offset, count);
+    if (halves) expandHalves(new Uint16Array(stored), target);
+    else target.set(new Float32Array(stored));
+  }
+
+  /** The numbers of an array of the module; they are valid until the next call of a function. */
+  array(name) {
+    const { offset, type, count } = this.facts.arrays[name];
+    return new KINDS[type](this.functions.memory.buffer, this.base + offset, count);
+  }
+
+  /** The first numbers of an array, as an array of its own. */
+  first(name, count) {
+    return Array.from(this.array(name).subarray(0, count), Number);
+  }
+
+  /** A field of the game's record: one number, or an array of them. */
+  field(name) {
+    const { offset, type, count } = this.facts.record[name];
+    const start = this.base + this.facts.arrays.states.offset + offset;
+    const bytes = this.functions.memory.buffer.slice(start, start + KINDS[type].BYTES_PER_ELEMENT * (count ?? 1));
+    const numbers = new KINDS[type](bytes);
+    return count === null ? Number(numbers[0]) : Array.from(numbers, Number);
+  }
+
+  /** A copy of the bytes of the game's record. */
+  state() {
+    return this.array("states").slice();
+  }
+
+  /** Puts a copy from `state()` back. */
+  restore(state) {
+    this.array("states").set(state);
+  }
+
+  /** Writes numbers to a field of the game's record. */
+  write(field, numbers) {
+    const { offset, type } = this.facts.record[field];
+    const start = this.array("states").byteOffset + offset;
+    new KINDS[type](this.functions.memory.buffer, start, numbers.length).set(numbers);
+  }
+
+  /** Starts the module's random stream: a seed of 64 bits, in two halves. */
+  seed(seed) {
+    this.functions.seed_stream(Number(seed >> 32n), Number(seed & 0xffffffffn));
+  }
+}

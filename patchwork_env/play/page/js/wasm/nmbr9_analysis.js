@@ -1,0 +1,86 @@
+/** An analysis of NMBR 9 that gets ever deeper: rollouts of the best placements, again and again. */
+
+import { refuse } from "./texts.js";
+
+export class Deepening {
+  /**
+   * @param {import("./nmbr9.js").Nmbr9} game not over
+   * @param {{effort: number, results: number, seed: number}} budget the placements to evaluate, about how many
+   *   results to show on the way, and the seed of the decks
+   */
+  constructor(game, budget) {
+    if (game.digit() === null) refuse("the champion places tiles as they come; it does not choose digits");
+    this.game = game;
+    this.functions = game.functions;
+    this.budget = budget;
+    this.found = new Map();
+  }
+
+  /** Analyses as the page draws them, from the side of player 0. */
+  *analyses(most) {
+    const expected = this.game.scores().map((score, player) => score + this.functions.expected_points(player));
+    let [depth, latest] = [0, null];
+    for (const lines of this.rounds()) {
+      depth = Math.max(depth, lines.reduce((sum, line) => sum + line.visits, 0));
+      latest = { ...this.describe(lines.slice(0, most), expected), depth, done: false };
+      yield latest;
+    }
+    yield { ...latest, done: true };
+  }
+
+  /** A line for each of the best placements, after ever more rollouts; each round of halving has an equal share. */
+  *rounds() {
+    const { module } = this.game;
+    module.seed(BigInt(this.budget.seed));
+    let considered = this.functions.begin_search();
+    if (module.field("round") + 1 === module.field("num_rounds")) {
+      yield this.exactLines(considered);
+      return;
+    }
+    const rounds = Math.max(32 - Math.clz32(considered - 1), 1);
+    const steps = Math.max(Math.round(this.budget.results / rounds), 1);
+    for (let done = 1; done <= rounds * steps; done++) {
+      const rollouts = this.functions.roll_out(considered, (this.budget.effort * done) / (rounds * steps));
+      yield this.lines(considered, rollouts);
+      if (done % steps === 0 && considered > 1) {
+        const kept = Math.ceil(considered / 2);
+        this.functions.keep_best(considered, kept);
+        considered = kept;
+      }
+    }
+  }
+
+  /** What is known of all candidates by now; those that are considered come first. */
+  lines(considered, rollouts) {
+    const sums = this.game.module.first("work.sums", considered);
+    this.game.module.first("work.actions", considered).forEach((action, k) => {
+      this.found.set(action, { action, visits: rollouts, score: sums[k] / rollouts, exact: false });
+    });
+    return [...this.found.values()].sort((one, other) => other.visits - one.visits || other.score - one.score);
+  }
+
+  /** The scores of the last tile, which are what they will be. */
+  exactLines(considered) {
+    const { module } = this.game;
+    const [player, state] = [this.game.player(), module.state()];
+    const lines = module.first("work.actions", considered).map((action) => {
+      this.functions.play(action);
+      const score = this.functions.score(player);
+      module.restore(state);
+      return { action, visits: 1, score, exact: true };
+    });
+    return lines.sort((one, other) => other.score - one.score);
+  }
+
+  describe(lines, expected) {
+    const shown = lines.map((line) => this.describeLine(line, expected));
+    return { player: this.game.player(), win: null, margin: shown[0].margin, scores: shown[0].scores, lines: shown };
+  }
+
+  describeLine({ action, visits, score, exact }, expected) {
+    const scores = expected.map((points, player) => (player === this.game.player() ? score : points));
+    const margin = scores.length > 1 ? scores[0] - Math.max(...scores.slice(1)) : null;
+    const word = this.game.word(action);
+    return { action, word, win: null, margin, scores, visits, exact, line: [word] };
+  }
+}

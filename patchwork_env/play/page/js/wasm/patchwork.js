@@ -1,0 +1,146 @@
+/** One game of Patchwork in a module: set-ups, moves, words, positions and analyses. */
+
+import { Deepening } from "./patchwork_analysis.js";
+import { FIELDS, FORMAT, moveText, parseMove, placement } from "../patchwork/notation.js";
+import { oneOf, parseNumber, parseNumbers, refuse, seedOf, shorten, wholeNumber, wholeNumbers } from "./texts.js";
+
+const [EMPTY, SPECIAL_PATCH] = [-1, 33];
+const OFFERED = 3;
+
+export class Patchwork {
+  /** @param {import("./module.js").Module} module */
+  constructor(module) {
+    this.module = module;
+    this.functions = module.functions;
+    this.components = module.facts.components;
+    this.format = FORMAT;
+    this.fields = FIELDS;
+  }
+
+  /** Sets up a new game; returns the fields of its set-up. */
+  begin({ seed, variant, circle, first_player: first }) {
+    const { variants, patches, players } = this.components;
+    const print = oneOf(variant ?? variants[0], variants, "variant");
+    this.functions.new_game(variants.indexOf(print), wholeNumber(first ?? 0, 0, players - 1, "first_player"));
+    if (circle !== undefined && circle !== null) {
+      if (seed !== undefined && seed !== null) refuse("give a seed or a circle, not both");
+      this.module.write("circle", checkCircle(circle, patches.length));
+    } else {
+      this.module.seed(seedOf(seed));
+      this.functions.shuffle();
+    }
+    this.quilts = Array.from({ length: players }, () => new Array(this.components.size ** 2).fill(EMPTY));
+    return { variant: print, first: String(this.player()), circle: this.circle().join(",") };
+  }
+
+  /** Sets up the game of the fields of a set-up; returns them as they are usually written. */
+  beginWith({ variant, first, circle }) {
+    return this.begin({ variant, first_player: parseNumber(first), circle: parseNumbers(circle) });
+  }
+
+  /** The patches that are left, clockwise from the token. */
+  circle() {
+    return this.module.field("circle").slice(0, this.module.field("num_patches"));
+  }
+
+  offered() {
+    return this.circle().slice(0, OFFERED);
+  }
+
+  /** The word of a legal action. */
+  word(action) {
+    return moveText(action, this.offered(), this.components.encoding);
+  }
+
+  /** The action of a word. */
+  parse(word) {
+    const action = parseMove(word, this.offered(), this.components.encoding);
+    return action ?? refuse(`${shorten(word)} is not a move here; the offered patches are ${this.offered().join(", ")}`);
+  }
+
+  /** Plays an action; returns who played it. */
+  play(action) {
+    const [player, offered] = [this.player(), this.offered()];
+    if (!this.functions.play(action)) refuse(`${shorten(action)} is not a legal move for player ${player} now`);
+    this.cover(this.quilts[player], offered, action);
+    return player;
+  }
+
+  /** Remembers which patch covers which cells of a quilt. */
+  cover(quilt, offered, action) {
+    const { encoding, patches, size } = this.components;
+    if (action >= encoding.special) quilt[action - encoding.special] = SPECIAL_PATCH;
+    else if (action !== encoding.advance) {
+      const { slot, orientation, row, column } = placement(action, encoding);
+      const patch = offered[slot];
+      for (const [r, c] of patches[patch].orientations[orientation].cells) quilt[(row + r) * size + column + c] = patch;
+    }
+  }
+
+  isOver() {
+    return this.functions.is_over() !== 0;
+  }
+
+  player() {
+    return this.module.field("current_player");
+  }
+
+  scores() {
+    return [this.functions.score(0), this.functions.score(1)];
+  }
+
+  winners() {
+    return this.isOver() ? [this.functions.winner()] : [];
+  }
+
+  /** What lies on the table. */
+  table() {
+    const { variants, track } = this.components;
+    const [variant, positions] = [variants[this.module.field("variant")], this.module.field("position")];
+    return {
+      variant,
+      positions,
+      buttons: this.module.field("buttons"),
+      incomes: this.module.field("income"),
+      circle: this.circle(),
+      offered: this.offered(),
+      bonus_owner: this.owner("bonus_owner"),
+      first_finisher: this.owner("first_finisher"),
+      pending_special: this.module.field("pending_special") !== 0,
+      special_spaces: track.special_spaces[variant].filter((space) => space > Math.max(...positions)),
+      quilts: this.quilts.map((quilt) => [...quilt]),
+    };
+  }
+
+  /** The player in a field; null if it is nobody. */
+  owner(field) {
+    const player = this.module.field(field);
+    return player < this.components.players ? player : null;
+  }
+
+  /** Ever deeper analyses with a budget, the last one marked as done. */
+  analyses(budget, most) {
+    return new Deepening(this, budget).analyses(most);
+  }
+
+  /** A line of play in words; the game is left as it was. */
+  words(actions) {
+    const state = this.module.state();
+    const words = actions.map((action) => {
+      const word = this.word(action);
+      this.functions.play(action);
+      return word;
+    });
+    this.module.restore(state);
+    return words;
+  }
+}
+
+/** The patches of a circle, which must hold each patch once and the 1x2 patch last. */
+function checkCircle(circle, count) {
+  const patches = wholeNumbers(circle, 0, count - 1, "a patch in the circle");
+  if (patches.length !== count || new Set(patches).size !== count) {
+    refuse(`the circle has ${patches.length} patches; it must hold each of 0 to ${count - 1} once`);
+  }
+  return patches.at(-1) === 0 ? patches : refuse(`the circle ends in patch ${patches.at(-1)}; it must end in patch 0`);
+}

@@ -1,0 +1,81 @@
+/** The backend without a server: rules and agents as WebAssembly, in workers beside the page. */
+
+import { BackendError } from "./backend.js";
+
+/** @returns {import("./backend.js").Backend} */
+export function connect() {
+  keepForLater();
+  const [rules, analysis] = [new Caller(), new Caller()]; // a search must not keep a move waiting
+  return {
+    components: (game) => rules.ask("components", [game]),
+    open: (setup) => rules.ask("open", [setup]),
+    play: (notation, move) => rules.ask("play", [notation, move]),
+    agents: (game) => rules.ask("agents", [game]),
+    choose: (notation, agent, { seed, ...hearing } = {}) => rules.ask("choose", [notation, agent, { seed }], hearing),
+    analyse: (notation, { agent, lines, ...hearing } = {}) => analysis.ask("analyse", [notation, { agent, lines }], hearing),
+  };
+}
+
+/** Keeps all files of the site in the browser, where it may: then it needs no network any more. */
+function keepForLater() {
+  const name = new URL("../service_worker.js", import.meta.url);
+  navigator.serviceWorker?.register(name).catch(() => {}); // the page plays all the same
+}
+
+/** A worker, and the questions that it has not answered yet. */
+class Caller {
+  constructor() {
+    this.open = new Map();
+    this.next = 0;
+  }
+
+  /** The worker, which begins with the first question. */
+  get worker() {
+    if (!this.running) {
+      this.running = new Worker(new URL("wasm_worker.js", import.meta.url), { type: "module" });
+      this.running.onmessage = ({ data }) => this.hear(data);
+      this.running.onerror = (event) => this.fail(event.message);
+    }
+    return this.running;
+  }
+
+  /** Asks a question; whoever aborts the signal gets no answer. */
+  ask(method, parameters, { signal, onprogress, onanalysis } = {}) {
+    signal?.throwIfAborted();
+    const id = this.next++;
+    return new Promise((resolve, reject) => {
+      this.open.set(id, { resolve, reject, onprogress, onanalysis });
+      signal?.addEventListener("abort", () => this.cancel(id, signal.reason), { once: true });
+      this.worker.postMessage({ id, method, parameters });
+    });
+  }
+
+  cancel(id, reason) {
+    if (!this.open.has(id)) return;
+    this.worker.postMessage({ id, cancel: true });
+    this.take(id).reject(reason);
+  }
+
+  hear({ id, progress, analysis, error, result }) {
+    const question = this.open.get(id);
+    if (!question) return;
+    if (progress) question.onprogress?.(progress);
+    else if (analysis) question.onanalysis?.(analysis);
+    else if (error) this.take(id).reject(new BackendError(error));
+    else this.take(id).resolve(result);
+  }
+
+  take(id) {
+    const question = this.open.get(id);
+    this.open.delete(id);
+    return question;
+  }
+
+  /** The worker has ended with an error; the next question begins a new one. */
+  fail(message) {
+    this.running?.terminate();
+    this.running = null;
+    const error = new BackendError(message || "The worker of this page could not be started.", { lost: true });
+    for (const id of [...this.open.keys()]) this.take(id).reject(error);
+  }
+}

@@ -1,0 +1,107 @@
+"""The parts of `make site` that need no toolchain: memory, facts, the folder, and what tools are missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from patchwork_env.nmbr9.state import STATE
+from tools.site import toolchain
+from tools.site.facts import fields_of, stored_weights
+from tools.site.folder import assemble, check_sizes, files_of, sizes_of, table_of
+from tools.site.rooms import Memory
+from tools.site.toolchain import MissingToolError, check_versions, find_node, major_version
+
+
+class Inner(NamedTuple):
+    numbers: Any
+    factor: float
+
+
+class Room(NamedTuple):
+    first: Any
+    inner: Inner
+    last: Any
+
+
+def test_arrays_lie_one_after_the_other_in_lines_of_64_bytes() -> None:
+    room = Room(np.zeros(3, np.int16), Inner(np.zeros((5, 4)), 0.5), np.zeros(1, np.uint64))
+    memory = Memory("block", room)
+    assert memory.places == {"first": 0, "inner.numbers": 64, "last": 64 + 192}
+    assert memory.size == 64 + 192 + 64
+    assert "@block = global [320 x i8] zeroinitializer" in memory.definition()
+
+
+def test_thefields_of_a_record_are_where_numpy_has_them() -> None:
+    states = np.frombuffer(np.random.default_rng(0).bytes(STATE.itemsize), STATE)
+    data = states.tobytes()
+    for name, field in fields_of(STATE).items():
+        count = 1 if field["count"] is None else field["count"]
+        found = np.frombuffer(data, np.dtype(f"<{field['type']}"), count, field["offset"])
+        assert found.tolist() == np.ravel(states[0][name]).tolist(), name
+    assert fields_of(STATE)["round"]["count"] is None
+
+
+def test_weights_are_stored_as_halves_or_as_they_are() -> None:
+    record = np.zeros(1, np.dtype([("table", "<f4", (2, 3)), ("bias", "<f4", 2)]))
+    record["table"][0, 1] = 0.5, -2, 1 / 3
+    numbers = np.frombuffer(stored_weights(record, halves=True), "<f2")
+    assert numbers.tolist() == [0, 0, 0, 0.5, -2, np.float16(1 / 3), 0, 0]
+    assert stored_weights(record, halves=False) == record.tobytes()
+
+
+def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path: Path) -> None:
+    modules, site = tmp_path / "modules", tmp_path / "site"
+    modules.mkdir()
+    (modules / "game.wasm").write_bytes(b"\0asm")
+    assemble(site, modules)
+    index = (site / "index.html").read_text(encoding="utf-8")
+    assert '<meta name="backend" content="wasm">' in index
+    worker = (site / "service_worker.js").read_text(encoding="utf-8")
+    listed = json.loads(worker.split("FILES = ")[1].split(";")[0])
+    assert {*listed} == {"./", *files_of(site)} - {"service_worker.js"}
+    assert {"index.html", "js/main.js", "js/wasm_worker.js", "wasm/game.wasm"} <= {*listed}
+    sizes = sizes_of(site)
+    assert [size.part for size in sizes] == ["page", "wasm/game.wasm"]
+    assert sizes[1].raw == 4
+    assert "wasm/game.wasm" in table_of(sizes)
+    check_sizes(sizes)
+    with pytest.raises(ValueError, match=r"the page has [\d,]+ bytes; allowed are 10 "):
+        check_sizes(sizes, 10)
+
+
+def test_another_content_is_another_version(tmp_path: Path) -> None:
+    workers = []
+    for content in (b"one", b"two"):
+        modules = tmp_path / content.decode()
+        modules.mkdir()
+        (modules / "game.wasm").write_bytes(content)
+        assemble(tmp_path / "site", modules)
+        workers.append((tmp_path / "site" / "service_worker.js").read_text(encoding="utf-8"))
+    assert workers[0] != workers[1]
+    assert "{version}" not in workers[0]
+
+
+def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    with pytest.raises(MissingToolError, match=r"^Node\.js of version 18 or newer is not there: apt-get .+$"):
+        find_node()
+
+
+def test_packages_must_be_those_of_the_lock() -> None:
+    lock = "llvmlite==0.50.0\nnumba==0.68.1\n"
+    check_versions(lock, {"numba": "0.68.1", "llvmlite": "0.50.0"})
+    with pytest.raises(MissingToolError, match=r"^numba is 0\.69\.0, but requirements\.lock has 0\.68\.1"):
+        check_versions(lock, {"numba": "0.69.0"})
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [("Debian LLD 22.1.8 (compatible with GNU linkers)", 22), ("v20.20.2\n", 20), ("nothing", 0)],
+)
+def test_versions_are_read(said: str, number: int) -> None:
+    assert major_version(said) == number

@@ -1,0 +1,37 @@
+"""Compiles the module of one game, in a process of its own: Numba reads its settings when it is imported.
+
+Called as ``python -m tools.site.compile GAME FOLDER LINKER``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from importlib import import_module
+from pathlib import Path
+
+from numba.core.errors import NumbaWarning
+
+from tools.site.assembly import to_wasm
+from tools.site.facts import facts_of, stored_weights
+from tools.site.lowering import lower
+
+_HALVES = True
+"""Whether weights are stored as 16-bit floats: half the size, and as good as the same choices."""
+
+
+def compile_module(game: str, folder: Path, linker: str) -> None:
+    """Writes the code, the weights and the facts of a game's module to a folder."""
+    module = import_module(f"tools.site.modules.{game}")
+    lowered = [lower(function) for function in module.EXPORTS]
+    code = to_wasm(lowered, module.MEMORY, linker, folder)
+    weights = folder / f"{game}.weights"
+    weights.write_bytes(stored_weights(module.read_weights(), halves=_HALVES))
+    facts = facts_of(game, module, code.name, weights.name, halves=_HALVES)
+    (folder / f"{game}.json").write_text(json.dumps(facts, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", NumbaWarning)  # code that is not optimised is not kept on disk
+    compile_module(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,12 @@
+"""Settings of Numba, which it reads when it is imported."""
+
+from __future__ import annotations
+
+ENVIRONMENT = {
+    "NUMBA_OPT": "0",
+    "NUMBA_CPU_NAME": "generic",
+    "NUMBA_CPU_FEATURES": "",
+    "NUMBA_LOOP_VECTORIZE": "0",
+    "NUMBA_SLP_VECTORIZE": "0",
+}
+"""What Numba must find when it is imported: the code is optimised later, for WebAssembly."""

@@ -1,0 +1,61 @@
+"""What JavaScript must know of a module, read from the modules of Python: nothing is written twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from patchwork_env.play.components import components_of
+
+
+def facts_of(game: str, module: Any, code: str, weights: str, *, halves: bool) -> dict[str, Any]:
+    """The facts of a module, ready for JSON.
+
+    Args:
+        game: The name of the game.
+        module: The module of :mod:`tools.site.modules`.
+        code: The name of the file with the WebAssembly code.
+        weights: The name of the file with the weights.
+        halves: Whether they are stored as 16-bit floats.
+    """
+    memory = module.MEMORY
+    at = module.WEIGHTS_AT
+    return {
+        "code": code,
+        "memory": memory.symbol,
+        "record": fields_of(memory.arrays["states"].dtype),
+        "arrays": {name: _place_of(memory.arrays[name], memory.places[name]) for name in module.SHARED},
+        "weights": {
+            "file": weights,
+            "halves": halves,
+            "offset": memory.places[at],
+            "count": memory.arrays[at].nbytes // np.dtype(np.float32).itemsize,
+        },
+        "agents": [agent.described() for agent in module.AGENTS],
+        "analysis": module.ANALYSIS,
+        "numbers": module.NUMBERS,
+        "components": components_of(game),
+    }
+
+
+def fields_of(dtype: np.dtype[Any]) -> dict[str, dict[str, Any]]:
+    """The fields of a record: first byte, type, and number of entries, None for a single one."""
+    described = {}
+    for name, (kind, offset, *_) in (dtype.fields or {}).items():
+        count = int(np.prod(kind.shape)) if kind.shape else None
+        described[name] = {"offset": offset, "type": kind.base.str[1:], "count": count}
+    return described
+
+
+def _place_of(array: Any, offset: int) -> dict[str, Any]:
+    """Where an array lies, by entries; records count as their bytes."""
+    if array.dtype.names:
+        return {"offset": offset, "type": "u1", "count": array.nbytes}
+    return {"offset": offset, "type": array.dtype.str[1:], "count": array.size}
+
+
+def stored_weights(record: Any, *, halves: bool) -> bytes:
+    """The weights as they are sent, in the order of the record."""
+    numbers = np.ascontiguousarray(record).view(np.float32)
+    return numbers.astype("<f2" if halves else "<f4").tobytes()

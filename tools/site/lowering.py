@@ -1,0 +1,47 @@
+"""Python functions in LLVM's language, as Numba makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from numba import types
+from numba.core.compiler_lock import global_compiler_lock
+
+from patchwork_env.core.callee import Callee
+
+_OPTIONS = {
+    "nopython": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": None,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+
+
+class Lowered(NamedTuple):
+    """An export in LLVM's language.
+
+    Attributes:
+        name: The name under which it is exported.
+        symbol: The name that Numba gave it.
+        arguments: The number of its arguments, all of them int64; its result is float64.
+        code: The module with it and everything that it calls.
+    """
+
+    name: str
+    symbol: str
+    arguments: int
+    code: str
+
+
+def lower(function: Callable[..., float]) -> Lowered:
+    """The code of a function of whole numbers that returns a number."""
+    arguments = (types.int64,) * function.__code__.co_argcount
+    callee = Callee(function, _OPTIONS)
+    callee.compile(types.float64(*arguments))
+    compiled: Any = callee.overloads[arguments]
+    with global_compiler_lock:
+        code = str(compiled.library._get_module_for_linking())
+    return Lowered(function.__name__, compiled.fndesc.llvm_func_name, len(arguments), code)

@@ -1,0 +1,66 @@
+"""The module of Patchwork: rules, champion, analysis and levels for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from patchwork_env.agents import partner
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.patchwork.champion.agent import _budget
+from patchwork_env.agents.patchwork.champion.deepening import _FIRST_EFFORT, _SOLVER_SHARE
+from patchwork_env.agents.patchwork.champion.levels import DEFAULT_LEVEL, LEVELS
+from patchwork_env.agents.patchwork.champion.simulation import NO_LIMIT
+from patchwork_env.agents.patchwork.endgame import NO_ACTION
+from patchwork_env.agents.patchwork.partner.levels import CHAMPION, HABITS
+from patchwork_env.agents.patchwork.value.agent import read_value
+from tools.site.agents import Call, Offer
+from tools.site.modules import patchwork_people, patchwork_rules, patchwork_search
+from tools.site.modules.patchwork_people import name_of
+from tools.site.modules.patchwork_room import LEVELS_WITH_ROOM, MEMORY, MOST_NODES
+
+__all__ = ["AGENTS", "ANALYSIS", "EXPORTS", "MEMORY", "NUMBERS", "SHARED", "WEIGHTS_AT", "read_weights"]
+
+EXPORTS = (*patchwork_rules.EXPORTS, *patchwork_people.EXPORTS, *patchwork_search.EXPORTS)
+SHARED = ("states", "actions", "figures", "exact")
+"""The arrays that JavaScript reads or writes."""
+WEIGHTS_AT = "settings.weights"
+"""The array that it fills with the weights."""
+
+
+def read_weights() -> Any:
+    """The weights of the champion, one record."""
+    return read_value(SHIPPED_FOLDER / "champion")[0]
+
+
+def _person(level: int) -> Offer:
+    call = Call(name_of(level), draws=True) if level in HABITS else _champion(CHAMPION).call
+    aliases = ("partner",) if level == partner.DEFAULT_LEVEL else ()
+    return Offer(f"partner:level={level}", "partner", call, level, aliases=aliases)
+
+
+def _champion(level: str) -> Offer:
+    (simulations, effort), to_solve = _budget(level, None, None)
+    call = Call("choose", (simulations, effort, to_solve))
+    aliases = ("champion",) if level == DEFAULT_LEVEL else ()
+    analysis = _search(simulations, effort, to_solve)
+    return Offer(f"champion:{level}", "champion", call, level, analysis, aliases)
+
+
+def _search(simulations: int, effort: int, to_solve: int) -> dict[str, int]:
+    """The budget of an analysis, and how it is spent; see ``champion/deepening.py``."""
+    limits = {"simulations": simulations, "effort": effort, "to_solve": to_solve}
+    return {**limits, "first": _FIRST_EFFORT, "share": _SOLVER_SHARE, "step": _STEP}
+
+
+_STEP = 50_000
+"""The most effort between two results, about a tenth of a second."""
+ANALYSIS = _search(MOST_NODES - 1, NO_LIMIT, LEVELS["strong"] // _SOLVER_SHARE)
+"""The analysis of a position, unless an agent is named: until the tree is full."""
+AGENTS = (
+    *(_person(level) for level in range(partner.BEGINNER, partner.CHAMPION + 1)),
+    *(_champion(level) for level in LEVELS_WITH_ROOM),
+    Offer("greedy", "other", Call("choose_greedily")),
+    Offer("random", "other", Call("choose_at_random", draws=True)),
+)
+NUMBERS: dict[str, Any] = {"nothing": NO_ACTION}
+"""What else the page must know."""

@@ -1,0 +1,101 @@
+"""The memory of the module of Patchwork; importing this allocates it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from patchwork_env.agents.compiled.records import aligned_record
+from patchwork_env.agents.patchwork.champion.levels import LEVELS
+from patchwork_env.agents.patchwork.champion.simulation import (
+    LIKELY_BELOW_ROOT,
+    NODE_EFFORT,
+    RULE,
+    WIDTH,
+    Settings,
+    Workspace,
+    new_workspace,
+)
+from patchwork_env.agents.patchwork.endgame import Solver, new_solver
+from patchwork_env.agents.patchwork.partner.decision import Thoughts, new_thoughts
+from patchwork_env.agents.patchwork.partner.eye import Sight, new_sight
+from patchwork_env.agents.patchwork.value.choice import TO_WIN
+from patchwork_env.agents.patchwork.value.expansion import Expansion, new_expansion
+from patchwork_env.agents.patchwork.value.network import WEIGHTS
+from patchwork_env.core.random import Streams
+from patchwork_env.patchwork import engine
+from patchwork_env.patchwork.state import STATE, States, empty_states
+from patchwork_env.search.best_first import new_tree
+from patchwork_env.search.tree import Tree
+from tools.site.rooms import Memory, entrance
+
+LEVELS_WITH_ROOM = ("instant", "fast")
+"""The levels of the champion for which the tree has room."""
+MOST_NODES = LEVELS[LEVELS_WITH_ROOM[-1]] // NODE_EFFORT
+_FIGURES = 5
+
+
+class Room(NamedTuple):
+    """The memory of the module.
+
+    Attributes:
+        states: The game.
+        streams: The random stream of whoever draws.
+        anchors: The legal set.
+        actions: int16, legal actions, or those of a line.
+        chosen: int64 ``(1,)``, the action of an agent.
+        sight: What a beginner judges with.
+        thoughts: What a level for people thinks of the moves.
+        figures: float64 ``(WIDTH, 5)``, for each line its action, visits, margin, probability to win and
+            whether these are exact.
+        exact: uint8 ``(1,)``, whether the solver's action is the best.
+        ranked: int64 ``(WIDTH,)``, the edges of the root, the best one first.
+        successor: The game after some moves.
+        expansion: The successors of the game, judged by the value alone.
+        tree: The tree of searches.
+        work: What searches need besides.
+        solver: The solver of endings.
+        settings: The settings of the champion.
+    """
+
+    states: States
+    streams: Streams
+    anchors: Any
+    actions: Any
+    chosen: Any
+    sight: Sight
+    thoughts: Thoughts
+    figures: Any
+    exact: Any
+    ranked: Any
+    successor: States
+    expansion: Expansion
+    tree: Tree
+    work: Workspace
+    solver: Solver
+    settings: Settings
+
+
+MEMORY = Memory(
+    "patchwork",
+    Room(
+        empty_states(1),
+        np.zeros(1, np.uint64),
+        np.zeros((2, engine.NUM_MAPS), np.uint64),
+        np.zeros(engine.MAX_LEGAL_ACTIONS, np.int16),
+        np.zeros(1, np.int64),
+        new_sight(),
+        new_thoughts(),
+        np.zeros((WIDTH, _FIGURES)),
+        np.zeros(1, np.uint8),
+        np.zeros(WIDTH, np.int64),
+        empty_states(1),
+        new_expansion(),
+        new_tree(MOST_NODES, WIDTH, STATE),
+        new_workspace(),
+        new_solver(),
+        Settings(aligned_record(WEIGHTS), TO_WIN, RULE, LIKELY_BELOW_ROOT),
+    ),
+)
+room: Any = entrance(MEMORY)

@@ -1,0 +1,175 @@
+"""Exports of Patchwork: the champion, and analyses that go on step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from patchwork_env.agents.patchwork.champion.agent import _known_action
+from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
+from patchwork_env.agents.patchwork.champion.simulation import (
+    NO_LIMIT,
+    SCORE,
+    WIN,
+    Budget,
+    grow,
+    reset_search,
+)
+from patchwork_env.agents.patchwork.endgame import NO_ACTION
+from patchwork_env.agents.patchwork.value.expansion import expand
+from patchwork_env.core.compile import kernel
+from patchwork_env.patchwork import engine
+from patchwork_env.search.best_first import best_edge, is_solved
+from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
+from tools.site.modules.patchwork_room import Room, room
+
+
+def choose(simulations: int, effort: int, to_solve: int) -> int:
+    """The champion's action with a budget; ``to_solve`` is that of each question for the solver."""
+    here = room()
+    known, spent = _known_action(here.states, 0, here.work, here.settings.payoffs, to_solve, here.solver)
+    if known != NO_ACTION:
+        return known
+    reset_search(here.tree, here.work, here.states, 0)
+    grow(here.tree, here.work, here.settings, Budget(simulations, effort - spent), True)
+    return here.tree.edges[best_edge(here.tree, ROOT)]["action"]
+
+
+def begin_search() -> int:
+    """Begins a search of the game, which is not over, with a root that is complete."""
+    here = room()
+    reset_search(here.tree, here.work, here.states, 0)
+    return grow(here.tree, here.work, here.settings, Budget(0, NO_LIMIT), False)
+
+
+def solve(quilts: int) -> int:
+    """The solver's action at the root, if so many quilts are enough for one, else ``NO_ACTION``.
+
+    Writes whether it is the best one to ``exact``.
+    """
+    here = room()
+    here.exact[0] = 0
+    if here.tree.nodes[ROOT]["count"] == 0:
+        return NO_ACTION
+    solved, is_exact, _ = solved_action(here.tree.states, ROOT, here.settings.payoffs, quilts, here.solver)
+    here.exact[0] = is_exact
+    return solved
+
+
+def put_solved(action: int, quilts: int) -> int:
+    """Gives a new root an edge for the solver's action; with quilts to look at, also solves its edges."""
+    here = room()
+    ensure_edge(here.tree, here.work, here.settings, action)
+    return solve_root(here.tree, here.work, here.settings, action, quilts, here.solver) if quilts > 0 else 0
+
+
+def go_on(simulations: int, effort: int) -> int:
+    """Goes on with a search up to an effort in all; returns the number of simulations."""
+    here = room()
+    return grow(here.tree, here.work, here.settings, Budget(simulations, effort), False)
+
+
+def effort() -> int:
+    """The effort spent on a search so far."""
+    return room().work.effort[0]
+
+
+def is_finished() -> int:
+    """Whether a search can find out nothing more: its tree is full, or its root solved."""
+    return int(is_full(room().tree) or is_solved(room().tree, ROOT))
+
+
+def is_root_solved() -> int:
+    """Whether the root of a search is solved."""
+    return int(is_solved(room().tree, ROOT))
+
+
+def list_lines(solved: int) -> int:
+    """Lists what the search says of the actions of its root, the one to play first; returns their number.
+
+    ``solved`` is the action that goes before all others. The root is not the game itself if that has only
+    one legal action.
+    """
+    here = room()
+    tree, begin, count = here.tree, here.tree.nodes[ROOT]["begin"], here.tree.nodes[ROOT]["count"]
+    by_value = is_solved(tree, ROOT)
+    for k in range(count):
+        place = k
+        while place > 0 and _goes_before(tree, begin + k, here.ranked[place - 1], solved, by_value):
+            here.ranked[place] = here.ranked[place - 1]
+            place -= 1
+        here.ranked[place] = begin + k
+    for k in range(count):
+        edge, figures = tree.edges[here.ranked[k]], here.figures[k]
+        figures[0], figures[1], figures[4] = edge["action"], edge["visits"], edge["solved"]
+        figures[2], figures[3] = edge["values"][SCORE] - edge["values"][SCORE + 1], edge["values"][WIN]
+    return count
+
+
+def read_root() -> int:
+    """Writes the figures of the root itself as those of the first line; returns who is to move there."""
+    here = room()
+    root, figures = here.tree.nodes[ROOT], here.figures[0]
+    figures[1], figures[4] = root["visits"], is_solved(here.tree, ROOT)
+    figures[2], figures[3] = root["values"][SCORE] - root["values"][SCORE + 1], root["values"][WIN]
+    return root["player"]
+
+
+def list_line(k: int) -> int:
+    """Lists the best line of play from the ``k``-th line on, or with -1 from the root; returns its length."""
+    here = room()
+    here.successor[0] = here.states[0]
+    if k < 0:
+        return _list_best_play(here, ROOT, 0)
+    edge = here.tree.edges[here.ranked[k]]
+    here.actions[0] = edge["action"]
+    engine.apply(here.successor, 0, edge["action"])
+    return _list_best_play(here, edge["child"], 1)
+
+
+def appraise() -> int:
+    """Judges all legal actions by the value alone; returns their number."""
+    here = room()
+    return expand(here.states, 0, here.settings.weights, here.expansion)
+
+
+@kernel
+def _goes_before(tree: Tree, edge: int, other: int, solved: int, by_value: bool) -> bool:
+    """Whether an edge goes before another one that has been listed; equal ones stay in their order."""
+    first, second = tree.edges[edge], tree.edges[other]
+    if (first["action"] == solved) != (second["action"] == solved):
+        return bool(first["action"] == solved)
+    more, better = first["visits"] - second["visits"], first["values"][0] - second["values"][0]
+    if by_value:
+        return bool(better > 0 or (better == 0 and more > 0))
+    return bool(more > 0 or (more == 0 and better > 0))
+
+
+@kernel
+def _list_best_play(here: Room, node: int, length: int) -> int:
+    """Goes on from ``successor`` with forced moves and with the best line below a node."""
+    tree = here.tree
+    length = _play_forced(here, length)
+    while node != NOTHING and tree.nodes[node]["count"] > 0:
+        edge = best_edge(tree, node)
+        here.actions[length] = tree.edges[edge]["action"]
+        engine.apply(here.successor, 0, tree.edges[edge]["action"])
+        length = _play_forced(here, length + 1)
+        node = tree.edges[edge]["child"]
+    return length
+
+
+@kernel
+def _play_forced(here: Room, length: int) -> int:
+    """Plays on as long as there is no choice; returns the new length of the list of actions."""
+    while engine.legal(here.successor, 0, here.anchors) == 1:
+        action = engine.nth_legal(here.anchors, 0)
+        here.actions[length] = action
+        engine.apply(here.successor, 0, action)
+        length += 1
+    return length
+
+
+EXPORTS: tuple[Callable[..., float], ...] = (
+    *(choose, begin_search, solve, put_solved, go_on, effort, is_finished, is_root_solved),
+    *(list_lines, read_root, list_line, appraise),
+)

@@ -1,0 +1,119 @@
+"""Memory of a WebAssembly module: every array of a room has a fixed place in it.
+
+A *room* is a named tuple of arrays, numbers and other such tuples, as kernels take them. On this machine its
+arrays tell types, shapes and what they hold at the start; in the module they lie one after the other in one
+block of memory, and :func:`entrance` gives exported functions the room that lies there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import typeof
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+Array = npt.NDArray[Any]
+_INT64 = ir.IntType(64)
+_ALIGNMENT = 64
+
+
+class Memory:
+    """The block of memory of one room.
+
+    Args:
+        symbol: The name of the block in the module.
+        room: The room.
+
+    Attributes:
+        places: The first byte of every array by its name, such as ``"work.expansion.actions"``.
+        size: The number of bytes.
+    """
+
+    def __init__(self, symbol: str, room: tuple[Any, ...]) -> None:
+        self.symbol, self.room = symbol, room
+        self.arrays = dict(_arrays_of(room))
+        self.places: dict[str, int] = {}
+        self.size = 0
+        for name, array in self.arrays.items():
+            self.places[name] = self.size
+            self.size += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+
+    def definition(self) -> str:
+        """The block in LLVM's language: zeros until somebody writes to it."""
+        return f"@{self.symbol} = global [{self.size} x i8] zeroinitializer, align {_ALIGNMENT}\n"
+
+    def not_empty(self) -> Iterator[tuple[str, int, Array]]:
+        """The arrays that do not begin with zeros alone: name, first byte and contents."""
+        for name, array in self.arrays.items():
+            flat = np.ascontiguousarray(array)
+            if flat.view(np.uint8).any():
+                yield name, self.places[name], flat
+
+
+def _arrays_of(value: Any, name: str = "") -> Iterator[tuple[str, Array]]:
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, tuple):
+        for field, part in zip(value._fields, value, strict=True):  # type: ignore[attr-defined]
+            yield from _arrays_of(part, f"{name}.{field}" if name else field)
+
+
+def entrance(memory: Memory) -> Callable[[], Any]:
+    """A function for compiled code that gives the room in the memory of the module.
+
+    Nobody owns its arrays, so no references are counted. Numbers of the room become constants.
+    """
+    room_type = typeof(memory.room)
+
+    @intrinsic
+    def room(typing_context: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            places = iter(memory.places.values())
+            return _build(context, builder, memory, memory.room, room_type, places)
+
+        return room_type(), codegen
+
+    given: Callable[[], Any] = room
+    return given
+
+
+def _build(context: Any, builder: Any, memory: Memory, value: Any, kind: Any, places: Iterator[int]) -> Any:
+    if isinstance(value, np.ndarray):
+        return _view(context, builder, memory, kind, value.shape, next(places))
+    if isinstance(value, tuple):
+        parts = [
+            _build(context, builder, memory, part, part_kind, places)
+            for part, part_kind in zip(value, kind, strict=True)
+        ]
+        return context.make_tuple(builder, kind, parts)
+    return context.get_constant(kind, value)
+
+
+def _view(context: Any, builder: Any, memory: Memory, kind: Any, shape: tuple[int, ...], place: int) -> Any:
+    """An array without an owner at a place of the memory."""
+    assert kind.layout == "C", f"{kind} has no place in a module: its entries do not follow each other"
+    array = make_array(kind)(context, builder)
+    itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    block = ir.ArrayType(ir.IntType(8), memory.size)
+    known = builder.module.globals.get(memory.symbol) or ir.GlobalVariable(
+        builder.module, block, memory.symbol
+    )
+    start = builder.gep(known, [ir.Constant(_INT64, 0), ir.Constant(_INT64, place)])
+    strides, step = [0] * len(shape), itemsize
+    for axis in reversed(range(len(shape))):
+        strides[axis] = step
+        step *= shape[axis]
+    populate_array(
+        array,
+        data=builder.bitcast(start, array.data.type),
+        shape=[ir.Constant(_INT64, length) for length in shape],
+        strides=[ir.Constant(_INT64, stride) for stride in strides],
+        itemsize=ir.Constant(_INT64, itemsize),
+        meminfo=None,
+    )
+    return array._getvalue()

@@ -1,0 +1,26 @@
+/** Keeps the whole site, so that it opens and plays without a network; a new version replaces the one before. */
+
+const VERSION = "patchwork-{version}";
+const FILES = ["{files}"];
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(VERSION).then((kept) => kept.addAll(FILES)).then(() => self.skipWaiting()));
+});
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil(forgetOthers().then(() => self.clients.claim()));
+});
+
+self.addEventListener("fetch", (event) => {
+  if (event.request.method === "GET") event.respondWith(kept(event.request));
+});
+
+async function forgetOthers() {
+  const names = await caches.keys();
+  await Promise.all(names.filter((name) => name.startsWith("patchwork-") && name !== VERSION).map((name) => caches.delete(name)));
+}
+
+async function kept(request) {
+  const cache = await caches.open(VERSION);
+  return (await cache.match(request, { ignoreSearch: true })) ?? fetch(request);
+}
