@@ -33,5 +33,13 @@ export function setAttribute(target, name, value) {
   else target.setAttribute(name, value === true ? "" : value);
 }
 
+/** Draws the inside of an element anew; the focus stays where it was, on the control at the same place. */
+export function keepingFocus(root, draw) {
+  const controls = () => [...root.querySelectorAll("a, button, summary, input, select, [tabindex]")];
+  const focused = controls().indexOf(document.activeElement);
+  draw();
+  if (focused >= 0) controls()[focused]?.focus({ preventScroll: true });
+}
+
 /** Whether the system asks for little motion. */
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -42,7 +42,7 @@ export class Graph {
     if (this.element.hidden) return;
     this.#describe(reviewed, ply);
     this.drawing.replaceChildren(...curves(reviewed.evaluations, this.#scale));
-    this.marks.replaceChildren(...reviewed.verdicts.filter(({ name }) => name).map((verdict) => this.#mark(verdict, reviewed)), this.#here(reviewed, ply));
+    this.marks.replaceChildren(...reviewed.verdicts.filter(({ name }) => name).map((verdict) => this.#mark(verdict, reviewed)), ...this.#here(reviewed, ply));
   }
 
   #describe({ evaluations, verdicts }, ply) {
@@ -66,7 +66,9 @@ export class Graph {
     const dot = element("span", { class: "graph-here" });
     dot.classList.toggle("unknown", !evaluation);
     dot.classList.toggle("left", session.exploring);
-    return this.#place(dot, ply, evaluation ? this.#scale.y(evaluation) : HEIGHT / 2);
+    const now = element("span", { class: "graph-now" });
+    now.style.left = `${(100 * this.#scale.x(ply)) / WIDTH}%`;
+    return [now, this.#place(dot, ply, evaluation ? this.#scale.y(evaluation) : HEIGHT / 2)];
   }
 
   #place(mark, ply, y) {

@@ -3,8 +3,8 @@
  *
  * `patchwork-env review` has the same figures in Python (learning/reports/review/); a test compares both. A move loses what
  * the evaluation of its player falls by, from the position before it to the one after it; a move that the analysis would have
- * played itself loses nothing. In NMBR 9, where the next card is chance, a move is compared with the best one of the
- * same analysis, in points.
+ * played itself loses nothing. In NMBR 9, where the next card is chance, a move is compared in points with the best one
+ * of the same analysis.
  */
 
 /** What moves are called that lose at least so much of the probability to win, the mildest first. */
@@ -110,7 +110,7 @@ function verdictOf(before, after, analysis, was, is) {
   const bestLine = best.line ?? [best.word];
   if (word === best.word || best.alike?.includes(word)) return { ...nothing, bestLine, ...noLoss(was) };
   const told = { ...nothing, best: best.word, bestLine };
-  if (was.win === null) return { ...told, scoreLoss: scoreLoss(analysis, player, word) };
+  if (was.win === null) return { ...told, scoreLoss: scoreLoss(analysis, player, word, is) };
   if (!is) return told;
   const winLoss = winFor(player, was) - winFor(player, is);
   return { ...told, winLoss, marginLoss: marginFor(player, was) - marginFor(player, is), name: nameOfLoss(winLoss) };
@@ -118,9 +118,12 @@ function verdictOf(before, after, analysis, was, is) {
 
 const noLoss = (was) => (was.win === null ? { scoreLoss: 0 } : { winLoss: 0, marginLoss: 0 });
 
-/** What a move lost of its player's points against the best of the same analysis; null if that does not tell. */
-function scoreLoss({ lines }, player, word) {
-  const played = lines.find((line) => line.word === word || line.alike?.includes(word));
+/**
+ * What a move lost of its player's points: against the best of the same analysis or, where that does not tell of the move,
+ * by what is expected after it, the luck of the next card included.
+ */
+function scoreLoss({ lines }, player, word, is) {
+  const played = lines.find((line) => line.word === word || line.alike?.includes(word)) ?? is;
   return played?.scores ? Math.max(0, lines[0].scores[player] - played.scores[player]) : null;
 }
 
@@ -135,10 +138,13 @@ function sideOf(verdicts) {
   return { accuracy: accuracy(losses), counts: counts(losses), loss: points.length ? sum(points) / points.length : null };
 }
 
-/** The moves worth looking at again, the worst first: all that have a name, or in points, that lost at least one. */
+/** The points that a move must have lost to be worth looking at again, where there are no probabilities. */
+const WORTH_LOOKING = 2;
+
+/** The moves worth looking at again, the worst first: all that have a name. */
 export function worst({ verdicts }) {
   const weight = ({ winLoss, scoreLoss: points }) => winLoss ?? points;
-  const named = verdicts.filter((verdict) => verdict.name !== null || (verdict.scoreLoss ?? 0) >= 1);
+  const named = verdicts.filter((verdict) => verdict.name !== null || (verdict.scoreLoss ?? 0) >= WORTH_LOOKING);
   return named.sort((one, other) => weight(other) - weight(one));
 }
 

@@ -1,7 +1,7 @@
 /** The review of a game: accuracy and counts of the players, and the moves that lost most. */
 
-import { element } from "../elements.js";
-import { number, percent, t } from "../language.js";
+import { element, keepingFocus } from "../elements.js";
+import { language, number, percent, t } from "../language.js";
 import { nameOf } from "../players.js";
 import { labelOf } from "./lines.js";
 import { NAMES, worst } from "./review.js";
@@ -21,6 +21,7 @@ const MOST_LISTED = 10;
 export class ReviewPanel {
   #app;
   #actions;
+  #drawn = "";
 
   /**
    * @param {import("../view.js").App} app
@@ -40,8 +41,16 @@ export class ReviewPanel {
    * @param {import("./reviewing.js").Reviewing} reviewing
    */
   show(reviewed, reviewing) {
+    const { session } = this.#app;
     this.element.dataset.done = String(!reviewing.running && reviewing.error === null);
     this.#wait(reviewing);
+    const now = JSON.stringify([language(), session.seats, session.mainNotation, reviewing.running, reviewed]);
+    if (now === this.#drawn) return;
+    this.#drawn = now;
+    keepingFocus(this.body, () => this.#draw(reviewed, reviewing));
+  }
+
+  #draw(reviewed, reviewing) {
     const open = this.body.querySelector("details")?.open ?? false;
     this.body.replaceChildren(
       this.#players(reviewed),

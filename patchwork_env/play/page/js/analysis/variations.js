@@ -1,6 +1,6 @@
 /** The variations that were explored, beside the game: where they leave it, and their moves. A click goes there. */
 
-import { element, setAttribute } from "../elements.js";
+import { element, keepingFocus, setAttribute } from "../elements.js";
 import { t } from "../language.js";
 
 export class Variations {
@@ -19,7 +19,7 @@ export class Variations {
     const { variations } = session;
     this.element.hidden = variations.length === 0;
     this.title.textContent = t("analysis.variations");
-    this.list.replaceChildren(...variations.map((variation, index) => this.#row(variation, index)));
+    keepingFocus(this.list, () => this.list.replaceChildren(...variations.map((variation, index) => this.#row(variation, index))));
   }
 
   #row(variation, index) {

@@ -25,17 +25,18 @@ export function evaluationText(session, evaluation) {
   return t(`analysis.chance.${who}`, { chance: chanceText(win, evaluation.exact), player: nameOf(session, player) });
 }
 
-/** A probability as one should say it: "63%", and never 0% or 100% of what is not sure. */
-export function winText(win, exact) {
+/** A probability as one should say it: never 0% or 100% of what is not sure. */
+function chanceText(win, exact) {
   if (exact) return percent(win);
   if (win > NEARLY_SURE) return t("analysis.over", { chance: percent(NEARLY_SURE) });
   if (win < 1 - NEARLY_SURE) return t("analysis.under", { chance: percent(1 - NEARLY_SURE) });
-  return percent(win);
+  return t("analysis.about", { chance: percent(win) });
 }
 
-function chanceText(win, exact) {
-  const told = winText(win, exact);
-  return exact || win > NEARLY_SURE || win < 1 - NEARLY_SURE ? told : t("analysis.about", { chance: told });
+function shortWin(win, exact) {
+  if (!exact && win > NEARLY_SURE) return `>${percent(NEARLY_SURE)}`;
+  if (!exact && win < 1 - NEARLY_SURE) return `<${percent(1 - NEARLY_SURE)}`;
+  return percent(win);
 }
 
 function scoresText(session, { scores }) {
@@ -47,7 +48,7 @@ function scoresText(session, { scores }) {
 
 /** What a line or a position promises, for a player, as a short figure. */
 export function figureText(player, { win, scores, exact }) {
-  if (win !== null && win !== undefined) return winText(player === 0 ? win : 1 - win, exact);
+  if (win !== null && win !== undefined) return shortWin(player === 0 ? win : 1 - win, exact);
   return scores ? number(scores[player], { minimumFractionDigits: 1, maximumFractionDigits: 1 }) : "–";
 }
 

@@ -73,12 +73,13 @@ export class Quilt {
 
   /**
    * Draws ghosts.
-   * @param {{patch: number, shape: object, anchor: number, tone: "fits"|"refused"|"hint"|"later"}[]} ghosts
+   * @param {{patch: number, shape: object, anchor: number, tone: "fits"|"refused"|"hint"|"later", number?: number}[]} ghosts
    */
   ghosts(ghosts) {
-    this.#ghosts.replaceChildren(...ghosts.map(({ patch, shape, anchor, tone }) => {
+    this.#ghosts.replaceChildren(...ghosts.map(({ patch, shape, anchor, tone, number = null }) => {
       const cloth = pieceOfCloth(patch, shape);
       cloth.classList.add("ghost", tone);
+      if (number !== null) cloth.append(ghostNumber(number, shape));
       cloth.setAttribute("transform", `translate(${(anchor % SIZE) * CELL} ${Math.floor(anchor / SIZE) * CELL})`);
       return cloth;
     }));
@@ -133,4 +134,11 @@ function isFull(layout, top, left) {
     if (layout[(top + Math.floor(cell / BONUS)) * SIZE + left + (cell % BONUS)] < 0) return false;
   }
   return true;
+}
+
+/** The number of a move in a line of play, on the first cell of its piece. */
+function ghostNumber(number, { cells: [[row, column]] }) {
+  const x = (column + 0.5) * CELL;
+  const y = (row + 0.5) * CELL;
+  return svg("g", { class: "ghost-number" }, svg("circle", { cx: x, cy: y, r: 0.36 * CELL }), svg("text", { x, y }, number));
 }

@@ -171,7 +171,7 @@ export class Table {
       if (move.kind === "advance") return [];
       const patch = move.patch ?? SPECIAL_PATCH;
       const piece = move.kind === "buy" ? this.#app.components.patches[patch] : SPECIAL;
-      return [{ player, patch, shape: oriented(piece, move.orientation ?? 0), anchor: move.anchor, tone: index === 0 ? "hint" : "later" }];
+      return [{ player, patch, shape: oriented(piece, move.orientation ?? 0), anchor: move.anchor, tone: index === 0 ? "hint" : "later", number: moves.length > 1 ? index + 1 : null }];
     });
     this.panel.advance.classList.toggle("suggested", words[0] === "+");
     this.#drawGhosts();
