@@ -1,0 +1,166 @@
+"""Given the same analyses, the figures of the page, computed in JavaScript, are those of ``patchwork-env review``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patchwork_env import agents, play
+from patchwork_env.agents.analysis import Analysis
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.value.choice import TO_WIN
+from patchwork_env.learning.reports.review.figures import NAMES
+from patchwork_env.learning.reports.review.judging import review
+from patchwork_env.learning.reports.review.reading import read_game
+from patchwork_env.patchwork import Game
+from tests.agents.values import simple_weights
+
+pytest.importorskip("playwright")  # goes with the other tests of the page
+
+MODULE = Path(play.__file__).parent / "page" / "js" / "analysis" / "review.js"
+SCRIPT = """
+import {{ NAMES, review, worst }} from "{module}";
+let given = "";
+for await (const part of process.stdin) given += part;
+const {{ positions, analyses }} = JSON.parse(given);
+const reviewed = review(positions, analyses);
+console.log(JSON.stringify({{ names: NAMES, ...reviewed, worst: worst(reviewed) }}));
+"""
+
+
+def of_page(positions: list[dict[str, Any]], analyses: list[dict[str, Any] | None]) -> dict[str, Any]:
+    """What the page makes of analyses."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.fail("the page's figures are computed by node, which is not installed: apt-get install nodejs")
+    script = SCRIPT.format(module=MODULE.as_uri())
+    given = json.dumps({"positions": positions, "analyses": analyses})
+    ran = subprocess.run(
+        [node, "--input-type=module", "--eval", script],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(json.loads(ran.stdout))
+
+
+def position_of(game: Game) -> dict[str, Any]:
+    """What a review needs of a position as the page has it."""
+    history = game.history
+    before = game.clone()
+    word = None
+    if history:
+        before.undo()
+        word = before.move_text(history[-1])
+    return {
+        "ply": len(history),
+        "player": game.current_player,
+        "over": game.is_over,
+        "scores": game.scores(),
+        "winners": game.winners(),
+        "word": word,
+    }
+
+
+def analysis_of(analysis: Analysis) -> dict[str, Any]:
+    """An analysis as the page has it: from the side of player 0."""
+
+    def win(value: float) -> float:
+        return value if analysis.player == 0 else 1 - value
+
+    sign = 1 if analysis.player == 0 else -1
+    lines = [
+        {
+            "word": move.move,
+            "win": win(move.win),
+            "margin": sign * move.margin,
+            "exact": move.source == "exact",
+            "line": move.line,
+            "alike": move.alike,
+        }
+        for move in analysis.moves
+    ]
+    return {
+        "player": analysis.player,
+        "win": lines[0]["win"],
+        "margin": lines[0]["margin"],
+        "depth": 1,
+        "lines": lines,
+    }
+
+
+def test_figures_are_those_of_the_command(pytestconfig) -> None:
+    game = read_game(pytestconfig.rootpath / "examples" / "game.txt")
+    agent = ChampionAgent(simple_weights(), TO_WIN, nodes=20)
+    expected = review(game, agent).as_dict()
+    positions, analyses, at = [], [], game.root()
+    for action in [*game.history, None]:
+        positions.append(position_of(at))
+        analyses.append(None if at.is_over else analysis_of(agents.analyse(at, agent)))
+        if action is not None:
+            at.play(action)
+
+    found = of_page(positions, analyses)
+    assert found["names"] == NAMES
+    assert [one["win"] for one in found["evaluations"]] == [one["win"] for one in expected["evaluations"]]
+    assert [one["exact"] for one in found["evaluations"]] == [one["exact"] for one in expected["evaluations"]]
+    for verdict, other in zip(found["verdicts"], expected["moves"], strict=True):
+        assert (verdict["ply"], verdict["player"], verdict["word"]) == (
+            other["number"],
+            other["player"],
+            other["move"],
+        )
+        assert (verdict["best"], verdict["name"]) == (other["best"], other["name"])
+        assert verdict["winLoss"] == pytest.approx(other["win_loss"], abs=1e-12)
+        assert verdict["marginLoss"] == pytest.approx(other["margin_loss"], abs=1e-9)
+    for side, other in zip(found["players"], expected["players"], strict=True):
+        assert side["counts"] == other["counts"]
+        assert side["accuracy"] == pytest.approx(other["accuracy"], abs=1e-9)
+    assert any(sum(side["counts"].values()) for side in found["players"])
+    named = [verdict for verdict in found["verdicts"] if verdict["name"]]
+    assert sorted(verdict["ply"] for verdict in found["worst"]) == [verdict["ply"] for verdict in named]
+    losses = [verdict["winLoss"] for verdict in found["worst"]]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_moves_without_an_analysis_have_no_figures() -> None:
+    game = Game(seed=3)
+    positions = [position_of(game)]
+    for _ in range(3):
+        game.play(int(game.legal_actions()[0]))
+        positions.append(position_of(game))
+    found = of_page(positions, [None] * len(positions))
+    assert found["evaluations"] == [None] * len(positions)
+    assert [verdict["winLoss"] for verdict in found["verdicts"]] == [None] * 3
+    assert [side["accuracy"] for side in found["players"]] == [None, None]
+    assert found["worst"] == []
+
+
+def test_points_of_a_game_alone_are_compared_within_an_analysis() -> None:
+    def at(ply: int, word: str | None, *, over: bool = False) -> dict[str, Any]:
+        return {
+            "ply": ply,
+            "player": 0,
+            "over": over,
+            "scores": [60],
+            "winners": [0] if over else [],
+            "word": word,
+        }
+
+    def line(word: str, score: float) -> dict[str, Any]:
+        return {"word": word, "win": None, "margin": None, "scores": [score], "exact": False, "line": [word]}
+
+    positions = [at(0, None), at(1, "b"), at(2, "a"), at(3, "c", over=True)]
+    lines = [line("a", 70.0), line("b", 64.5)]
+    analysis = {"player": 0, "win": None, "margin": None, "scores": [70.0], "depth": 9, "lines": lines}
+    found = of_page(positions, [analysis, analysis, analysis, None])
+    assert [verdict["scoreLoss"] for verdict in found["verdicts"]] == [5.5, 0, 10]
+    assert [verdict["winLoss"] for verdict in found["verdicts"]] == [None] * 3
+    assert found["players"] == [{"accuracy": None, "counts": dict.fromkeys(NAMES, 0), "loss": 15.5 / 3}]
+    assert [verdict["word"] for verdict in found["worst"]] == ["c", "b"]
