@@ -1,4 +1,4 @@
-"""Given the same analyses, the figures of the page, computed in JavaScript, are those of ``patchwork-env review``."""
+"""Given the same analyses, the page computes the figures of ``patchwork-env review`` in JavaScript."""
 
 from __future__ import annotations
 
