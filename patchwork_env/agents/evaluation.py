@@ -23,6 +23,7 @@ class NetworkEvaluator:
     def __init__(self, network: PolicyNetwork, dtype: torch.dtype = torch.bfloat16) -> None:
         self._network = copy.deepcopy(network).eval().requires_grad_(False)
         self._network.prepare_maps(dtype)
+        self._network.trunk.to(self._network.trunk.dtype)  # once, instead of at every evaluation
 
     def __call__(self, states: States) -> Evaluation:
         """The policy and the values of states, none of which is over; there may be no state at all."""

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.networks import NetworkConfig, new_trunk
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.ppo import trainer as ppo_trainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.system import machine
+from tests.agents.positions import many_states
 
 SMALL = [
     *("network.width=16", "network.depth=1", "ppo.num_envs=8", "ppo.rollout_steps=16", "threads=2", "seed=3"),
@@ -61,3 +64,15 @@ def test_auto_takes_what_the_processor_has(monkeypatch, has, expected):
 def test_what_the_system_tells_of_the_processor(monkeypatch, flags, has):
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: f"model name : X\nflags : {flags}\n")
     assert machine.multiplies_bfloat16() == has
+
+
+def test_evaluators_keep_the_weights_that_products_need():
+    network = PatchworkNetwork(NetworkConfig(width=16, depth=2))
+    network.trunk.dtype = torch.bfloat16
+    states = many_states()[:20]
+    evaluation = NetworkEvaluator(network, torch.float32)(states)
+    with torch.inference_mode():
+        expected = network(network.encode(states)[0])
+    assert torch.equal(torch.from_numpy(evaluation.log_probabilities), expected.log_probabilities)
+    assert torch.equal(torch.from_numpy(evaluation.values), expected.values)
+    assert network.trunk[0].weight.dtype == torch.float32
