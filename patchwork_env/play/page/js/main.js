@@ -14,7 +14,7 @@ import { Session } from "./session.js";
 import { mountStatus } from "./status.js";
 import { recall, remember } from "./storage.js";
 import { mountTheme } from "./theme.js";
-import { Turns } from "./turns.js";
+import { RETRY_MILLISECONDS, Turns, pause } from "./turns.js";
 import { gameNames, loadView } from "./view.js";
 
 const FIRST_CHOICES = { game: "patchwork", opponent: "partner:level=1", seat: "0" };
@@ -30,7 +30,6 @@ class Page extends EventTarget {
     super();
     this.backend = backend;
     this.session = new Session(backend);
-    this.turns = new Turns(this);
     this.notify = notify;
     this.announce = announce;
     this.components = null;
@@ -41,6 +40,7 @@ class Page extends EventTarget {
     this.session.addEventListener("change", ({ detail }) => this.#show(detail));
     this.session.addEventListener("seats", () => this.#show({}));
     languageEvents.addEventListener("change", () => this.view && this.#show({}));
+    this.turns = new Turns(this); // after the listeners above: agents wait until what is shown has come to rest
   }
 
   /** Resolves when the last move has come to rest on the screen. */
@@ -62,12 +62,24 @@ class Page extends EventTarget {
   }
 
   async play(move) {
+    const { notation } = this.session;
+    let waiting = null;
     try {
-      return await this.session.play(move);
+      while (this.session.notation === notation) {
+        try {
+          return await this.session.play(move);
+        } catch (error) {
+          if (!error.lost) throw error;
+          waiting ??= this.notify({ text: t("errors.lost"), kind: "error" });
+          await pause(RETRY_MILLISECONDS);
+        }
+      }
     } catch (error) {
       this.fail(error);
-      return false;
+    } finally {
+      waiting?.close();
     }
+    return false;
   }
 
   /** Shows what went wrong. */
@@ -175,6 +187,7 @@ async function start() {
     page,
   };
   await openFirst(page);
+  addEventListener("hashchange", () => openFirst(page));
   document.documentElement.dataset.ready = "true";
 }
 

@@ -1,10 +1,11 @@
-/** Calm movement: a piece flies to its place, a token walks along a track. */
+/** Calm movement: a piece flies to its place, a token walks along a track, numbers count. */
 
 import { element, reducedMotion } from "./elements.js";
 
 const FLIGHT = 520;
 const STEP = 85;
 const LONGEST_WALK = 900;
+const COUNTING = 450;
 const EASE = "cubic-bezier(.3, .1, .2, 1)";
 
 /**
@@ -36,6 +37,17 @@ export async function walk(from, to, place, signal) {
     if (signal.aborted) return;
   }
   place(to);
+}
+
+/** Calls `write` with numbers that run from one to another. */
+export async function count(from, to, write, signal) {
+  const start = performance.now();
+  for (let share = 0; share < 1 && from !== to && !reducedMotion(); share = (performance.now() - start) / COUNTING) {
+    write(Math.round(from + (to - from) * Math.max(0, share)));
+    await new Promise(requestAnimationFrame);
+    if (signal.aborted) return;
+  }
+  write(to);
 }
 
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -4,7 +4,8 @@ import { isAbort } from "./backend.js";
 import { reducedMotion } from "./elements.js";
 import { hasText, percent, t } from "./language.js";
 
-const RETRY_MILLISECONDS = 2000;
+/** How long to wait before a server that does not answer is asked again. */
+export const RETRY_MILLISECONDS = 2000;
 const WATCHING_PAUSE = { slow: 1600, medium: 700, fast: 0 };
 
 export class Turns extends EventTarget {
@@ -93,4 +94,4 @@ export function progressText({ progress, key, count = 0, expected = 0 }) {
   return t(`progress.${key}`, { share: expected ? percent(Math.min(1, count / expected)) : "" });
 }
 
-const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

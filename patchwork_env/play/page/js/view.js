@@ -45,7 +45,7 @@
  * @property {object} components of the game on the table
  * @property {View} view
  * @property {(move: number|string) => Promise<boolean>} play plays a move of the person at the screen, where the page
- *   looks just now, and shows what went wrong if it cannot; true if it was played
+ *   looks just now, and shows what went wrong if it cannot, or waits for a lost server; true if it was played
  * @property {() => boolean} mayMove whether the person at the screen may move now
  * @property {(player: number) => string} nameOf the name of a player: "You", that of an agent's level, or a colour
  * @property {() => number} perspective the player whose board is drawn large

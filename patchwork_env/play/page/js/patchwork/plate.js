@@ -41,6 +41,11 @@ export class Plate {
     setAttribute(this.element, "data-winner", over && winners.includes(mine));
   }
 
+  /** Shows another number of buttons for a moment, while they are being counted. */
+  countButtons(buttons) {
+    this.buttons.textContent = number(buttons);
+  }
+
   #fact(name, value, text, title) {
     value.textContent = text;
     const fact = this.element.querySelector(`[data-fact="${name}"]`);

@@ -3,7 +3,7 @@
 import { draggable } from "../drag.js";
 import { element, reducedMotion, svg } from "../elements.js";
 import { t } from "../language.js";
-import { fly, walk } from "../motion.js";
+import { count, fly, walk } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
 import { parseWord, SPECIAL_PATCH } from "./actions.js";
 import { definitions } from "./fabric.js";
@@ -194,9 +194,15 @@ export class Table {
     const player = position.mover;
     const [start, end] = [before.state.positions[player], position.state.positions[player]];
     if (end > start) this.track.place(player, start);
+    const counted = this.#count(player, before.state.buttons[player], position.state.buttons[player], signal);
     await this.#flight(position, from, signal);
     if (signal.aborted) return;
     if (end > start) await walk(start, end, (space) => !signal.aborted && this.track.place(player, space), signal);
+    await counted;
+  }
+
+  #count(player, from, to, signal) {
+    return count(from, to, (buttons) => this.plates[player].countButtons(buttons), signal);
   }
 
   async #flight(position, from, signal) {
