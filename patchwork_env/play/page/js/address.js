@@ -46,7 +46,7 @@ export function addressOf(choices, notation) {
  * @returns {(numPlayers: number) => import("./session.js").Seat[]}
  */
 export function seatsOf({ opponent, second, seat = "0" }) {
-  return (numPlayers) => Array.from({ length: numPlayers }, (_, player) => {
+  return (numPlayers) => numPlayers === 1 && seat !== "none" ? [PERSON] : Array.from({ length: numPlayers }, (_, player) => {
     if (!opponent || seat === "both" || seat === String(player)) return PERSON;
     return agentSeat(seat === "none" && player % 2 === 1 ? second || opponent : opponent);
   });

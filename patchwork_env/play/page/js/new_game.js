@@ -22,11 +22,11 @@ export function mountNewGame(app) {
 
 async function showNewGame(app, game) {
   const [agents, view] = await Promise.all([app.backend.agents(game).catch(() => []), loadView(game)]);
-  const before = { ...app.choices, ...recall(`new-game.${game}`), seed: "" };
+  const before = { ...(game === app.session.game ? app.choices : { opponent: agents[0]?.spec }), ...recall(`new-game.${game}`) };
   const form = element("form", { method: "dialog", class: "fields", "data-role": "new-game-form" },
     field("newGame.game", select("game", gameNames.map((name) => [name, t(`games.${name}`)]), game)),
     opponentFields("opponent", "newGame.opponent", agents, before.opponent),
-    field("newGame.seat", select("seat", [["0", t("newGame.first")], ["1", t("newGame.second")], ["none", t("newGame.watch")]], before.seat ?? "0")),
+    field("newGame.seat", select("seat", [["0", t("newGame.first")], ["1", t("newGame.second")], ["none", t("newGame.watch")]], before.seat)),
     opponentFields("second", "newGame.otherAgent", agents, before.second),
     view.setUp.filter(({ options }) => options).map((setUp) => setUpField(setUp, before[setUp.name])),
     element("details", { class: "field" }, element("summary", {}, t("newGame.more")), element("div", { class: "fields" },
@@ -54,7 +54,7 @@ async function begin(app, form, dialog) {
   const { game, ...choices } = choicesOf(form);
   try {
     await app.open({ game, ...choices });
-    remember(`new-game.${game}`, { ...choices, seed: "" });
+    remember(`new-game.${game}`, { ...choices, seed: "", circle: "", deck: "" });
     dialog.close();
   } catch (error) {
     form.querySelector(".field-error").textContent = error.message;
