@@ -47,7 +47,7 @@ async function showNewGame(app, game) {
     begin(app, form, dialog);
   });
   relate();
-  form.elements.opponent.focus();
+  form.querySelector(".field:not([hidden]) ~ .field:not([hidden]) select").focus();
 }
 
 async function begin(app, form, dialog) {

@@ -16,7 +16,7 @@ export class HandPanel {
   constructor(components, hand, ontake) {
     this.#components = components;
     this.#hand = hand;
-    this.card = element("button", { type: "button", class: "card", "data-role": "offer", "data-slot": "0", onclick: ontake });
+    this.card = element("button", { type: "button", class: "card", onclick: ontake });
     this.piece = element("div", { class: "hand-piece", "data-role": "hand", dir: "ltr" });
     this.note = element("p", { class: "hand-note" });
     this.left = tool("icon-mirrored", () => hand.turn(-1));
@@ -48,7 +48,10 @@ export class HandPanel {
   #showCard(position) {
     const { digit, order, round, rounds } = position.state;
     const hand = this.#hand;
-    this.card.hidden = order === "free" || digit === null;
+    const shown = order !== "free" && digit !== null;
+    this.card.hidden = !shown;
+    setAttribute(this.card, "data-role", shown && "offer");
+    setAttribute(this.card, "data-slot", shown && "0");
     setAttribute(this.card, "aria-disabled", !hand.mayMove && "true");
     this.card.style.setProperty("--tile", `var(--tile-${digit})`);
     this.card.replaceChildren(element("span", { class: "card-digit" }, digit === null ? "" : number(digit)));

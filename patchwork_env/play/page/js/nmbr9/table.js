@@ -2,7 +2,7 @@
 
 import { draggable } from "../drag.js";
 import { element } from "../elements.js";
-import { t } from "../language.js";
+import { number, t } from "../language.js";
 import { fly } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
 import { chooseAction, parseWord, placementsOf, STRIDE } from "./actions.js";
@@ -141,7 +141,7 @@ export class Table {
     const { level } = this.hand.groundAt(anchor);
     const place = { digit, orientation, row: Math.floor(anchor / STRIDE), column: anchor % STRIDE };
     if (!this.hand.fits(anchor)) return { ...place, level: 0, points: null, tone: "refused" };
-    return { ...place, level, points: `+${level * digit}`, tone: "fits" };
+    return { ...place, level, points: number(level * digit, { signDisplay: "exceptZero" }), tone: "fits" };
   }
 
   /** Draws the placements of moves from here on. */

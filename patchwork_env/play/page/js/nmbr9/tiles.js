@@ -1,6 +1,7 @@
 /** Tiles: their shapes, what they lie on, and how they are drawn. */
 
 import { svg } from "../elements.js";
+import { number } from "../language.js";
 import { inset, loops, roundedPath } from "../outline.js";
 
 /** The side of a cell in the units of all drawings. */
@@ -23,8 +24,8 @@ export function tileDrawing(digit, cells, { level = 0, label = middle(cells) } =
   const lines = loops(cells).map((loop) => loop.map(([x, y]) => [x * CELL, y * CELL]));
   const outline = pathOf(lines, 0.15, CORNER);
   return svg("g", { class: "tile", "data-digit": digit, style: `--tile: var(--tile-${digit}); --level: ${Math.min(level, 6)}` },
-    svg("path", { class: "tile-shadow", d: outline, transform: `translate(${RISE} ${2 * RISE})` }),
-    svg("path", { class: "tile-wall", d: outline }),
+    svg("path", { class: "tile-shadow", "fill-rule": "evenodd", d: outline, transform: `translate(${RISE} ${2 * RISE})` }),
+    svg("path", { class: "tile-wall", "fill-rule": "evenodd", d: outline }),
     svg("g", { transform: `translate(0 ${-RISE})` },
       svg("path", { class: "tile-face", "fill-rule": "evenodd", d: outline }),
       svg("path", { class: "tile-bevel", d: pathOf(lines, BEVEL, CORNER * 0.6) }),
@@ -37,8 +38,8 @@ const pathOf = (lines, distance, radius) => lines.map((points) => roundedPath(in
 function labelDrawing(digit, level, [row, column]) {
   const [x, y] = [(column + 0.5) * CELL, (row + 0.5) * CELL];
   return svg("g", { class: "tile-label" },
-    svg("text", { class: "tile-digit", x: level ? x - 2 : x, y: y + 2.5, "text-anchor": "middle" }, String(digit)),
-    level > 0 && svg("text", { class: "tile-level", x: x + 2.6, y: y + 2.4, "text-anchor": "middle" }, `×${level}`));
+    svg("text", { class: "tile-digit", x: level ? x - 2 : x, y: y + 2.5, "text-anchor": "middle" }, number(digit)),
+    level > 0 && svg("text", { class: "tile-level", x: x + 2.6, y: y + 2.4, "text-anchor": "middle" }, `×${number(level)}`));
 }
 
 /** A tile alone, filling its box. */

@@ -20,24 +20,32 @@ export function describe({ session, components }, position) {
   return t(`nmbr9.did.${person}.place`, { ...values, level, points: t("nmbr9.points", { count: level * move.digit }) });
 }
 
-/** The same as short as it can be said; also for a move that was not played yet, in the position before it. */
+/**
+ * The same as short as it can be said. For a move that was not played yet, in the position before it, also the row and the
+ * column, counted from the first tile.
+ */
 export function moveLabel({ components }, position) {
   const move = parseWord(position.word);
   const digit = number(move.digit);
   if (move.kind === "choose") return `= ${digit}`;
   const level = levelOf(position, components);
-  const place = `${number(move.row)},${number(move.column)}`;
-  return level ? `${digit}×${number(level)} · ${place}` : `${digit} · ${place}`;
+  const label = level ? `${digit}×${number(level)}` : digit;
+  return isPlayed(position) ? label : `${label} (${number(move.row)}, ${number(move.column)})`;
 }
 
 /** The level of the tile that a move places, in the position after it or before it. */
 function levelOf(position, components) {
   const tiles = position.state.tables[position.mover];
+  if (isPlayed(position)) return tiles.at(-1).level;
   const move = parseWord(position.word);
-  const last = tiles.at(-1);
-  if (last && wordOf(last, tiles[0]) === position.word) return last.level;
   const [{ row, column }] = placementsOf({ ...position, player: position.mover }, [position.word]);
   return groundOf(surfaceOf(tiles), movedTo(shapeOf(components, move.digit, move.orientation).cells, row, column)).level;
+}
+
+/** Whether the move of a position has been played in it. */
+function isPlayed({ word, mover, state }) {
+  const tiles = state.tables[mover];
+  return tiles.length > 0 && wordOf(tiles.at(-1), tiles[0]) === word;
 }
 
 const wordOf = ({ digit, orientation, row, column }, first) => `${digit}/${orientation}@${row - first.row},${column - first.column}`;

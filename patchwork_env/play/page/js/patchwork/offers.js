@@ -64,7 +64,7 @@ export class Offers {
     return element("button", { type: "button", class: "offer", "data-role": "offer", "data-slot": slot, "data-patch": patch, onclick: () => this.ontake(slot) },
       element("span", { class: "offer-patch" }, patchDrawing(patch, oriented(this.#components.patches[patch], 0))),
       this.#tag(patch),
-      element("span", { class: "offer-reason", "aria-hidden": "true" }),
+      element("span", { class: "offer-reason", dir: "auto", "aria-hidden": "true" }),
       element("span", { class: "offer-words visually-hidden" }));
   }
 
