@@ -7,6 +7,7 @@ patchwork-env play --game nmbr9 --opponent nmbr9_champion:fast --port 8100
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 import os
 import signal
@@ -37,6 +38,8 @@ DEFAULT_PORT = 8053
 """The port where none is given; if it is taken, another one is found."""
 _SECONDS_TO_END = 1
 """How long open streams may go on after the server was asked to end."""
+_HEAD_START = 0.5
+"""The most seconds that the page waits for what its first requests need, which may have to be compiled."""
 _MOST_REQUESTS = 64
 """The most requests at once."""
 _TERMINATED = 128 + signal.SIGTERM
@@ -52,7 +55,10 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env play"
 
 
 def _run(options: argparse.Namespace) -> int:
-    thinking = Thinking(Players([options.opponent] if options.opponent else []))
+    players = Players([options.opponent] if options.opponent else [])
+    if options.opponent:
+        options.game = _game_of(options, players)
+    thinking = Thinking(players)
     with _listening_socket(options.port) as listening, telling(thinking.threads.announce):
         code = _serve(_Server(thinking, listening.getsockname()[1], options), listening)
     sys.stdout.flush()
@@ -60,6 +66,20 @@ def _run(options: argparse.Namespace) -> int:
     if threading.active_count() > 1:
         os._exit(code)  # threads that compile cannot be ended, and crash an interpreter that ends before them
     return code
+
+
+def _game_of(options: argparse.Namespace, players: Players) -> str:
+    """The game to begin with: the one that was asked for, or else the first that the opponent plays.
+
+    Raises:
+        ValueError: There is no such opponent, or it does not play the game.
+        OSError: There is no such checkpoint.
+        ImportError: There is no such module, or it needs one that is not installed.
+    """
+    with players.lent(options.opponent) as agent:
+        game: str = options.game or next((name for name in GAMES if name in agent.games), PATCHWORK)
+        agent.check_game(game)
+    return game
 
 
 def _serve(server: uvicorn.Server, listening: socket.socket) -> int:
@@ -101,16 +121,18 @@ class _Server(uvicorn.Server):
         self._thinking, self._address, self._options = thinking, f"http://{HOST}:{port}/", options
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
         options, address = self._options, self._address
+        game = options.game or PATCHWORK
+        opponent = options.opponent or CHAMPIONS[game]
+        warming_up = _in_background(partial(self._thinking.warm_up, game, opponent))
+        await super().startup(sockets)
+        await asyncio.to_thread(warming_up.join, _HEAD_START)
         print(address, flush=True)
         if presets := _presets(options):
             address += presets
             print(f"with what you asked for: {address}", flush=True)
         if options.browser:
             _in_background(partial(webbrowser.open, address))
-        game = options.game or PATCHWORK
-        _in_background(partial(self._thinking.warm_up, game, options.opponent or CHAMPIONS[game]))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # nobody waits for what breaks off now
@@ -118,8 +140,10 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _in_background(work: Callable[[], object]) -> None:
-    threading.Thread(target=work, daemon=True).start()
+def _in_background(work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
 
 
 def _presets(options: argparse.Namespace) -> str:

@@ -16,6 +16,7 @@ import pytest
 from patchwork_env import cli
 from patchwork_env.patchwork import Game
 from patchwork_env.play import command
+from patchwork_env.play.players import Players
 
 NOTATION = Game(seed=7).notation()
 
@@ -93,6 +94,32 @@ def test_where_the_usual_port_is_taken_another_is_found(
     with command._listening_socket(None) as found:
         assert found.getsockname()[0] == "127.0.0.1"
         assert found.getsockname()[1] != taken.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--opponent greedi", "did you mean 'greedy'?"),
+        ("--opponent tests.play.nowhere:agent", "No module named 'tests.play.nowhere'"),
+        ("--opponent runs/none/final", "there is no checkpoint at 'runs/none/final'"),
+        ("--game nmbr9 --opponent champion:fast", "plays patchwork, not nmbr9"),
+    ],
+)
+def test_opponents_that_cannot_play_are_errors(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["play", "--no-browser", *words.split()]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_opponent_brings_its_game() -> None:
+    for words, game in (
+        (["--opponent", "nmbr9_champion:instant"], "nmbr9"),
+        (["--opponent", "greedy"], "patchwork"),
+        (["--opponent", "greedy", "--game", "nmbr9"], "nmbr9"),
+    ):
+        options = command._parser().parse_args(words)
+        assert command._game_of(options, Players([options.opponent])) == game
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x", "80.5", "9" * 5000])
