@@ -51,6 +51,6 @@ export class Supply {
 
 function counter(components, digit, onchoose) {
   return element("button", { type: "button", class: "supply-tile", "data-digit": digit, onclick: () => onchoose(digit) },
-    element("span", { class: "supply-piece" }, tilePicture(components, digit, 0), element("span", { class: "supply-digit" })),
-    element("span", { class: "supply-left" }));
+    element("span", { class: "supply-piece", "aria-hidden": "true" }, tilePicture(components, digit, 0), element("span", { class: "supply-digit" })),
+    element("span", { class: "supply-left", "aria-hidden": "true" }));
 }

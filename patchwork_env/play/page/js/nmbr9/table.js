@@ -141,7 +141,7 @@ export class Table {
     const { level } = this.hand.groundAt(anchor);
     const place = { digit, orientation, row: Math.floor(anchor / STRIDE), column: anchor % STRIDE };
     if (!this.hand.fits(anchor)) return { ...place, level: 0, points: null, tone: "refused" };
-    return { ...place, level, points: number(level * digit, { signDisplay: "exceptZero" }), tone: "fits" };
+    return { ...place, level, points: level ? number(level * digit, { signDisplay: "always" }) : null, tone: "fits" };
   }
 
   /** Draws the placements of moves from here on. */
