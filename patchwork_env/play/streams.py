@@ -36,7 +36,7 @@ class Threads:
         queue: The seconds that a stream waits for a free thread.
     """
 
-    def __init__(self, patience: float = 300.0, queue: float = 10.0) -> None:
+    def __init__(self, patience: float = 120.0, queue: float = 10.0) -> None:
         self._patience, self._queue = patience, queue
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()

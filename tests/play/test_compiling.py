@@ -1,0 +1,33 @@
+"""What is being compiled is told to the page and to the terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from patchwork_env.core.progress import Compilation
+from patchwork_env.play.compiling import telling
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO(), None], ids=["terminal", "file", "none"])
+def test_every_compilation_is_told(stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", stream)
+    told: list[dict[str, Any]] = []
+    compilation = Compilation()
+    with telling(told.append):
+        compilation.begin("first", lambda: 2)
+        compilation.begin("second", lambda: 1)
+    compilation.begin("third", lambda: 1)
+    assert [event["progress"] for event in told] == ["compiling 1 of about 2", "compiling 2 of about 2"]
+    assert told[0] | {"progress": ""} == {"progress": "", "key": "compiling", "count": 1, "expected": 2}
+    if stream is not None:
+        lines = ["", "compiling 1 of about 2, once after an installation"]
+        lines += ["compiling 2 of about 2, once after an installation\n"]
+        assert stream.getvalue() == ("\r".join(lines) if stream.isatty() else "")
