@@ -84,8 +84,8 @@ def network_config(sizes: Any, source: str) -> NetworkConfig:
         ValueError: The description does not give such sizes.
     """
     names = [field.name for field in fields(NetworkConfig)]
-    if isinstance(sizes, dict):  # earlier versions had no features, or features without offers
-        sizes = {"features": False, "offers": False, **sizes}
+    if isinstance(sizes, dict):  # earlier versions had no features, or nothing beside them
+        sizes = {"features": False, "offers": False, "lookahead": False, **sizes}
     if not isinstance(sizes, dict) or set(sizes) != set(names):
         raise ValueError(f"{source}: network is {shorten(sizes)}; it must give {', '.join(names)}")
     try:

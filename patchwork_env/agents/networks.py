@@ -25,6 +25,8 @@ MOST_UNITS = 2**16
 """The largest number of units of a layer."""
 MOST_LAYERS = 256
 """The largest number of hidden layers."""
+_NEED_FEATURES = ("offers", "lookahead")
+"""What networks of Patchwork may do with features."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,12 @@ class NetworkConfig:
             the network of each game.
         offers: Whether it also reads what the patches that are offered after every move are worth; for
             networks of Patchwork with features.
+        lookahead: Whether it also judges every kind of move by its value of the position behind it, which
+            takes twice the time; for networks of Patchwork with features.
 
     Raises:
-        ValueError: A size is none of these, there are neither convolutions nor features, or offers without
-            features.
+        ValueError: A size is none of these, there are neither convolutions nor features, or offers or
+            lookahead without features.
     """
 
     width: int = 256
@@ -51,12 +55,13 @@ class NetworkConfig:
     channels: int = 0
     features: bool = True
     offers: bool = False
+    lookahead: bool = False
 
     def __post_init__(self) -> None:
         for name, most in (("width", MOST_UNITS), ("depth", MOST_LAYERS)):
             check_between(getattr(self, name), 1, most, f"network.{name}")
         check_between(self.channels, 0, MOST_UNITS, "network.channels")
-        for name in ("features", "offers"):
+        for name in ("features", *_NEED_FEATURES):
             if not isinstance(getattr(self, name), bool):
                 given = shorten(getattr(self, name))
                 raise ValueError(f"network.{name} is {given}; allowed are True and False")
@@ -64,8 +69,11 @@ class NetworkConfig:
             raise ValueError(
                 "network.channels is 0 and network.features is False; a network needs one of them"
             )
-        if self.offers and not self.features:
-            raise ValueError("network.offers is True and network.features is False; offers need features")
+        for name in _NEED_FEATURES:
+            if getattr(self, name) and not self.features:
+                raise ValueError(
+                    f"network.{name} is True and network.features is False; {name} needs features"
+                )
 
 
 class Inputs(NamedTuple):
@@ -109,7 +117,7 @@ class PolicyNetwork(nn.Module, ABC):
         trunk: The layers that policy and value share.
 
     Raises:
-        ValueError: The game has no patches, and ``config.offers`` asks for what they are worth.
+        ValueError: The game is not Patchwork, and ``config`` asks for offers or lookahead.
     """
 
     game: ClassVar[str]
@@ -119,8 +127,9 @@ class PolicyNetwork(nn.Module, ABC):
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config or NetworkConfig()
-        if self.config.offers and self.game != PATCHWORK:
-            raise ValueError(f"network.offers is True; {self.game} has no patches that are offered")
+        for name in _NEED_FEATURES:
+            if getattr(self.config, name) and self.game != PATCHWORK:
+                raise ValueError(f"network.{name} is True; it is for Patchwork, not for {self.game}")
 
     @property
     def device(self) -> torch.device:

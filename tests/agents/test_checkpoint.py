@@ -23,6 +23,7 @@ from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
 SMALL = NetworkConfig(width=12, depth=2, channels=4)
+NOTHING_MORE = {"offers": False, "lookahead": False}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_files(folder):
         "version": 1,
         "game": "patchwork",
         "policy": "network",
-        "network": {"width": 12, "depth": 2, "channels": 4, "features": True, "offers": False},
+        "network": {"width": 12, "depth": 2, "channels": 4, "features": True, **NOTHING_MORE},
         "info": {"steps": 5},
     }
 
@@ -274,6 +275,7 @@ def test_damaged_checkpoints(folder, damage, error, message):
         (PatchworkNetwork, NetworkConfig(12, 3, 4, features=False)),
         (PatchworkNetwork, NetworkConfig(12, 3, 0)),
         (PatchworkNetwork, NetworkConfig(12, 3, 0, offers=True)),
+        (PatchworkNetwork, NetworkConfig(12, 3, 0, lookahead=True)),
         (Nmbr9Network, NetworkConfig(12, 3, 4)),
         (Nmbr9Network, NetworkConfig(12, 3, 4, features=False)),
         (Nmbr9Network, NetworkConfig(12, 3, 0)),
@@ -291,16 +293,18 @@ def test_a_policy_of_an_earlier_version_reads_no_offers(tmp_path):
     save_policy(tmp_path / "policy", network)
     path = tmp_path / "policy" / "checkpoint.json"
     description = json.loads(path.read_text())
-    del description["network"]["offers"]
+    for name in NOTHING_MORE:
+        del description["network"][name]
     path.write_text(json.dumps(description))
     read = load_policy(tmp_path / "policy")[0]
     assert read.config == network.config
     assert torch.equal(read.kind_hidden.weight, network.kind_hidden.weight)
 
 
-def test_only_patchwork_has_offers():
-    with pytest.raises(ValueError, match=r"network\.offers is True; nmbr9 has no patches"):
-        Nmbr9Network(NetworkConfig(12, 2, 0, offers=True))
+@pytest.mark.parametrize("name", NOTHING_MORE)
+def test_only_patchwork_has_offers_and_lookahead(name):
+    with pytest.raises(ValueError, match=rf"network\.{name} is True; it is for Patchwork"):
+        Nmbr9Network(NetworkConfig(12, 2, 0, **{name: True}))
 
 
 def test_missing_folder(tmp_path):

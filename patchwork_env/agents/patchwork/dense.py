@@ -24,10 +24,15 @@ class DensePolicy(nn.Module):
 
     Args:
         network: The network whose weights it uses.
+
+    Raises:
+        ValueError: The network looks ahead: the rules of the game are no operations on tensors.
     """
 
     def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
+        if network.config.lookahead:
+            raise ValueError("network.lookahead is True; only networks without it have a dense form")
         self.network = network
         self.features = DenseFeatures(network.config.offers) if network.config.features else None
 

@@ -11,7 +11,8 @@ fraction of the work of a dense softmax over 2026 actions.
 With ``features``, the network reads figures of positions and of what every action leads to
 (:mod:`.policy_features`), and with ``offers`` also what is offered then (:mod:`.offer_features`). Kinds are
 scored by their figures together with the trunk, and placements by a product of theirs with weights that the
-trunk gives.
+trunk gives. With ``lookahead``, the value of the position behind each kind of move (:mod:`.lookahead`) is
+part of its score.
 
 With ``channels``, placements are scored by maps of positions as well: every cell of the own quilt is
 described by the 7x7 window that spans a patch anchored there and its neighborhood, and matched with a key for
@@ -42,6 +43,7 @@ from patchwork_env.agents.networks import (
     new_trunk,
     trunk_shapes,
 )
+from patchwork_env.agents.patchwork.lookahead import OUTCOMES, successors_of
 from patchwork_env.agents.patchwork.offer_features import (
     KIND_OFFERS,
     POSITION_OFFERS,
@@ -71,6 +73,8 @@ _WINDOW = 7
 _WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
 _PATCH_FEATURES = 4
 _KIND_UNITS = 64
+_AHEAD, _AHEAD_SCALE = 3.0, 10.0
+"""What a value of 1 behind a kind of move adds to its logit at first, and the scale of the weight."""
 _KINDS = 1 + (torch.arange(NUM_ACTIONS) - FIRST_BUY) // SLOT_SIZE
 """The kind of every action; looking it up takes a quarter of the time of dividing."""
 
@@ -95,6 +99,8 @@ class PatchworkNetwork(PolicyNetwork):
             self.kind_hidden = nn.Linear(_kind_inputs(self.config), _KIND_UNITS)
             self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False)
             self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False)
+        if self.config.lookahead:
+            self.ahead = nn.Linear(OUTCOMES, 1, bias=False)
         if channels:
             self.modulation = nn.Linear(width, channels)
             self.window = nn.Conv2d(1, channels, _WINDOW)
@@ -118,6 +124,8 @@ class PatchworkNetwork(PolicyNetwork):
                 }
             )
             shapes |= {"kind_context.weight": (_KIND_UNITS, width), "kind_score.weight": (1, _KIND_UNITS)}
+        if config.lookahead:
+            shapes |= {"ahead.weight": (1, OUTCOMES)}
         if channels:
             shapes |= {"window.weight": (channels, 1, _WINDOW, _WINDOW), "window.bias": (channels,)}
             shapes |= {"keys.weight": ((NUM_PATCHES + 1) * NUM_ORIENTATIONS, channels)}
@@ -133,6 +141,8 @@ class PatchworkNetwork(PolicyNetwork):
         if self.config.features:
             heads.append(self.placement)
             nn.init.normal_(self.kind_score.weight, std=0.01)
+        if self.config.lookahead:
+            nn.init.constant_(self.ahead.weight, _AHEAD / _AHEAD_SCALE)
         if self.config.channels:
             heads.append(self.modulation)
             nn.init.normal_(self.keys.weight, std=0.1)
@@ -163,6 +173,8 @@ class PatchworkNetwork(PolicyNetwork):
             # Advancing is alone in its kind: its score has no effect.
             places = (actions - FIRST_BUY).clamp(min=0)
             scores = scores + maps.view(-1).index_select(0, rows * _NUM_PLACES + places).float()
+        if self.config.lookahead:
+            kind_logits = kind_logits + self.lookahead_scores(inputs, scores)
         policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
         return Output(*policy, self.value(trunk).squeeze(1))
 
@@ -202,6 +214,18 @@ class PatchworkNetwork(PolicyNetwork):
         context = self.kind_context(trunk).unsqueeze(1)
         scores: Tensor = self.kind_score(torch.relu(self.kind_hidden(kinds) + context))
         return scores.squeeze(2)
+
+    def lookahead_scores(self, inputs: Inputs, scores: Tensor) -> Tensor:
+        """What the values of the positions behind the kinds add to their logits, ``(n, NUM_KINDS)``.
+
+        Of each kind, the action with the highest score is looked at. No gradient reaches the values: the
+        policy learns how much it trusts them.
+        """
+        with torch.no_grad():
+            successors = successors_of(*inputs, scores)
+            outcomes = successors.with_values(self.values(successors.observations))
+        judged: Tensor = self.ahead(outcomes)
+        return _AHEAD_SCALE * judged.squeeze(2)
 
     def keys_by_patch(self) -> Tensor:
         """The keys of all orientations, ``(34, 8 * channels)``; row 0 stands for no patch."""

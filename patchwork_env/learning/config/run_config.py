@@ -100,8 +100,8 @@ class RunConfig(Section):
         if self.game != PATCHWORK and self.special_patches != "revised":
             raise ValueError(f"special_patches is {self.special_patches!r}; {self.game} has none")
         network: Network | None = getattr(self, "network", None)
-        if self.game != PATCHWORK and network is not None and network.offers:
-            raise ValueError(f"network.offers is true; {self.game} has no patches that are offered")
+        if self.game != PATCHWORK and network is not None and (network.offers or network.lookahead):
+            raise ValueError(f"network.offers and network.lookahead are for Patchwork, not for {self.game}")
         return self
 
 

@@ -86,13 +86,17 @@ class Network(Section):
     offers: bool = False
     """Whether it also reads what the patches that are offered after every move are worth, in Patchwork; needs
     ``features``."""
+    lookahead: bool = False
+    """Whether it judges kinds of move also by its value of the position behind each, in Patchwork; needs
+    ``features`` and takes twice the time."""
 
     @model_validator(mode="after")
     def _check_parts(self) -> Network:
         if not (self.channels or self.features):
             raise ValueError("channels is 0 and features is false: a network needs one of them")
-        if self.offers and not self.features:
-            raise ValueError("offers is true and features is false: offers need features")
+        for name in ("offers", "lookahead"):
+            if getattr(self, name) and not self.features:
+                raise ValueError(f"{name} is true and features is false: {name} needs features")
         return self
 
     @property

@@ -98,6 +98,7 @@ def test_arrays_that_are_no_observations_have_features():
     assert features.kinds.shape == (64, NUM_KINDS, KIND_FEATURES + KIND_OFFERS)
 
 
-def test_offers_need_features():
-    with pytest.raises(ValueError, match=r"network.offers is True and network.features is False"):
-        NetworkConfig(channels=4, features=False, offers=True)
+@pytest.mark.parametrize("name", ["offers", "lookahead"])
+def test_they_need_features(name):
+    with pytest.raises(ValueError, match=rf"network\.{name} is True and network\.features is False"):
+        NetworkConfig(channels=4, features=False, **{name: True})

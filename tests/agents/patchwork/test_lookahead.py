@@ -1,0 +1,101 @@
+"""What networks that look ahead see: the positions behind the best action of each kind of move."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.dense import DensePolicy
+from patchwork_env.agents.patchwork.lookahead import OUTCOMES, successors_of
+from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.patchwork import Game
+from tests.agents.positions import many_states
+
+
+@pytest.fixture(scope="module")
+def states():
+    return many_states()[::7]
+
+
+def behind(game, action):
+    """The game after an action and all turns without a choice."""
+    after = Game.from_state(game.state, 0)
+    after.play(int(action))
+    while not after.is_over and len(after.legal_actions()) == 1:
+        after.play(int(after.legal_actions()[0]))
+    return after
+
+
+def test_successors_are_those_of_the_game(states):
+    inputs = PatchworkNetwork.encode(states)[0]
+    scores = torch.from_numpy(np.random.default_rng(0).normal(size=len(inputs.actions)).astype(np.float32))
+    found = successors_of(*inputs, scores)
+    where = {place: k for k, place in enumerate(found.places.tolist())}
+    kinds, ended, went_on = PatchworkNetwork.kinds_of(inputs.actions), 0, 0
+    for row in range(len(states)):
+        game, mine = Game.from_state(states, row), inputs.rows == row
+        for kind in range(NUM_KINDS):
+            place, of_kind = row * NUM_KINDS + kind, mine & (kinds == kind)
+            if not of_kind.any() or bool((kinds[mine] == kind).all()):
+                assert place not in where
+                assert not found.outcomes[row, kind].any()
+                continue
+            after = behind(game, inputs.actions[of_kind][scores[of_kind].argmax()])
+            player = game.current_player
+            if after.is_over:
+                margin = (after.scores()[player] - after.scores()[1 - player]) / 40
+                expected = [1 if after.winner() == player else -1, min(max(margin, -1), 1), 0]
+                np.testing.assert_allclose(found.outcomes[row, kind], expected, atol=1e-6)
+                ended += 1
+            else:
+                seen = after.observation(after.current_player)
+                k = where[place]
+                np.testing.assert_array_equal(found.observations[k], seen)
+                assert found.signs[k] == (1 if after.current_player == player else -1)
+                went_on += 1
+    assert ended > 0
+    assert went_on == len(where) > 50
+
+
+def test_values_stand_where_their_positions_come_from(states):
+    inputs = PatchworkNetwork.encode(states)[0]
+    found = successors_of(*inputs, torch.zeros(len(inputs.actions)))
+    outcomes = found.with_values(torch.arange(1.0, len(found.places) + 1))
+    np.testing.assert_array_equal(
+        outcomes.view(-1, OUTCOMES)[found.places, 2].abs(), range(1, len(found.places) + 1)
+    )
+    assert (outcomes[:, :, 2] != 0).sum() == len(found.places)
+
+
+def test_the_policy_prefers_what_it_values(states):
+    torch.manual_seed(0)
+    network = PatchworkNetwork(NetworkConfig(width=16, depth=1, lookahead=True))
+    inputs, legal = PatchworkNetwork.encode(states)
+    with torch.no_grad():
+        network.value.weight.normal_()
+        without = network(inputs).log_probabilities
+        scores = network.lookahead_scores(inputs, torch.zeros(len(inputs.actions)))
+        network.ahead.weight.mul_(100)
+        trusting = network(inputs).log_probabilities
+    kinds = network.kinds_of(inputs.actions)
+    gained = (trusting - without)[legal.rows == 0]
+    best = scores[0, kinds[legal.rows == 0].unique()].argmax()
+    assert gained[kinds[legal.rows == 0] == kinds[legal.rows == 0].unique()[best]].min() > 0
+    assert torch.isfinite(trusting).all()
+
+
+def test_an_empty_batch_and_arrays_that_are_no_observations():
+    empty = successors_of(torch.zeros(0, 307), *(torch.zeros(0, dtype=torch.int64),) * 2, torch.zeros(0))
+    assert len(empty.places) == 0
+    random = np.random.default_rng(0)
+    observations = torch.from_numpy(random.uniform(-1, 2, (64, 307)).astype(np.float32))
+    rows, actions = torch.arange(64).repeat_interleave(30), torch.arange(0, 1920) % 2026
+    assert successors_of(observations, rows, actions, torch.zeros(1920)).outcomes.isfinite().all()
+
+
+def test_it_has_no_dense_form():
+    with pytest.raises(ValueError, match=r"network\.lookahead is True"):
+        DensePolicy(PatchworkNetwork(NetworkConfig(width=8, depth=1, lookahead=True)))
