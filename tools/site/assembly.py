@@ -60,12 +60,19 @@ def _retargeted(code: str, machine: llvm.TargetMachine) -> str:
     code = re.sub(r"^target (?:datalayout|triple) = .*$", "", code, flags=re.MULTILINE)
     code = re.sub(r'"(?:target-cpu|target-features|tune-cpu|probe-stack)"="[^"]*"', "", code)
     code = re.sub(r"^source_filename = .*$", "", code, flags=re.MULTILINE)
+    code = re.sub(r'c"[^"]*\.py\\00"', _without_name, code)
     code = _without_fma(code)
     code = re.sub(
         r"^declare double @sqrt\(double\)", "declare double @llvm.sqrt.f64(double)", code, flags=re.M
     )
     code = code.replace("@sqrt(", "@llvm.sqrt.f64(")
     return f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{code}'
+
+
+def _without_name(constant: re.Match[str]) -> str:
+    """A text of the same length instead of the name of a file, which messages of errors would have."""
+    begin, text, end = constant[0][:2], constant[0][2:-4], constant[0][-4:]
+    return begin + re.sub(r"\\[0-9A-F]{2}|.", "-", text) + end
 
 
 def _without_fma(code: str) -> str:

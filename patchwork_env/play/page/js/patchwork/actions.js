@@ -20,17 +20,22 @@ export function choicesOf(position, encoding) {
   for (const action of position.legal) {
     if (action === encoding.advance) choices.advance = true;
     else if (action >= encoding.special) choices.special.add(action - encoding.special);
-    else addBuy(choices.buys, action - encoding.buy);
+    else addBuy(choices.buys, placementOf(action, encoding));
   }
   return choices;
 }
 
-function addBuy(buys, index) {
-  const anchor = index % CELLS;
-  const orientation = Math.floor(index / CELLS) % ORIENTATIONS;
-  const anchors = buys[Math.floor(index / (CELLS * ORIENTATIONS))];
+function addBuy(buys, { slot, orientation, anchor }) {
+  const anchors = buys[slot];
   if (!anchors.has(orientation)) anchors.set(orientation, new Set());
   anchors.get(orientation).add(anchor);
+}
+
+/** What an action that buys means: the slot, the orientation and the anchor. */
+export function placementOf(action, encoding) {
+  const index = action - encoding.buy;
+  const orientation = Math.floor(index / CELLS) % ORIENTATIONS;
+  return { slot: Math.floor(index / (CELLS * ORIENTATIONS)), orientation, anchor: index % CELLS };
 }
 
 /** The action that buys from a slot and places in a canonical orientation at an anchor. */

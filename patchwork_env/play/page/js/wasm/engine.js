@@ -115,7 +115,7 @@ function inMove(number, playIt) {
 function playMove(game, move) {
   if (game.isOver()) refuse(`${shorten(move)} comes after the end of the game`);
   const action = typeof move === "string" ? game.parse(move) : wholeNumber(move, 0, MOST_ACTION, "the move");
-  const word = typeof move === "string" ? move : game.word(action);
+  const word = game.word(action);
   return { action, word, mover: game.play(action) };
 }
 

@@ -94,7 +94,7 @@ export class Nmbr9 {
       round: this.module.field("round"),
       digit,
       choices: digit === null ? this.choices() : [],
-      chosen: order === FREE ? digit : null,
+      chosen: this.module.field("chosen").slice(0, players).map((chosen) => (chosen === NO_DIGIT ? null : chosen)),
       left: this.left(order),
       deck: this.knownDeck(order),
       tables: Array.from({ length: players }, (_, player) => this.tiles(player)),

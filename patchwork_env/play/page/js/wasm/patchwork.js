@@ -1,10 +1,11 @@
 /** One game of Patchwork in a module: set-ups, moves, words, positions and analyses. */
 
 import { Deepening } from "./patchwork_analysis.js";
-import { FIELDS, FORMAT, moveText, parseMove, placement } from "../patchwork/notation.js";
+import { placementOf, SPECIAL_PATCH } from "../patchwork/actions.js";
+import { FIELDS, FORMAT, moveText, parseMove } from "../patchwork/notation.js";
 import { oneOf, parseNumber, parseNumbers, refuse, seedOf, shorten, wholeNumber, wholeNumbers } from "./texts.js";
 
-const [EMPTY, SPECIAL_PATCH] = [-1, 33];
+const EMPTY = -1;
 const OFFERED = 3;
 
 export class Patchwork {
@@ -71,9 +72,9 @@ export class Patchwork {
     const { encoding, patches, size } = this.components;
     if (action >= encoding.special) quilt[action - encoding.special] = SPECIAL_PATCH;
     else if (action !== encoding.advance) {
-      const { slot, orientation, row, column } = placement(action, encoding);
+      const { slot, orientation, anchor } = placementOf(action, encoding);
       const patch = offered[slot];
-      for (const [r, c] of patches[patch].orientations[orientation].cells) quilt[(row + r) * size + column + c] = patch;
+      for (const [r, c] of patches[patch].orientations[orientation].cells) quilt[anchor + r * size + c] = patch;
     }
   }
 
