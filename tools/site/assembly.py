@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def to_wasm(lowered: Sequence[Lowered], memory: Memory, linker: str, folder: Pat
     target = folder / f"{memory.symbol}.o"
     target.write_bytes(machine.emit_object(whole))
     module = _link(target, [*names, memory.symbol], linker)
+    _require_no_paths(module)
     target.unlink()
     return module
 
@@ -60,7 +62,7 @@ def _retargeted(code: str, machine: llvm.TargetMachine) -> str:
     code = re.sub(r"^target (?:datalayout|triple) = .*$", "", code, flags=re.MULTILINE)
     code = re.sub(r'"(?:target-cpu|target-features|tune-cpu|probe-stack)"="[^"]*"', "", code)
     code = re.sub(r"^source_filename = .*$", "", code, flags=re.MULTILINE)
-    code = re.sub(r'c"[^"]*\.py\\00"', _without_name, code)
+    code = re.sub(r' c"[^"]*"', _without_paths, code)
     code = _without_fma(code)
     code = re.sub(
         r"^declare double @sqrt\(double\)", "declare double @llvm.sqrt.f64(double)", code, flags=re.M
@@ -69,10 +71,9 @@ def _retargeted(code: str, machine: llvm.TargetMachine) -> str:
     return f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{code}'
 
 
-def _without_name(constant: re.Match[str]) -> str:
-    """A text of the same length instead of the name of a file, which messages of errors would have."""
-    begin, text, end = constant[0][:2], constant[0][2:-4], constant[0][-4:]
-    return begin + re.sub(r"\\[0-9A-F]{2}|.", "-", text) + end
+def _without_paths(constant: re.Match[str]) -> str:
+    """A text as long as before, without the paths of files, which messages of errors would have."""
+    return re.sub(r"/[^\\]*\.py", lambda path: "-" * len(path[0]), constant[0])
 
 
 def _without_fma(code: str) -> str:
@@ -142,6 +143,14 @@ def _check(module: llvm.ModuleRef) -> None:
     addresses = [v.name for v in module.global_variables if v.name.startswith("numba.dynamic.globals")]
     if addresses:
         raise RuntimeError(f"the code holds addresses of this process: {addresses[0]}")
+
+
+def _require_no_paths(module: Path) -> None:
+    """Refuses a module that names a folder of this machine."""
+    code = module.read_bytes()
+    for folder in {sys.prefix, sys.base_prefix, str(Path(__file__).parents[2])}:
+        if len(Path(folder).parts) > 2 and folder.encode() in code:
+            raise RuntimeError(f"{module.name} names a folder of this machine: {folder}")
 
 
 def _link(target: Path, names: Sequence[str], linker: str) -> Path:
