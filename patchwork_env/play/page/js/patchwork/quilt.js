@@ -123,7 +123,8 @@ function bonusMark(layout) {
     const [row, column] = [Math.floor(corner / SIZE), corner % SIZE];
     if (row + BONUS > SIZE || column + BONUS > SIZE) continue;
     if (isFull(layout, row, column)) {
-      return svg("rect", { class: "bonus-square", x: column * CELL + 0.6, y: row * CELL + 0.6, width: BONUS * CELL - 1.2, height: BONUS * CELL - 1.2, rx: 2 });
+      const square = { x: column * CELL + 0.6, y: row * CELL + 0.6, width: BONUS * CELL - 1.2, height: BONUS * CELL - 1.2, rx: 2 };
+      return svg("g", {}, svg("rect", { class: "bonus-ribbon", ...square }), svg("rect", { class: "bonus-stitches", ...square }));
     }
   }
   return null;

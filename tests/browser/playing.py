@@ -1,0 +1,103 @@
+"""A person at the page of Patchwork: moves by mouse, by touch or by keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.actions import placement
+
+ARROWS = {(-1, 0): "ArrowUp", (1, 0): "ArrowDown", (0, -1): "ArrowLeft", (0, 1): "ArrowRight"}
+
+
+def role(page: Any, name: str, **data: int) -> Any:
+    """The element with a data-role, and with other data attributes."""
+    return page.locator(
+        f'[data-role="{name}"]' + "".join(f'[data-{key}="{value}"]' for key, value in data.items())
+    )
+
+
+def game_of(page: Any) -> Game:
+    """The game as the page tells it."""
+    return Game.from_notation(page.evaluate("window.game.notation()"))
+
+
+def wait_for_turn(page: Any, player: int) -> bool:
+    """Waits until it is a player's turn; False if the game is over."""
+    page.wait_for_function(
+        """player => {
+          const { over, currentPlayer } = document.querySelector('[data-role="status"]').dataset;
+          return over === "true" || currentPlayer === String(player);
+        }""",
+        arg=player,
+    )
+    return bool(role(page, "status").get_attribute("data-over") == "false")
+
+
+def wait_for_move(page: Any, num_moves: int) -> None:
+    """Waits until the page shows more moves than so many."""
+    page.wait_for_function(
+        """before => {
+          const [, moves = ""] = window.game.notation().split("\\n");
+          return moves.split(" ").filter(Boolean).length > before;
+        }""",
+        arg=num_moves,
+    )
+
+
+def play_with_pointer(page: Any, game: Game, action: int, *, touch: bool) -> None:
+    """Plays an action by clicks or taps."""
+
+    def press(element: Any) -> None:
+        element.tap() if touch else element.click()
+
+    move = game.decode(action)
+    if move.kind == "advance":
+        return press(role(page, "advance"))
+    if move.kind == "buy":
+        slot, orientation, row, column = placement(action)
+        press(role(page, "offer", slot=slot))
+        turn_to(page, orientation, lambda: press(role(page, "turn")), lambda: press(role(page, "flip")))
+    else:
+        ((row, column),) = move.cells
+    return press(role(page, "cell", player=game.current_player, row=row, column=column))
+
+
+def play_with_keys(page: Any, game: Game, action: int) -> None:
+    """Plays an action by keys alone."""
+    move = game.decode(action)
+    if move.kind == "advance":
+        return page.keyboard.press("a")
+    if move.kind == "buy":
+        slot, orientation, row, column = placement(action)
+        page.keyboard.press(str(slot + 1))
+        turn_to(page, orientation, lambda: page.keyboard.press("r"), lambda: page.keyboard.press("f"))
+    else:
+        ((row, column),) = move.cells
+        page.keyboard.press("ArrowDown")
+    walk_to(page, row, column)
+    return page.keyboard.press("Enter")
+
+
+def turn_to(page: Any, orientation: int, turn: Any, flip: Any) -> None:
+    """Turns and flips what is in hand until it lies as wished."""
+    hand = role(page, "hand")
+    for attempt in range(9):
+        if hand.get_attribute("data-orientation") == str(orientation):
+            return
+        flip() if attempt == 4 else turn()
+    raise AssertionError(f"the piece in hand never came to orientation {orientation}")
+
+
+def walk_to(page: Any, row: int, column: int) -> None:
+    """Moves the ghost to a cell with the arrow keys."""
+    for _ in range(20):
+        at = page.evaluate(
+            "[document.activeElement.dataset.row, document.activeElement.dataset.column].map(Number)"
+        )
+        down, right = row - at[0], column - at[1]
+        if not down and not right:
+            return
+        step = (max(-1, min(1, down)), 0) if down else (0, max(-1, min(1, right)))
+        page.keyboard.press(ARROWS[step])
+    raise AssertionError(f"the ghost never came to row {row}, column {column}")

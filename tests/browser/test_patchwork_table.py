@@ -1,0 +1,230 @@
+"""Whole games of Patchwork at the page, by mouse, touch and keyboard, and everything else at its table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from patchwork_env.patchwork import Game
+from tests.browser.playing import (
+    game_of,
+    play_with_keys,
+    play_with_pointer,
+    role,
+    wait_for_move,
+    wait_for_turn,
+)
+from tests.browser.serving import Server
+
+pytest.importorskip("playwright")
+
+AGAINST_GREEDY = "?game=patchwork&opponent=greedy&seat=0&seed=7"
+TWO_PEOPLE = "?game=patchwork&seat=both&seed=7"
+
+
+def overflow(page: Any) -> int:
+    """By how much the page is wider than its window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
+
+
+@pytest.mark.parametrize("by", ["mouse", "touch", "keys"])
+def test_a_whole_game(open_page: Any, by: str) -> None:
+    page = open_page(AGAINST_GREEDY, touch=by == "touch")
+    draw = np.random.default_rng(5)
+    while wait_for_turn(page, 0):
+        game = game_of(page)
+        assert game.current_player == 0
+        action = int(draw.choice(game.legal_actions()[-60:]))
+        if by == "keys":
+            play_with_keys(page, game, action)
+        else:
+            play_with_pointer(page, game, action, touch=by == "touch")
+        wait_for_move(page, game.num_moves)
+        assert game_of(page).root() == game.root()
+    game = game_of(page)
+    assert game.is_over
+    shown = [int(role(page, "score", player=player).get_attribute("data-value")) for player in (0, 1)]
+    assert shown == list(game.scores())
+    assert role(page, "moves").locator("[data-ply]").count() == game.num_moves + 1
+    assert overflow(page) <= 0
+
+
+def test_a_patch_is_dragged_to_the_quilt(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    offer, cell = (
+        role(page, "offer", slot=0).bounding_box(),
+        role(page, "cell", player=0, row=4, column=4).bounding_box(),
+    )
+    page.mouse.move(offer["x"] + 40, offer["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(offer["x"] + 60, offer["y"] + 50)
+    page.mouse.move(cell["x"], cell["y"])
+    page.keyboard.press("r")
+    page.mouse.up()
+    wait_for_move(page, 0)
+    assert game_of(page).quilt(0)[3:6, 3:6].any()
+
+
+def test_a_patch_dropped_beside_the_quilt_stays_in_hand(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    offer = role(page, "offer", slot=0).bounding_box()
+    page.mouse.move(offer["x"] + 40, offer["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(offer["x"] + 60, offer["y"] - 200)
+    page.mouse.up()
+    assert role(page, "hand").get_attribute("data-patch") == "25"
+    assert game_of(page).num_moves == 0
+
+
+def test_a_patch_is_not_placed_where_it_does_not_fit(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    role(page, "offer", slot=0).click()
+    role(page, "cell", player=0, row=8, column=8).click()
+    page.wait_for_selector('[data-role="notice"]')
+    assert game_of(page).num_moves == 0
+    page.keyboard.press("Escape")
+    assert role(page, "hand").get_attribute("data-patch") is None
+
+
+def test_what_cannot_be_bought_says_why(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    game = Game(seed=7)
+    for slot, patch in enumerate(game.offered):
+        offer = role(page, "offer", slot=slot)
+        affordable = any(game.decode(int(action)).patch == patch for action in game.legal_actions())
+        assert offer.get_attribute("aria-disabled") == (None if affordable else "true")
+        assert ("short" in offer.get_attribute("title")) is not affordable
+
+
+def test_undo_goes_back_to_the_last_decision_and_redo_returns(open_page: Any) -> None:
+    page = open_page(AGAINST_GREEDY)
+    role(page, "advance").click()
+    wait_for_move(page, 1)
+    wait_for_turn(page, 0)
+    before = game_of(page)
+    role(page, "undo").click()
+    assert game_of(page).num_moves == 0
+    role(page, "redo").click()
+    assert game_of(page).history == before.history
+    role(page, "moves").locator("[data-ply='1'] , [data-ply='0']").first.click()
+    assert game_of(page).num_moves == 0
+
+
+def test_a_reload_goes_on_where_one_was(open_page: Any) -> None:
+    page = open_page(AGAINST_GREEDY)
+    role(page, "advance").click()
+    wait_for_move(page, 1)
+    wait_for_turn(page, 0)
+    before = page.evaluate("window.game.notation()")
+    page.reload()
+    page.wait_for_selector("[data-ready]", state="attached")
+    assert page.evaluate("window.game.notation()") == before
+    role(page, "undo").click()
+    page.reload()
+    page.wait_for_selector("[data-ready]", state="attached")
+    assert game_of(page).num_moves == 0
+    role(page, "redo").click()
+    assert page.evaluate("window.game.notation()") == before
+
+
+def test_two_pages_at_once_do_not_disturb_each_other(open_page: Any) -> None:
+    first = open_page(TWO_PEOPLE)
+    second = first.context.new_page()
+    second.goto(first.url.replace("seed=7", "seed=8").partition("#")[0])
+    second.wait_for_selector("[data-ready]", state="attached")
+    role(first, "advance").click()
+    wait_for_move(first, 0)
+    first.reload()
+    first.wait_for_selector("[data-ready]", state="attached")
+    assert game_of(first).num_moves == 1
+    assert game_of(second) == Game(seed=8)
+
+
+def test_moves_wait_for_a_server_that_died(open_page: Any) -> None:
+    with Server() as mortal:
+        page = open_page(TWO_PEOPLE, at=mortal)
+        mortal.kill()
+        role(page, "advance").click()
+        page.wait_for_selector(".notice.error")
+        mortal.start()
+        wait_for_move(page, 0)
+        assert game_of(page).num_moves == 1
+        page.wait_for_selector(".notice.error", state="detached")
+
+
+def test_an_agent_that_cannot_be_loaded_is_named(open_page: Any) -> None:
+    page = open_page("?game=patchwork&opponent=nobody&seat=1&seed=7")
+    notice = page.wait_for_selector(".notice.error")
+    assert "nobody" in notice.inner_text()
+    assert game_of(page).num_moves == 0
+
+
+def test_two_agents_are_watched_and_paused(open_page: Any) -> None:
+    page = open_page("?game=patchwork&opponent=random&second=greedy&seat=none&seed=7")
+    role(page, "pause").click()
+    paused = game_of(page).num_moves
+    role(page, "speed").select_option("fast")
+    role(page, "pause").click()
+    wait_for_move(page, paused + 3)
+    assert role(page, "offer", slot=0).get_attribute("aria-disabled") == "true"
+
+
+def test_a_pasted_game_is_opened(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    game = Game(seed=9)
+    for _ in range(6):
+        game.play(int(game.legal_actions()[-1]))
+    role(page, "share").click()
+    role(page, "notation").fill("nonsense")
+    role(page, "openGame").click()
+    page.wait_for_selector("dialog .field-error:not(:empty)")
+    role(page, "notation").fill(game.notation())
+    role(page, "openGame").click()
+    page.wait_for_selector("dialog", state="detached")
+    assert game_of(page) == game
+
+
+@pytest.mark.parametrize(
+    ("button", "start"), [("saveSvg", b"<svg"), ("savePng", b"\x89PNG"), ("saveText", b"patchwork/1")]
+)
+def test_what_is_saved(open_page: Any, button: str, start: bytes) -> None:
+    page = open_page(TWO_PEOPLE)
+    role(page, "share").click()
+    with page.expect_download() as download:
+        role(page, button).click()
+    assert download.value.path().read_bytes().startswith(start)
+
+
+def test_a_new_game_is_played_as_chosen(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    page.keyboard.press("n")
+    page.select_option("select[name=opponent]", "greedy")
+    page.select_option("select[name=seat]", "1")
+    page.select_option("select[name=variant]", "2014")
+    page.locator("summary").click()
+    page.fill("input[name=seed]", "11")
+    role(page, "start").click()
+    page.wait_for_selector("dialog", state="detached")
+    wait_for_move(page, 0)
+    assert game_of(page).root() == Game(seed=11, special_patches="2014")
+
+
+def test_the_language_sets_direction_and_digits(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    role(page, "language").select_option("fa")
+    page.wait_for_function(
+        "() => document.documentElement.dir === 'rtl' && document.documentElement.lang === 'fa'"
+    )
+    score = role(page, "score", player=0)
+    assert score.get_attribute("data-value") == "-157"
+    assert "۱۵۷" in score.inner_text()
+    assert overflow(page) <= 0
+
+
+def test_a_hint_shows_a_legal_move(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    role(page, "hint").click()
+    page.wait_for_selector(".ghost.hint, .advance.suggested", timeout=120_000)
+    assert game_of(page).num_moves == 0
