@@ -1,7 +1,7 @@
 /**
- * The address of the page holds everything that is needed to come back: `?game=…&opponent=…&seat=…&seed=…&lang=…` the
- * set-up, `#NOTATION` the game so far. `seat` is the number of the person's seat, or "both" or "none"; with
- * "none", `opponent` plays against `second`.
+ * The address of the page holds everything that is needed to come back:
+ * `?game=…&opponent=…&seat=…&seed=…&lang=…` the set-up, `#NOTATION` the game so far. `seat` is the number
+ * of the person's seat, or "both" or "none"; with "none", `opponent` plays against `second`.
  */
 
 import { PERSON, agentSeat } from "./session.js";
@@ -33,7 +33,8 @@ export function writeAddress(choices, notation) {
 /** The address of a game, absolute. */
 export function addressOf(choices, notation) {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(choices)) if (value !== null && value !== undefined && value !== "") query.set(name, value);
+  for (const [name, value] of Object.entries(choices))
+    if (value !== null && value !== undefined && value !== "") query.set(name, value);
   const address = new URL(location.href);
   address.search = query.toString();
   address.hash = encodeURIComponent(notation.trim());
@@ -46,8 +47,11 @@ export function addressOf(choices, notation) {
  * @returns {(numPlayers: number) => import("./session.js").Seat[]}
  */
 export function seatsOf({ opponent, second, seat = "0" }) {
-  return (numPlayers) => numPlayers === 1 && seat !== "none" ? [PERSON] : Array.from({ length: numPlayers }, (_, player) => {
-    if (!opponent || seat === "both" || seat === String(player)) return PERSON;
-    return agentSeat(seat === "none" && player % 2 === 1 ? second || opponent : opponent);
-  });
+  return (numPlayers) =>
+    numPlayers === 1 && seat !== "none"
+      ? [PERSON]
+      : Array.from({ length: numPlayers }, (_, player) => {
+          if (!opponent || seat === "both" || seat === String(player)) return PERSON;
+          return agentSeat(seat === "none" && player % 2 === 1 ? second || opponent : opponent);
+        });
 }

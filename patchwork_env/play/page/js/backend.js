@@ -1,9 +1,10 @@
 /**
- * What the page asks of whoever knows the rules: a server (server_backend.js) or WebAssembly (wasm_backend.js).
+ * What the page asks of whoever knows the rules: a server (server_backend.js) or WebAssembly
+ * (wasm_backend.js).
  *
- * A backend is stateless: the page holds the game as a notation and sends it along, so that a reload, a server
- * that dies and comes back, or two pages at once lose nothing. All functions return promises and reject with a
- * `BackendError`, whose message is meant for people.
+ * A backend is stateless: the page holds the game as a notation and sends it along, so that a reload, a
+ * server that dies and comes back, or two pages at once lose nothing. All functions return promises and
+ * reject with a `BackendError`, whose message is meant for people.
  */
 
 /**
@@ -30,8 +31,9 @@
  * @property {number} depth visits so far
  * @property {boolean} done
  * @property {{action: number, word: string, win: ?number, margin: number, visits: number, exact: boolean,
- *   line: string[], movers?: number[], alike?: string[]}[]} lines the best moves first, each with how the game goes on,
- *   who plays each of those moves, and other words for the first that lead to the same position
+ *   line: string[], movers?: number[], alike?: string[]}[]} lines the best moves first, each with how the
+ *   game goes on, who plays each of those moves, and other words for the first that lead to the same
+ *   position
  */
 
 /**
@@ -48,8 +50,8 @@
  * @property {(notation: string, options: {agent?: string, lines?: number, signal?: AbortSignal,
  *   onprogress?: function, onanalysis?: (analysis: Analysis) => void}) => Promise<Analysis>} analyse
  *   calls `onanalysis` with ever deeper ones until it is done or aborted; resolves to the last
- * @property {(game: string) => Promise<{spec: string, kind: "partner"|"champion"|"other", level?: (number|string)}[]>}
- *   agents what can be chosen as an opponent
+ * @property {(game: string) => Promise<{spec: string, kind: "partner"|"champion"|"other", level?:
+ *   (number|string)}[]>} agents what can be chosen as an opponent
  */
 
 /** An error of a backend or of an agent, with a message for people. */
@@ -70,8 +72,8 @@ export class BackendError extends Error {
 export const isAbort = (error) => error?.name === "AbortError";
 
 /**
- * The backend that this copy of the page was built for: `<meta name="backend" content="server">` in index.html,
- * which the static site replaces by `wasm`. The module `{name}_backend.js` exports `connect()`.
+ * The backend that this copy of the page was built for: `<meta name="backend" content="server">` in
+ * index.html, which the static site replaces by `wasm`. The module `{name}_backend.js` exports `connect()`.
  * @returns {Promise<Backend>}
  */
 export async function connect() {

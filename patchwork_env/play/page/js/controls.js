@@ -26,7 +26,9 @@ export function mountControls(app) {
     button("hint").disabled = !session.mayMove;
     button("leave").hidden = !session.exploring;
   });
-  const linkRules = () => { button("rules").href = `rules/${language()}.html`; };
+  const linkRules = () => {
+    button("rules").href = `rules/${language()}.html`;
+  };
   languageEvents.addEventListener("change", linkRules);
   linkRules();
 }
@@ -37,7 +39,9 @@ function mountWatching(app) {
   const pause = button("pause");
   const speed = button("speed");
   pause.addEventListener("click", () => app.turns.pause(!app.turns.paused));
-  speed.addEventListener("change", () => { app.turns.speed = speed.value; });
+  speed.addEventListener("change", () => {
+    app.turns.speed = speed.value;
+  });
   speed.value = app.turns.speed;
   app.turns.addEventListener("change", () => setAttribute(pause, "aria-pressed", String(app.turns.paused)));
   app.addEventListener("shown", () => {

@@ -11,13 +11,30 @@ import { t, translate } from "./language.js";
  * @returns {HTMLDialogElement}
  */
 export function openDialog(title, content, { className = "" } = {}) {
-  const dialog = element("dialog", { class: `dialog ${className}`, "aria-labelledby": "dialog-title" },
-    element("header", { class: "dialog-head" },
+  const dialog = element(
+    "dialog",
+    { class: `dialog ${className}`, "aria-labelledby": "dialog-title" },
+    element(
+      "header",
+      { class: "dialog-head" },
       element("h2", { id: "dialog-title" }, t(title)),
-      element("button", { class: "quiet close", type: "button", "aria-label": t("dialogs.close"), onclick: () => dialog.close() }, "×")),
-    content);
+      element(
+        "button",
+        {
+          class: "quiet close",
+          type: "button",
+          "aria-label": t("dialogs.close"),
+          onclick: () => dialog.close(),
+        },
+        "×",
+      ),
+    ),
+    content,
+  );
   dialog.addEventListener("close", () => dialog.remove());
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
   document.body.append(dialog);
   translate(dialog);
   dialog.showModal();

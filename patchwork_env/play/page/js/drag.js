@@ -20,11 +20,13 @@ const FINGER_CLEARANCE = 56;
  * Lets a piece be dragged from an element.
  * @param {HTMLElement} from where the pointer goes down
  * @param {object} table
- * @param {EventTarget} table.hand what is in hand: `isEmpty`, `shape` (its `height` and `width`), the `anchors` where it
- *   fits, `fits(anchor)`, the `anchor` of its ghost, and `aim(anchor)`, which moves the ghost
+ * @param {EventTarget} table.hand what is in hand: `isEmpty`, `shape` (its `height` and `width`), the
+ *   `anchors` where it fits, `fits(anchor)`, the `anchor` of its ghost, and `aim(anchor)`, which moves the
+ *   ghost
  * @param {() => Area} table.area the board of the player to move
  * @param {() => SVGSVGElement} table.drawing what is in hand, filling its box
- * @param {(target: Element) => boolean} table.take takes what was touched in hand; false if it cannot be taken
+ * @param {(target: Element) => boolean} table.take takes what was touched in hand; false if it cannot be
+ *   taken
  * @param {(anchor: number, box: DOMRect) => void} table.drop places the piece
  */
 export function draggable(from, table) {
@@ -33,7 +35,11 @@ export function draggable(from, table) {
     const target = event.target;
     const start = [event.clientX, event.clientY];
     const moved = (now) => {
-      if (now.pointerId !== event.pointerId || Math.hypot(now.clientX - start[0], now.clientY - start[1]) < START_DISTANCE) return;
+      if (
+        now.pointerId !== event.pointerId ||
+        Math.hypot(now.clientX - start[0], now.clientY - start[1]) < START_DISTANCE
+      )
+        return;
       stop();
       if (table.take(target)) new Drag(table, now);
     };
@@ -97,7 +103,10 @@ class Drag {
   get #corner() {
     const { height, width } = this.#table.hand.shape;
     const lift = this.#point.pointerType === "touch" ? FINGER_CLEARANCE : 0;
-    return [this.#point.clientX - (width * this.#cell) / 2, this.#point.clientY - (height * this.#cell) / 2 - lift];
+    return [
+      this.#point.clientX - (width * this.#cell) / 2,
+      this.#point.clientY - (height * this.#cell) / 2 - lift,
+    ];
   }
 
   #place() {
@@ -105,7 +114,10 @@ class Drag {
     this.#flying.style.transform = `translate(${x}px, ${y}px)`;
   }
 
-  /** Where the piece would lie: the nearest place that fits, else the one below it; null outside of the board. */
+  /**
+   * Where the piece would lie: the nearest place that fits, else the one below it; null outside of the
+   * board.
+   */
   #anchor() {
     const { hand, area } = this.#table;
     const { box, top, left, rows, columns, stride } = area();
@@ -114,8 +126,10 @@ class Drag {
     const { height, width } = hand.shape;
     if (row < -1 || column < -1 || row + height > rows + 1 || column + width > columns + 1) return null;
     const inside = (value, limit) => Math.max(0, Math.min(limit, Math.round(value)));
-    return nearest(hand.anchors, stride, row + top, column + left)
-      ?? (inside(row, rows - height) + top) * stride + inside(column, columns - width) + left;
+    return (
+      nearest(hand.anchors, stride, row + top, column + left) ??
+      (inside(row, rows - height) + top) * stride + inside(column, columns - width) + left
+    );
   }
 
   #end(dropped) {

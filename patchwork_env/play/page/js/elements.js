@@ -15,17 +15,25 @@ export const svg = (tag, attributes = {}, ...children) =>
 
 function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (name === "style") made.style.cssText = value; // an attribute would be refused by the server's policy
+    if (name === "style")
+      made.style.cssText = value; // an attribute would be refused by the server's policy
     else if (typeof value === "function") made.addEventListener(name.replace(/^on/, ""), value);
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+    else if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return made;
 }
 
 /** An icon of the sprite in index.html. */
 export const icon = (name) =>
-  svg("svg", { class: "icon", "aria-hidden": "true", viewBox: "0 0 24 24" }, svg("use", { href: `#icon-${name}` }));
+  svg(
+    "svg",
+    { class: "icon", "aria-hidden": "true", viewBox: "0 0 24 24" },
+    svg("use", { href: `#icon-${name}` }),
+  );
 
 /** Sets an attribute, or takes it away where the value is null, false or empty. */
 export function setAttribute(target, name, value) {

@@ -16,7 +16,11 @@ export async function askHint(app) {
   const wait = app.notify({ text: t("hint.looking"), kind: "wait" });
   app.addEventListener("shown", () => asking?.abort(), { signal });
   try {
-    const analysis = await backend.analyse(notation, { lines: 1, signal, onprogress: (progress) => wait.write(progressText(progress) || t("hint.looking")) });
+    const analysis = await backend.analyse(notation, {
+      lines: 1,
+      signal,
+      onprogress: (progress) => wait.write(progressText(progress) || t("hint.looking")),
+    });
     const [best] = analysis.lines;
     if (signal.aborted || session.notation !== notation || !best) return;
     view.preview([best.word]);

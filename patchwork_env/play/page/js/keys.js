@@ -20,7 +20,8 @@ export function mountKeys(app, { newGame, share }) {
   };
   document.querySelector('[data-role="keys"]').addEventListener("click", () => showKeys(app));
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
+      return;
     const run = actions[event.key];
     if (run) run();
     else if (!app.view?.key(event)) return;
@@ -30,12 +31,34 @@ export function mountKeys(app, { newGame, share }) {
 
 const isWriting = (target) => target.closest?.("dialog, input, select, textarea, [contenteditable]") !== null;
 
-const PAGE_KEYS = [["u", "undo"], ["y", "redo"], ["h", "hint"], ["n", "newGame"], ["s", "share"], ["?", "help"]];
+const PAGE_KEYS = [
+  ["u", "undo"],
+  ["y", "redo"],
+  ["h", "hint"],
+  ["n", "newGame"],
+  ["s", "share"],
+  ["?", "help"],
+];
 
 function showKeys(app) {
-  const rows = [...app.view.keys.map(({ key, text }) => [key, text]), ...PAGE_KEYS.map(([key, name]) => [key, `keys.${name}`])];
-  openDialog("keys.title", element("dl", { class: "keys" }, rows.map(([key, text]) => [
-    element("dt", {}, key.split(" ").map((part) => element("kbd", {}, part))),
-    element("dd", {}, t(text)),
-  ])), { className: "narrow" });
+  const rows = [
+    ...app.view.keys.map(({ key, text }) => [key, text]),
+    ...PAGE_KEYS.map(([key, name]) => [key, `keys.${name}`]),
+  ];
+  openDialog(
+    "keys.title",
+    element(
+      "dl",
+      { class: "keys" },
+      rows.map(([key, text]) => [
+        element(
+          "dt",
+          {},
+          key.split(" ").map((part) => element("kbd", {}, part)),
+        ),
+        element("dd", {}, t(text)),
+      ]),
+    ),
+    { className: "narrow" },
+  );
 }

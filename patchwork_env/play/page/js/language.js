@@ -1,9 +1,10 @@
 /**
  * The texts of the page in the chosen language, from `languages/CODE.json`.
  *
- * A text is found by its path: `t("status.yourTurn")`. `{name}` in it is replaced by a value; numbers are written by
- * `Intl.NumberFormat`. A text with plurals is an object with the categories of `Intl.PluralRules` ("one", "few",
- * "many", "other"), chosen by the value `count`. What a language lacks is taken from English.
+ * A text is found by its path: `t("status.yourTurn")`. `{name}` in it is replaced by a value; numbers are
+ * written by `Intl.NumberFormat`. A text with plurals is an object with the categories of
+ * `Intl.PluralRules` ("one", "few", "many", "other"), chosen by the value `count`. What a language lacks is
+ * taken from English.
  */
 
 /** The languages of the page, by the names that they have for themselves. */
@@ -54,7 +55,7 @@ async function load(wish) {
  */
 export function t(key, values = {}) {
   const found = lookUp(texts, key) ?? lookUp(english, key) ?? key;
-  const text = typeof found === "string" ? found : found[plurals.select(values.count)] ?? found.other;
+  const text = typeof found === "string" ? found : (found[plurals.select(values.count)] ?? found.other);
   return text.replace(/\{(\w+)\}/g, (_, name) => written(values[name]));
 }
 
@@ -74,13 +75,18 @@ export const percent = (value, digits = 0) =>
   number(value, { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 const MARKS = {
-  "data-t": (element, text) => { element.textContent = text; },
+  "data-t": (element, text) => {
+    element.textContent = text;
+  },
   "data-t-label": (element, text) => element.setAttribute("aria-label", text),
   "data-t-title": (element, text) => element.setAttribute("title", text),
   "data-t-placeholder": (element, text) => element.setAttribute("placeholder", text),
 };
 
-/** Writes the texts of all elements that are marked with data-t, data-t-label, data-t-title or data-t-placeholder. */
+/**
+ * Writes the texts of all elements that are marked with data-t, data-t-label, data-t-title or
+ * data-t-placeholder.
+ */
 export function translate(root) {
   for (const [mark, write] of Object.entries(MARKS)) {
     for (const element of root.querySelectorAll(`[${mark}]`)) write(element, t(element.getAttribute(mark)));

@@ -20,8 +20,8 @@ import { gameNames, loadView } from "./view.js";
 const FIRST_CHOICES = { game: "patchwork", opponent: "partner:level=1", seat: "0" };
 
 /**
- * What views and panels are given; see view.js for its members. Tells by the event "shown" that another position, other
- * players or another language is on the screen.
+ * What views and panels are given; see view.js for its members. Tells by the event "shown" that another
+ * position, other players or another language is on the screen.
  */
 class Page extends EventTarget {
   #rest = Promise.resolve();
@@ -40,7 +40,8 @@ class Page extends EventTarget {
     this.session.addEventListener("change", ({ detail }) => this.#show(detail));
     this.session.addEventListener("seats", () => this.#show({}));
     languageEvents.addEventListener("change", () => this.view && this.#show({}));
-    this.turns = new Turns(this); // after the listeners above: agents wait until what is shown has come to rest
+    // After the listeners above, since agents wait until what is shown has come to rest.
+    this.turns = new Turns(this);
   }
 
   /** Resolves when the last move has come to rest on the screen. */
@@ -93,10 +94,11 @@ class Page extends EventTarget {
    * @param {{notation?: ?string, ply?: number}} options a game to go on with
    */
   async open(choices, { notation = null, ply = Infinity } = {}) {
-    const game = notation ? gameOf(notation) : choices.game ?? "patchwork";
+    const game = notation ? gameOf(notation) : (choices.game ?? "patchwork");
     const view = await this.#viewOf(game);
     this.choices = { ...choices, game };
-    if (!notation && !choices.seed) this.choices.seed = String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
+    if (!notation && !choices.seed)
+      this.choices.seed = String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
     const setup = notation ? { notation } : { game, ...setUpOf(view, this.choices) };
     await this.session.open(setup, { seats: seatsOf(this.choices), ply });
     if (notation && choices.seed) this.session.seed = Number(choices.seed);
@@ -122,12 +124,16 @@ class Page extends EventTarget {
   }
 
   #show({ animate = false, before = null }) {
-    document.title = document.querySelector('[data-role="title"]').textContent = t(`games.${this.session.game}`);
+    document.title = document.querySelector('[data-role="title"]').textContent = t(
+      `games.${this.session.game}`,
+    );
     writeAddress({ ...this.choices, lang: language() }, this.session.mainNotation);
     const kept = { choices: this.choices, notation: this.session.mainNotation, ply: this.session.ply };
     remember("game", kept);
     history.replaceState({ ply: this.session.ply }, "");
-    this.#rest = this.view.show(this.session.position, { animate, before }).catch((error) => console.error(error));
+    this.#rest = this.view
+      .show(this.session.position, { animate, before })
+      .catch((error) => console.error(error));
     this.dispatchEvent(new Event("shown"));
   }
 }
@@ -147,7 +153,9 @@ function setUpOf(view, choices) {
 
 function mountLanguage() {
   const choice = document.querySelector('[data-role="language"]');
-  choice.replaceChildren(...Object.entries(LANGUAGES).map(([code, name]) => element("option", { value: code, lang: code }, name)));
+  choice.replaceChildren(
+    ...Object.entries(LANGUAGES).map(([code, name]) => element("option", { value: code, lang: code }, name)),
+  );
   choice.value = language();
   choice.addEventListener("change", async () => {
     await setLanguage(choice.value);
@@ -159,13 +167,16 @@ function mountLanguage() {
 async function openFirst(page) {
   const { notation, ...asked } = readAddress();
   const kept = Object.keys(asked).some((name) => name !== "lang") || notation ? null : recall("game");
-  const choices = kept ? kept.choices : { ...FIRST_CHOICES, ...asked, game: asked.game ?? FIRST_CHOICES.game };
+  const choices = kept
+    ? kept.choices
+    : { ...FIRST_CHOICES, ...asked, game: asked.game ?? FIRST_CHOICES.game };
   delete choices.lang;
   try {
     await page.open(choices, { notation: notation ?? kept?.notation, ply: history.state?.ply ?? kept?.ply });
   } catch (error) {
     page.fail(error);
-    if (!page.session.position) await page.open({ ...FIRST_CHOICES, game: gameNames.includes(asked.game) ? asked.game : "patchwork" });
+    if (!page.session.position)
+      await page.open({ ...FIRST_CHOICES, game: gameNames.includes(asked.game) ? asked.game : "patchwork" });
   }
 }
 

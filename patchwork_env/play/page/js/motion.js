@@ -17,10 +17,20 @@ const EASE = "cubic-bezier(.3, .1, .2, 1)";
  */
 export async function fly(drawing, from, to, signal) {
   if (reducedMotion() || !from?.width || !to.width) return;
-  const flying = element("div", { class: "flying settling", "aria-hidden": "true", style: `width: ${to.width}px; height: ${to.height}px` }, drawing);
+  const flying = element(
+    "div",
+    {
+      class: "flying settling",
+      "aria-hidden": "true",
+      style: `width: ${to.width}px; height: ${to.height}px`,
+    },
+    drawing,
+  );
   document.body.append(flying);
   const scale = Math.min(1.5, from.width / to.width, from.height / to.height);
-  const start = `translate(${from.x + (from.width - to.width * scale) / 2}px, ${from.y + (from.height - to.height * scale) / 2}px) scale(${scale})`;
+  const x = from.x + (from.width - to.width * scale) / 2;
+  const y = from.y + (from.height - to.height * scale) / 2;
+  const start = `translate(${x}px, ${y}px) scale(${scale})`;
   const end = `translate(${to.x}px, ${to.y}px)`;
   const motion = flying.animate({ transform: [start, end] }, { duration: FLIGHT, easing: EASE });
   signal.addEventListener("abort", () => motion.cancel());
@@ -42,7 +52,11 @@ export async function walk(from, to, place, signal) {
 /** Calls `write` with numbers that run from one to another. */
 export async function count(from, to, write, signal) {
   const start = performance.now();
-  for (let share = 0; share < 1 && from !== to && !reducedMotion(); share = (performance.now() - start) / COUNTING) {
+  for (
+    let share = 0;
+    share < 1 && from !== to && !reducedMotion();
+    share = (performance.now() - start) / COUNTING
+  ) {
     write(Math.round(from + (to - from) * Math.max(0, share)));
     await new Promise(requestAnimationFrame);
     if (signal.aborted) return;

@@ -23,11 +23,17 @@ export function mountMoves(app) {
 function moveItem(position, view) {
   const label = position.word ? view.describe(position) : t("moves.start");
   const text = position.word ? view.moveLabel(position) : t("moves.start");
-  return element("li", { class: position.mover === null ? "move" : `move player-${position.mover}` },
-    element("button", { type: "button", "data-ply": position.ply, title: label },
+  return element(
+    "li",
+    { class: position.mover === null ? "move" : `move player-${position.mover}` },
+    element(
+      "button",
+      { type: "button", "data-ply": position.ply, title: label },
       element("span", { class: "ply", "aria-hidden": "true" }, position.word ? number(position.ply) : ""),
       element("span", { class: "move-text", dir: "auto", "aria-hidden": "true" }, text),
-      element("span", { class: "visually-hidden" }, label)));
+      element("span", { class: "visually-hidden" }, label),
+    ),
+  );
 }
 
 function mark(item, ply) {

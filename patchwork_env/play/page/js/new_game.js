@@ -22,18 +22,62 @@ export function mountNewGame(app) {
 
 async function showNewGame(app, game) {
   const [agents, view] = await Promise.all([app.backend.agents(game).catch(() => []), loadView(game)]);
-  const before = { ...(game === app.session.game ? app.choices : { opponent: agents[0]?.spec }), ...recall(`new-game.${game}`) };
-  const form = element("form", { method: "dialog", class: "fields", "data-role": "new-game-form" },
-    field("newGame.game", select("game", gameNames.map((name) => [name, t(`games.${name}`)]), game)),
+  const before = {
+    ...(game === app.session.game ? app.choices : { opponent: agents[0]?.spec }),
+    ...recall(`new-game.${game}`),
+  };
+  const form = element(
+    "form",
+    { method: "dialog", class: "fields", "data-role": "new-game-form" },
+    field(
+      "newGame.game",
+      select(
+        "game",
+        gameNames.map((name) => [name, t(`games.${name}`)]),
+        game,
+      ),
+    ),
     opponentFields("opponent", "newGame.opponent", agents, before.opponent),
-    field("newGame.seat", select("seat", [["0", t("newGame.first")], ["1", t("newGame.second")], ["none", t("newGame.watch")]], before.seat)),
+    field(
+      "newGame.seat",
+      select(
+        "seat",
+        [
+          ["0", t("newGame.first")],
+          ["1", t("newGame.second")],
+          ["none", t("newGame.watch")],
+        ],
+        before.seat,
+      ),
+    ),
     opponentFields("second", "newGame.otherAgent", agents, before.second),
     view.setUp.filter(({ options }) => options).map((setUp) => setUpField(setUp, before[setUp.name])),
-    element("details", { class: "field" }, element("summary", {}, t("newGame.more")), element("div", { class: "fields" },
-      view.setUp.filter(({ options }) => !options).map((setUp) => setUpField(setUp, before[setUp.name])),
-      field("newGame.seed", element("input", { name: "seed", inputmode: "numeric", pattern: "[0-9]{1,15}", placeholder: t("newGame.anySeed"), dir: "ltr" })))),
+    element(
+      "details",
+      { class: "field" },
+      element("summary", {}, t("newGame.more")),
+      element(
+        "div",
+        { class: "fields" },
+        view.setUp.filter(({ options }) => !options).map((setUp) => setUpField(setUp, before[setUp.name])),
+        field(
+          "newGame.seed",
+          element("input", {
+            name: "seed",
+            inputmode: "numeric",
+            pattern: "[0-9]{1,15}",
+            placeholder: t("newGame.anySeed"),
+            dir: "ltr",
+          }),
+        ),
+      ),
+    ),
     element("p", { class: "field-error", role: "alert" }),
-    element("div", { class: "dialog-actions" }, element("button", { type: "submit", class: "primary", "data-role": "start" }, t("newGame.start"))),
+    element(
+      "div",
+      { class: "dialog-actions" },
+      element("button", { type: "submit", class: "primary", "data-role": "start" }, t("newGame.start")),
+    ),
   );
   const dialog = openDialog("newGame.title", form, { className: "narrow" });
   const relate = () => showRelated(form);
@@ -79,7 +123,9 @@ const isSolo = (form) => form.elements.players?.value === "1";
 /** Shows only the questions that belong to the answers so far. */
 function showRelated(form) {
   const { opponent, seat, second } = form.elements;
-  const show = (name, shown) => { form.querySelector(`[data-field="${name}"]`).hidden = !shown; };
+  const show = (name, shown) => {
+    form.querySelector(`[data-field="${name}"]`).hidden = !shown;
+  };
   const watching = opponent.value !== NOBODY && seat.value === "none";
   const meeting = watching || !isSolo(form);
   show("opponent", meeting || opponent.value === NOBODY);
@@ -95,23 +141,49 @@ function field(label, control, name = control.name) {
 }
 
 function select(name, options, chosen) {
-  const control = element("select", { name }, options.map(([value, text]) => element("option", { value }, text)));
+  const control = element(
+    "select",
+    { name },
+    options.map(([value, text]) => element("option", { value }, text)),
+  );
   if (options.some(([value]) => value === chosen)) control.value = chosen;
   return control;
 }
 
 function opponentFields(name, label, agents, chosen = "") {
   const known = agents.some(({ spec }) => spec === chosen) || chosen === NOBODY;
-  const groups = ["partner", "champion", "other"].map((kind) => [kind, agents.filter((agent) => agent.kind === kind)]);
-  const control = element("select", { name },
-    groups.filter(([, members]) => members.length).map(([kind, members]) =>
-      element("optgroup", { label: t(`agents.${kind}`) }, members.map((agent) => element("option", { value: agent.spec }, agentLabel(agent))))),
-    element("optgroup", { label: t("agents.more") },
+  const groups = ["partner", "champion", "other"].map((kind) => [
+    kind,
+    agents.filter((agent) => agent.kind === kind),
+  ]);
+  const control = element(
+    "select",
+    { name },
+    groups
+      .filter(([, members]) => members.length)
+      .map(([kind, members]) =>
+        element(
+          "optgroup",
+          { label: t(`agents.${kind}`) },
+          members.map((agent) => element("option", { value: agent.spec }, agentLabel(agent))),
+        ),
+      ),
+    element(
+      "optgroup",
+      { label: t("agents.more") },
       name === "opponent" && element("option", { value: NOBODY }, t("agents.person")),
-      element("option", { value: OTHER }, t("agents.spec"))));
+      element("option", { value: OTHER }, t("agents.spec")),
+    ),
+  );
   control.value = known ? chosen : OTHER;
   if (control.selectedIndex < 0) control.selectedIndex = 0;
-  const spec = element("input", { name: `${name}-spec`, dir: "ltr", spellcheck: "false", placeholder: "mcts:simulations=400", value: known ? "" : chosen });
+  const spec = element("input", {
+    name: `${name}-spec`,
+    dir: "ltr",
+    spellcheck: "false",
+    placeholder: "mcts:simulations=400",
+    value: known ? "" : chosen,
+  });
   return [field(label, control), field("newGame.spec", spec)];
 }
 
@@ -122,7 +194,11 @@ function agentLabel({ spec, kind, level }) {
 
 function setUpField({ name, label, options, initial = "" }, chosen = initial) {
   const control = options
-    ? select(name, options.map(({ value, label: text }) => [value, t(text)]), chosen)
+    ? select(
+        name,
+        options.map(({ value, label: text }) => [value, t(text)]),
+        chosen,
+      )
     : element("input", { name, dir: "ltr", spellcheck: "false", value: chosen });
   return field(label, control);
 }

@@ -12,20 +12,46 @@ const SHOWN_MILLISECONDS = 4000;
  */
 export function notify({ text, kind = "info", action = null }) {
   const close = () => box.remove();
-  const box = element("div", { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status", "data-role": "notice" },
+  const box = element(
+    "div",
+    { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status", "data-role": "notice" },
     kind === "wait" && element("span", { class: "spinner", "aria-hidden": "true" }),
     element("span", { class: "notice-text", dir: "auto" }, text),
-    action && element("button", { class: "quiet", type: "button", onclick: () => { close(); action.run(); } }, action.text),
-    kind !== "wait" && element("button", { class: "quiet close", type: "button", "aria-label": t("dialogs.close"), onclick: close }, "×"),
+    action &&
+      element(
+        "button",
+        {
+          class: "quiet",
+          type: "button",
+          onclick: () => {
+            close();
+            action.run();
+          },
+        },
+        action.text,
+      ),
+    kind !== "wait" &&
+      element(
+        "button",
+        { class: "quiet close", type: "button", "aria-label": t("dialogs.close"), onclick: close },
+        "×",
+      ),
   );
   document.querySelector("#notices").append(box);
   if (kind === "info" && !action) setTimeout(close, SHOWN_MILLISECONDS);
-  return { close, write: (now) => { box.querySelector(".notice-text").textContent = now; } };
+  return {
+    close,
+    write: (now) => {
+      box.querySelector(".notice-text").textContent = now;
+    },
+  };
 }
 
 /** Says something to screen readers, after what is being said. */
 export function announce(text) {
   const region = document.querySelector("#announcements");
   region.textContent = "";
-  requestAnimationFrame(() => { region.textContent = text; });
+  requestAnimationFrame(() => {
+    region.textContent = text;
+  });
 }

@@ -1,10 +1,26 @@
 /** Outlines of pieces as SVG paths. */
 
 const SIDES = [
-  [[0, 0], [0, 1], [-1, 0]],
-  [[0, 1], [1, 1], [0, 1]],
-  [[1, 1], [1, 0], [1, 0]],
-  [[1, 0], [0, 0], [0, -1]],
+  [
+    [0, 0],
+    [0, 1],
+    [-1, 0],
+  ],
+  [
+    [0, 1],
+    [1, 1],
+    [0, 1],
+  ],
+  [
+    [1, 1],
+    [1, 0],
+    [1, 0],
+  ],
+  [
+    [1, 0],
+    [0, 0],
+    [0, -1],
+  ],
 ];
 
 /**
@@ -14,7 +30,8 @@ const SIDES = [
 export const corners = (cells) => loops(cells)[0];
 
 /**
- * The corners of all lines around a piece: the outline, clockwise, and the edges of its holes, the other way round.
+ * The corners of all lines around a piece: the outline, clockwise, and the edges of its holes, the other
+ * way round.
  *
  * The piece must be connected and nowhere touch itself at a corner only, as all patches and tiles do.
  * @param {number[][]} cells `[row, column]`

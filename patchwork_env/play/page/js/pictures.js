@@ -1,9 +1,34 @@
 /** Drawings of the screen as pictures that need no style sheet. */
 
-const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity",
-  "visibility", "font-family", "font-size", "font-weight", "text-anchor"];
+const STYLES = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-linejoin",
+  "opacity",
+  "visibility",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+];
 
-const SHAPES = new Set(["path", "rect", "circle", "ellipse", "line", "polygon", "polyline", "text", "tspan", "g"]);
+const SHAPES = new Set([
+  "path",
+  "rect",
+  "circle",
+  "ellipse",
+  "line",
+  "polygon",
+  "polyline",
+  "text",
+  "tspan",
+  "g",
+]);
 const UNWANTED = /^(class|style|role|tabindex|data-|aria-)/;
 
 /**

@@ -2,7 +2,10 @@
 
 import { hasText, t } from "./language.js";
 
-const LEVELS = [[/^partner:level=(\d+)$/, "agents.partners"], [/^(?:nmbr9_)?champion:(\w+)$/, "agents.champions"]];
+const LEVELS = [
+  [/^partner:level=(\d+)$/, "agents.partners"],
+  [/^(?:nmbr9_)?champion:(\w+)$/, "agents.champions"],
+];
 
 /** The name of an agent for people: that of its level, or its spec. */
 export function agentName(spec) {

@@ -65,12 +65,14 @@ function parsed(line) {
 }
 
 async function post(route, message, signal) {
-  const response = await orLost(() => fetch(`api/${route}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(message),
-    signal,
-  }));
+  const response = await orLost(() =>
+    fetch(`api/${route}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(message),
+      signal,
+    }),
+  );
   if (!response.ok) throw await refusal(response);
   return response;
 }
@@ -78,7 +80,10 @@ async function post(route, message, signal) {
 async function refusal(response) {
   const answer = await response.json().catch(() => ({}));
   const lost = response.status >= 502;
-  return new BackendError(answer.error ?? `${response.status} ${response.statusText}`, { lost, status: response.status });
+  return new BackendError(answer.error ?? `${response.status} ${response.statusText}`, {
+    lost,
+    status: response.status,
+  });
 }
 
 /** The answer of the network, or a `BackendError` with `lost` where it gave none. */

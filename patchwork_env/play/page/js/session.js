@@ -1,13 +1,14 @@
 /**
  * The game on the table: every position so far, where the page looks, and who sits at which seat.
  *
- * There is one line of positions. Undo, redo and clicks on a move only change where the page looks (`ply`); a move
- * played there replaces what came after, unless it is the same move. While one explores, the line may leave
- * the game, which is kept and comes back with `leave()`; what was explored stays among `variations`.
+ * There is one line of positions. Undo, redo and clicks on a move only change where the page looks (`ply`);
+ * a move played there replaces what came after, unless it is the same move. While one explores, the line
+ * may leave the game, which is kept and comes back with `leave()`; what was explored stays among
+ * `variations`.
  *
- * Events: `open` (another game is on the table; its view may have to change), and `change` (another position is shown;
- * `detail` is `{animate, before}`: with `animate`, one move led here from the position `before`). Both tell of a
- * state that is already complete. `seats` tells of new players at the same table.
+ * Events: `open` (another game is on the table; its view may have to change), and `change` (another
+ * position is shown; `detail` is `{animate, before}`: with `animate`, one move led here from the position
+ * `before`). Both tell of a state that is already complete. `seats` tells of new players at the same table.
  */
 
 import { compose, hash, headerOf } from "./notation.js";
@@ -31,7 +32,9 @@ export class Session extends EventTarget {
     super();
     this.#backend = backend;
     this.header = "";
-    /** @type {import("./backend.js").Position[]} the line that is shown: the start, then one after each move */
+    /**
+     * @type {import("./backend.js").Position[]} the line that is shown: the start, then one after each move
+     */
     this.line = [];
     this.ply = 0;
     /** @type {Seat[]} who plays, one for each player */
@@ -39,7 +42,10 @@ export class Session extends EventTarget {
     /** The seed that was chosen for the game; null if it came from a notation. */
     this.seed = null;
     this.exploring = false;
-    /** Whether somebody analyses: then moves that are played while looking back are explored instead of changing the game. */
+    /**
+     * Whether somebody analyses: then moves that are played while looking back are explored instead of
+     * changing the game.
+     */
     this.analysing = false;
   }
 
@@ -86,7 +92,10 @@ export class Session extends EventTarget {
     return compose(this.header, wordsOf(this.#main.slice(0, ply + 1)));
   }
 
-  /** The seed of an agent's choice in the position that is shown: the same game is always played the same way. */
+  /**
+   * The seed of an agent's choice in the position that is shown: the same game is always played the same
+   * way.
+   */
   get choiceSeed() {
     return (this.seed ?? hash(this.header)) + this.ply;
   }
@@ -94,7 +103,8 @@ export class Session extends EventTarget {
   /**
    * Puts a game on the table.
    * @param {object} setup what `backend.open` takes
-   * @param {{seats?: (numPlayers: number) => Seat[], ply?: number}} options `ply`: where to look; the end if left out
+   * @param {{seats?: (numPlayers: number) => Seat[], ply?: number}} options `ply`: where to look; the end
+   *   if left out
    */
   async open(setup, { seats = null, ply = Infinity } = {}) {
     const { notation, positions } = await this.#backend.open(setup);
@@ -139,7 +149,10 @@ export class Session extends EventTarget {
     const before = this.position;
     if (this.line[this.ply + 1]?.word !== position.word) {
       const extended = [...this.line.slice(0, this.ply + 1), position];
-      if (this.exploring) this.#explored = [...this.#explored.filter((line) => !beginsWith(extended, line)), extended].slice(-MOST_VARIATIONS);
+      if (this.exploring)
+        this.#explored = [...this.#explored.filter((line) => !beginsWith(extended, line)), extended].slice(
+          -MOST_VARIATIONS,
+        );
       else this.#main = extended;
       this.line = extended;
     }
@@ -150,7 +163,9 @@ export class Session extends EventTarget {
   /** Whether a move that is played now has to leave the game, because somebody only looks back at it. */
   #leaves(move) {
     const next = this.line[this.ply + 1];
-    return this.analysing && !this.exploring && next !== undefined && next.word !== move && next.action !== move;
+    return (
+      this.analysing && !this.exploring && next !== undefined && next.word !== move && next.action !== move
+    );
   }
 
   /** Shows another position of the line; one move ahead is animated. */
@@ -197,7 +212,9 @@ export class Session extends EventTarget {
   /** Whether the person at the screen may move where the page looks. */
   get mayMove() {
     const isLookingBack = this.analysing && this.ply < this.line.length - 1;
-    return !this.position.over && (this.exploring || isLookingBack || this.seatOf(this.position).kind === "person");
+    return (
+      !this.position.over && (this.exploring || isLookingBack || this.seatOf(this.position).kind === "person")
+    );
   }
 
   /** The spec of the agent that is to move now; null if it is a person's turn or the page looks elsewhere. */
@@ -226,7 +243,8 @@ export class Session extends EventTarget {
 
   /** The lines that were explored, each with the first ply at which it is not the game. */
   get variations() {
-    return this.#explored.map((line) => ({ line, from: line.findIndex(({ word }, ply) => word !== this.#main[ply]?.word) }))
+    return this.#explored
+      .map((line) => ({ line, from: line.findIndex(({ word }, ply) => word !== this.#main[ply]?.word) }))
       .filter(({ from }) => from > 0);
   }
 

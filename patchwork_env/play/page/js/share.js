@@ -20,23 +20,36 @@ export function mountShare(app) {
 function showShare(app) {
   const { session } = app;
   const notation = session.notationAt(session.line.length - 1);
-  const field = element("textarea", { rows: 5, dir: "ltr", spellcheck: "false", "data-role": "notation", "aria-label": t("share.notation") });
+  const field = element("textarea", {
+    rows: 5,
+    dir: "ltr",
+    spellcheck: "false",
+    "data-role": "notation",
+    "aria-label": t("share.notation"),
+  });
   field.value = notation;
   const name = `${session.game}-${session.ply}`;
-  const button = (key, run) => element("button", { type: "button", "data-role": key, onclick: run }, t(`share.${key}`));
+  const button = (key, run) =>
+    element("button", { type: "button", "data-role": key, onclick: run }, t(`share.${key}`));
   const address = () => addressOf({ game: session.game, lang: language() }, notation);
   openDialog("share.title", [
     element("p", { class: "hint-text" }, t("share.help")),
     field,
     element("p", { class: "field-error", role: "alert" }),
-    element("div", { class: "dialog-actions" },
+    element(
+      "div",
+      { class: "dialog-actions" },
       button("copyNotation", () => copy(app, field.value)),
       button("copyAddress", () => copy(app, address())),
-      button("openGame", (event) => openGame(app, field.value, event.target.closest("dialog")))),
-    element("div", { class: "dialog-actions" },
+      button("openGame", (event) => openGame(app, field.value, event.target.closest("dialog"))),
+    ),
+    element(
+      "div",
+      { class: "dialog-actions" },
       button("saveText", () => save(new Blob([notation], { type: "text/plain" }), `${name}.txt`)),
       button("saveSvg", () => save(svgBlob(app.view.picture()), `${name}.svg`)),
-      button("savePng", async () => save(await pngBlob(app.view.picture()), `${name}.png`))),
+      button("savePng", async () => save(await pngBlob(app.view.picture()), `${name}.png`)),
+    ),
   ]);
 }
 
@@ -60,7 +73,8 @@ async function openGame(app, notation, dialog) {
 }
 
 /** @param {SVGSVGElement} picture */
-export const svgBlob = (picture) => new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
+export const svgBlob = (picture) =>
+  new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
 
 /** @param {SVGSVGElement} picture */
 export async function pngBlob(picture) {
@@ -70,7 +84,10 @@ export async function pngBlob(picture) {
     image.src = url;
     await image.decode();
     const { width, height } = picture.viewBox.baseVal;
-    const canvas = element("canvas", { width: PICTURE_WIDTH, height: Math.round((PICTURE_WIDTH * height) / width) });
+    const canvas = element("canvas", {
+      width: PICTURE_WIDTH,
+      height: Math.round((PICTURE_WIDTH * height) / width),
+    });
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   } finally {

@@ -40,6 +40,7 @@ export function resultText(session) {
   const score = scores.map((each) => number(each)).join(" : ");
   if (winners.length !== 1) return t("status.shared", { score });
   const [winner] = winners;
-  if (isAlone(session)) return t(session.seats[winner].kind === "person" ? "status.youWin" : "status.youLose", { score });
+  if (isAlone(session))
+    return t(session.seats[winner].kind === "person" ? "status.youWin" : "status.youLose", { score });
   return t("status.wins", { player: nameOf(session, winner), score });
 }

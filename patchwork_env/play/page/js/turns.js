@@ -53,7 +53,11 @@ export class Turns extends EventTarget {
       if (this.#watching) await pause(reducedMotion() ? 0 : WATCHING_PAUSE[this.speed]);
       if (signal.aborted) return;
       const onprogress = (progress) => this.#progress(progress, signal);
-      const choice = await backend.choose(session.notation, spec, { seed: session.choiceSeed, signal, onprogress });
+      const choice = await backend.choose(session.notation, spec, {
+        seed: session.choiceSeed,
+        signal,
+        onprogress,
+      });
       if (signal.aborted) return;
       this.#asking = null;
       await session.play(choice.action);

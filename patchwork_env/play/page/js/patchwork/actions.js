@@ -44,12 +44,18 @@ export const buyAction = (encoding, slot, orientation, anchor) =>
 
 /**
  * What a word says.
- * @returns {{kind: "advance"}|{kind: "special", anchor: number}|{kind: "buy", patch: number, orientation: number,
- *   anchor: number}}
+ * @returns {{kind: "advance"}|{kind: "special", anchor: number}|{kind: "buy", patch: number, orientation:
+ *   number, anchor: number}}
  */
 export function parseWord(word) {
   const buy = BUY.exec(word);
-  if (buy) return { kind: "buy", patch: Number(buy[1]), orientation: Number(buy[2]), anchor: anchorOf(buy[3], buy[4]) };
+  if (buy)
+    return {
+      kind: "buy",
+      patch: Number(buy[1]),
+      orientation: Number(buy[2]),
+      anchor: anchorOf(buy[3], buy[4]),
+    };
   const special = SPECIAL.exec(word);
   return special ? { kind: "special", anchor: anchorOf(special[1], special[2]) } : { kind: "advance" };
 }

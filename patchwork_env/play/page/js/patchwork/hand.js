@@ -111,7 +111,8 @@ export class Hand extends EventTarget {
     const row = Math.floor(from / SIZE) + rows;
     const column = (from % SIZE) + columns;
     const { height, width } = this.shape;
-    if (row >= 0 && column >= 0 && row + height <= SIZE && column + width <= SIZE) this.aim(row * SIZE + column);
+    if (row >= 0 && column >= 0 && row + height <= SIZE && column + width <= SIZE)
+      this.aim(row * SIZE + column);
     else if (this.anchor === null) this.aim(from);
   }
 

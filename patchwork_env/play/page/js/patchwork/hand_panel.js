@@ -18,19 +18,47 @@ export class HandPanel {
     this.flip = tool("flip", "flip", () => hand.flip());
     this.back = tool("put-back", "back", () => hand.putBack());
     this.gain = element("span", { class: "advance-gain", dir: "ltr" });
-    this.advance = element("button", { type: "button", class: "primary advance", "data-role": "advance", onclick: onadvance },
-      element("span", { class: "advance-text" }), this.gain);
-    this.element = element("div", { class: "hand" }, this.piece, element("div", { class: "hand-tools" }, this.turn, this.flip, this.back), this.advance);
+    this.advance = element(
+      "button",
+      { type: "button", class: "primary advance", "data-role": "advance", onclick: onadvance },
+      element("span", { class: "advance-text" }),
+      this.gain,
+    );
+    this.element = element(
+      "div",
+      { class: "hand" },
+      this.piece,
+      element("div", { class: "hand-tools" }, this.turn, this.flip, this.back),
+      this.advance,
+    );
   }
 
-  /** @param {{gain: number, over: boolean}} context `gain`: the spaces, and so the buttons, that advancing brings */
+  /**
+   * @param {{gain: number, over: boolean}} context `gain`: the spaces, and so the buttons, that advancing
+   * brings
+   */
   show({ gain, over }) {
     const hand = this.#hand;
     this.piece.dataset.orientation = hand.orientation;
     setAttribute(this.piece, "data-patch", hand.patch);
-    this.piece.replaceChildren(hand.isEmpty ? element("span", { class: "hand-empty" }, t(over ? "patchwork.reason.over" : hand.choices ? "patchwork.hand.empty" : "patchwork.hand.wait")) : patchDrawing(hand.patch, hand.shape, 2));
-    this.piece.setAttribute("aria-label", hand.isEmpty ? t("patchwork.hand.none") : t("patchwork.hand.holds", { patch: hand.patch }));
-    for (const [button, text] of [[this.turn, "turn"], [this.flip, "flip"], [this.back, "back"]]) {
+    this.piece.replaceChildren(
+      hand.isEmpty
+        ? element(
+            "span",
+            { class: "hand-empty" },
+            t(over ? "patchwork.reason.over" : hand.choices ? "patchwork.hand.empty" : "patchwork.hand.wait"),
+          )
+        : patchDrawing(hand.patch, hand.shape, 2),
+    );
+    this.piece.setAttribute(
+      "aria-label",
+      hand.isEmpty ? t("patchwork.hand.none") : t("patchwork.hand.holds", { patch: hand.patch }),
+    );
+    for (const [button, text] of [
+      [this.turn, "turn"],
+      [this.flip, "flip"],
+      [this.back, "back"],
+    ]) {
       button.disabled = hand.isEmpty || (hand.isSpecial && button !== this.turn && button !== this.flip);
       button.title = t(`patchwork.hand.${text}`);
       button.setAttribute("aria-label", t(`patchwork.hand.${text}`));
@@ -39,7 +67,12 @@ export class HandPanel {
     this.advance.disabled = !may;
     this.advance.querySelector(".advance-text").textContent = t("patchwork.advance");
     this.gain.textContent = may ? `+${number(gain)}` : "";
-    this.advance.title = may ? t("patchwork.advanceBy", { spaces: t("patchwork.spaces", { count: gain }), buttons: t("patchwork.buttons", { count: gain }) }) : "";
+    this.advance.title = may
+      ? t("patchwork.advanceBy", {
+          spaces: t("patchwork.spaces", { count: gain }),
+          buttons: t("patchwork.buttons", { count: gain }),
+        })
+      : "";
   }
 }
 

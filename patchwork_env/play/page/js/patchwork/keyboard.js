@@ -22,15 +22,26 @@ function withPiece(table, event) {
   const { hand } = table;
   const onControl = event.target.closest("button, a") && !event.target.closest('[data-role="offer"]');
   switch (event.key) {
-    case "r": case "R": hand.turn(event.shiftKey ? -1 : 1); break;
-    case "f": hand.flip(); break;
-    case "Escape": hand.putBack(); return true;
-    case "a": table.advance(); return true;
-    case "Enter": case " ":
+    case "r":
+    case "R":
+      hand.turn(event.shiftKey ? -1 : 1);
+      break;
+    case "f":
+      hand.flip();
+      break;
+    case "Escape":
+      hand.putBack();
+      return true;
+    case "a":
+      table.advance();
+      return true;
+    case "Enter":
+    case " ":
       if (onControl || hand.anchor === null) return false;
       table.place();
       return true;
-    default: return false;
+    default:
+      return false;
   }
   focusGhost(table);
   return true;
@@ -57,13 +68,15 @@ function arrow(table, event) {
   const cell = event.target.closest?.('[data-role="cell"]');
   if (!cell) return false;
   const [row, column] = [Number(cell.dataset.row) + rows, Number(cell.dataset.column) + columns];
-  if (row >= 0 && column >= 0 && row < SIZE && column < SIZE) focusCell(table.quilts[Number(cell.dataset.player)], row * SIZE + column, "");
+  if (row >= 0 && column >= 0 && row < SIZE && column < SIZE)
+    focusCell(table.quilts[Number(cell.dataset.player)], row * SIZE + column, "");
   return true;
 }
 
 /** Brings the focus to the ghost, so that a screen reader says where it lies and whether it fits. */
 function focusGhost({ hand, quilt }) {
-  if (hand.anchor !== null) focusCell(quilt, hand.anchor, t(hand.fits(hand.anchor) ? "patchwork.fits" : "patchwork.refused"));
+  if (hand.anchor !== null)
+    focusCell(quilt, hand.anchor, t(hand.fits(hand.anchor) ? "patchwork.fits" : "patchwork.refused"));
 }
 
 function focusCell(quilt, anchor, note) {

@@ -15,10 +15,16 @@ const NUM_OFFERED = 3;
  */
 export function patchDrawing(patch, shape, margin = 1) {
   const [width, height] = [shape.width * CELL, shape.height * CELL];
-  return svg("svg", {
-    class: "patch-drawing", viewBox: `${-margin} ${-margin} ${width + 2 * margin} ${height + 2 * margin}`, "aria-hidden": "true",
-    style: `--width: ${shape.width}; --height: ${shape.height}`,
-  }, pieceOfCloth(patch, shape));
+  return svg(
+    "svg",
+    {
+      class: "patch-drawing",
+      viewBox: `${-margin} ${-margin} ${width + 2 * margin} ${height + 2 * margin}`,
+      "aria-hidden": "true",
+      style: `--width: ${shape.width}; --height: ${shape.height}`,
+    },
+    pieceOfCloth(patch, shape),
+  );
 }
 
 /** The patches as buttons; the first three can be bought. */
@@ -55,24 +61,53 @@ export class Offers {
 
   #draw(circle) {
     this.cards.replaceChildren(...circle.slice(0, NUM_OFFERED).map((patch, slot) => this.#card(patch, slot)));
-    this.rest.replaceChildren(...circle.slice(NUM_OFFERED).map((patch) =>
-      element("span", { class: "offer-next" }, patchDrawing(patch, oriented(this.#components.patches[patch], 0)), this.#tag(patch))));
+    this.rest.replaceChildren(
+      ...circle
+        .slice(NUM_OFFERED)
+        .map((patch) =>
+          element(
+            "span",
+            { class: "offer-next" },
+            patchDrawing(patch, oriented(this.#components.patches[patch], 0)),
+            this.#tag(patch),
+          ),
+        ),
+    );
     this.element.scrollLeft = 0;
   }
 
   #card(patch, slot) {
-    return element("button", { type: "button", class: "offer", "data-role": "offer", "data-slot": slot, "data-patch": patch, onclick: () => this.ontake(slot) },
-      element("span", { class: "offer-patch" }, patchDrawing(patch, oriented(this.#components.patches[patch], 0))),
+    return element(
+      "button",
+      {
+        type: "button",
+        class: "offer",
+        "data-role": "offer",
+        "data-slot": slot,
+        "data-patch": patch,
+        onclick: () => this.ontake(slot),
+      },
+      element(
+        "span",
+        { class: "offer-patch" },
+        patchDrawing(patch, oriented(this.#components.patches[patch], 0)),
+      ),
       this.#tag(patch),
       element("span", { class: "offer-reason", dir: "auto", "aria-hidden": "true" }),
-      element("span", { class: "offer-words visually-hidden" }));
+      element("span", { class: "offer-words visually-hidden" }),
+    );
   }
 
   #tag(patch) {
     const { buttons, time } = this.#components.patches[patch];
-    return element("span", { class: "price", "aria-hidden": "true" },
-      sign(sewingButton(0, 0, 9)), element("b", {}, number(buttons)),
-      sign(clock(0, 0, 9)), element("b", {}, number(time)));
+    return element(
+      "span",
+      { class: "price", "aria-hidden": "true" },
+      sign(sewingButton(0, 0, 9)),
+      element("b", {}, number(buttons)),
+      sign(clock(0, 0, 9)),
+      element("b", {}, number(time)),
+    );
   }
 
   #mark(card, position, hand) {
@@ -106,10 +141,15 @@ export class Offers {
   }
 }
 
-const priceText = ({ buttons, time, income, cells }, slot) => t("patchwork.offer", {
-  number: slot + 1, size: t("patchwork.cells", { count: cells.length }), buttons: t("patchwork.buttons", { count: buttons }),
-  time: t("patchwork.spaces", { count: time }), income: t("patchwork.buttons", { count: income }),
-});
+const priceText = ({ buttons, time, income, cells }, slot) =>
+  t("patchwork.offer", {
+    number: slot + 1,
+    size: t("patchwork.cells", { count: cells.length }),
+    buttons: t("patchwork.buttons", { count: buttons }),
+    time: t("patchwork.spaces", { count: time }),
+    income: t("patchwork.buttons", { count: income }),
+  });
 
 /** A sign beside a number. */
-export const sign = (drawing) => svg("svg", { class: "sign", viewBox: "-10 -10 20 20", "aria-hidden": "true" }, drawing);
+export const sign = (drawing) =>
+  svg("svg", { class: "sign", viewBox: "-10 -10 20 20", "aria-hidden": "true" }, drawing);

@@ -1,4 +1,7 @@
-/** The table as one picture that needs no style sheet: the drawings of the screen, with their styles written into them. */
+/**
+ * The table as one picture that needs no style sheet: the drawings of the screen, with their styles written
+ * into them.
+ */
 
 import { svg } from "../elements.js";
 import { number, t } from "../language.js";
@@ -13,17 +16,29 @@ const GAP = 40;
 /** @param {import("./table.js").Table} table */
 export function picture(table) {
   const [width, height] = [2 * SIDE + TRACK + 4 * GAP, SIDE + 2 * GAP + 90];
-  return independent(svg("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height, class: "picture" },
-    svg("rect", { width, height, class: "picture-ground" }),
-    definitions(),
-    side(table, 0, GAP),
-    part(table.track.drawing, 2 * GAP + SIDE, GAP + 60, TRACK, { viewBox: WHOLE }),
-    side(table, 1, 3 * GAP + SIDE + TRACK)));
+  return independent(
+    svg(
+      "svg",
+      {
+        xmlns: "http://www.w3.org/2000/svg",
+        viewBox: `0 0 ${width} ${height}`,
+        width,
+        height,
+        class: "picture",
+      },
+      svg("rect", { width, height, class: "picture-ground" }),
+      definitions(),
+      side(table, 0, GAP),
+      part(table.track.drawing, 2 * GAP + SIDE, GAP + 60, TRACK, { viewBox: WHOLE }),
+      side(table, 1, 3 * GAP + SIDE + TRACK),
+    ),
+  );
 }
 
 function part(drawing, x, y, side, attributes = {}) {
   const copy = drawing.cloneNode(true);
-  for (const [name, value] of Object.entries({ x, y, width: side, height: side, ...attributes })) copy.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ x, y, width: side, height: side, ...attributes }))
+    copy.setAttribute(name, value);
   for (const child of copy.children) child.style.display = "";
   copy.querySelector(".ghosts")?.replaceChildren();
   return copy;
@@ -32,11 +47,21 @@ function part(drawing, x, y, side, attributes = {}) {
 /** A player's name, score, buttons and income above the quilt. */
 function side({ position, plates, quilts }, player, x) {
   const { scores, state } = position;
-  const facts = [t("patchwork.has.buttons", { count: state.buttons[player] }), t("patchwork.has.income", { count: state.incomes[player] })];
-  return svg("g", { class: `player-${player}` },
+  const facts = [
+    t("patchwork.has.buttons", { count: state.buttons[player] }),
+    t("patchwork.has.income", { count: state.incomes[player] }),
+  ];
+  return svg(
+    "g",
+    { class: `player-${player}` },
     svg("circle", { class: "token-face", cx: x + 22, cy: GAP + 38, r: 15 }),
     svg("text", { class: "picture-name", x: x + 50, y: GAP + 50 }, plates[player].name.textContent),
-    svg("text", { class: "picture-score", x: x + SIDE, y: GAP + 50, "text-anchor": "end" }, number(scores[player])),
+    svg(
+      "text",
+      { class: "picture-score", x: x + SIDE, y: GAP + 50, "text-anchor": "end" },
+      number(scores[player]),
+    ),
     svg("text", { class: "picture-facts", x: x + 50, y: GAP + 78 }, facts.join(" · ")),
-    part(quilts[player].drawing, x, GAP + 90, SIDE));
+    part(quilts[player].drawing, x, GAP + 90, SIDE),
+  );
 }

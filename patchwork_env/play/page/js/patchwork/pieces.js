@@ -6,7 +6,8 @@ const SIZE = 9;
 
 /**
  * A patch in an orientation: `orientation % 4` clockwise quarter turns, after a left-right flip from 4 on.
- * @returns {{cells: number[][], buttons: number[][], height: number, width: number}} `buttons`: the cells with one
+ * @returns {{cells: number[][], buttons: number[][], height: number, width: number}} `buttons`: the cells
+ *   with one
  */
 export function oriented({ cells, income = 0 }, orientation) {
   const turned = normalized(cells.map((cell) => turn(cell, orientation)));
@@ -60,8 +61,9 @@ function placed(patch, cells, components) {
 }
 
 function orientationOf(shape, text) {
-  return shape.orientations.findIndex(({ canonical }, index) =>
-    canonical === index && textOf(oriented(shape, index).cells) === text);
+  return shape.orientations.findIndex(
+    ({ canonical }, index) => canonical === index && textOf(oriented(shape, index).cells) === text,
+  );
 }
 
 const textOf = (cells) => cells.map(String).sort().join(" ");

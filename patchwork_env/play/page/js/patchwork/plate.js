@@ -11,17 +11,36 @@ export class Plate {
   constructor(player) {
     this.player = player;
     this.name = element("strong", { class: "plate-name", dir: "auto" });
-    this.score = element("span", { class: "plate-score", "data-role": "score", "data-player": player, role: "img", dir: "ltr" });
+    this.score = element("span", {
+      class: "plate-score",
+      "data-role": "score",
+      "data-player": player,
+      role: "img",
+      dir: "ltr",
+    });
     this.buttons = element("b");
     this.income = element("b");
     this.time = element("b");
     this.bonus = element("span", { class: "plate-bonus" }, `7×7`);
-    this.element = element("div", { class: `plate player-${player}` },
-      element("span", { class: "plate-head" }, element("span", { class: "plate-token", "aria-hidden": "true" }), this.name, this.bonus, this.score),
-      element("span", { class: "plate-facts", dir: "ltr" },
+    this.element = element(
+      "div",
+      { class: `plate player-${player}` },
+      element(
+        "span",
+        { class: "plate-head" },
+        element("span", { class: "plate-token", "aria-hidden": "true" }),
+        this.name,
+        this.bonus,
+        this.score,
+      ),
+      element(
+        "span",
+        { class: "plate-facts", dir: "ltr" },
         element("span", { "data-fact": "buttons", role: "img" }, sign(sewingButton(0, 0, 9)), this.buttons),
         element("span", { "data-fact": "income", role: "img" }, sign(incomeSign()), this.income),
-        element("span", { "data-fact": "time", role: "img" }, sign(clock(0, 0, 9)), this.time)));
+        element("span", { "data-fact": "time", role: "img" }, sign(clock(0, 0, 9)), this.time),
+      ),
+    );
   }
 
   /** @param {{name: string, track: number}} context the player's name and the last space of the track */
@@ -32,9 +51,24 @@ export class Plate {
     this.score.textContent = number(scores[mine]);
     this.score.title = t("patchwork.score");
     this.score.setAttribute("aria-label", t("patchwork.scoreOf", { player: name, score: scores[mine] }));
-    this.#fact("buttons", this.buttons, number(state.buttons[mine]), t("patchwork.has.buttons", { count: state.buttons[mine] }));
-    this.#fact("income", this.income, `+${number(state.incomes[mine])}`, t("patchwork.has.income", { count: state.incomes[mine] }));
-    this.#fact("time", this.time, number(track - state.positions[mine]), t("patchwork.has.time", { count: track - state.positions[mine] }));
+    this.#fact(
+      "buttons",
+      this.buttons,
+      number(state.buttons[mine]),
+      t("patchwork.has.buttons", { count: state.buttons[mine] }),
+    );
+    this.#fact(
+      "income",
+      this.income,
+      `+${number(state.incomes[mine])}`,
+      t("patchwork.has.income", { count: state.incomes[mine] }),
+    );
+    this.#fact(
+      "time",
+      this.time,
+      number(track - state.positions[mine]),
+      t("patchwork.has.time", { count: track - state.positions[mine] }),
+    );
     this.bonus.hidden = state.bonus_owner !== mine;
     this.bonus.title = t("patchwork.bonus", { points: BONUS_POINTS });
     setAttribute(this.element, "data-to-move", !over && player === mine);
@@ -55,5 +89,10 @@ export class Plate {
 }
 
 /** A button on a small piece of cloth, the sign for income. */
-const incomeSign = () => svg("g", {},
-  svg("rect", { class: "income-cloth", x: -9, y: -9, width: 18, height: 18, rx: 3 }), sewingButton(0, 0, 5.5));
+const incomeSign = () =>
+  svg(
+    "g",
+    {},
+    svg("rect", { class: "income-cloth", x: -9, y: -9, width: 18, height: 18, rx: 3 }),
+    sewingButton(0, 0, 5.5),
+  );

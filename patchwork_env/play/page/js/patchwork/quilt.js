@@ -1,4 +1,7 @@
-/** The quilt of a player: cloth drawn below, and a grid of cells above it that can be pointed at and read out. */
+/**
+ * The quilt of a player: cloth drawn below, and a grid of cells above it that can be pointed at and read
+ * out.
+ */
 
 import { element, setAttribute, svg } from "../elements.js";
 import { t } from "../language.js";
@@ -24,27 +27,61 @@ export class Quilt {
    */
   constructor(player, onclick) {
     this.player = player;
-    this.drawing = svg("svg", { class: "quilt-drawing", viewBox: `${-MARGIN} ${-MARGIN} ${SIDE + 2 * MARGIN} ${SIDE + 2 * MARGIN}`, "aria-hidden": "true" },
-      svg("rect", { class: "quilt-border", x: -MARGIN, y: -MARGIN, width: SIDE + 2 * MARGIN, height: SIDE + 2 * MARGIN, rx: 3.5 }),
-      svg("rect", { class: "quilt-hem", x: 1.3 - MARGIN, y: 1.3 - MARGIN, width: SIDE + 2 * MARGIN - 2.6, height: SIDE + 2 * MARGIN - 2.6, rx: 2.4 }),
+    this.drawing = svg(
+      "svg",
+      {
+        class: "quilt-drawing",
+        viewBox: `${-MARGIN} ${-MARGIN} ${SIDE + 2 * MARGIN} ${SIDE + 2 * MARGIN}`,
+        "aria-hidden": "true",
+      },
+      svg("rect", {
+        class: "quilt-border",
+        x: -MARGIN,
+        y: -MARGIN,
+        width: SIDE + 2 * MARGIN,
+        height: SIDE + 2 * MARGIN,
+        rx: 3.5,
+      }),
+      svg("rect", {
+        class: "quilt-hem",
+        x: 1.3 - MARGIN,
+        y: 1.3 - MARGIN,
+        width: SIDE + 2 * MARGIN - 2.6,
+        height: SIDE + 2 * MARGIN - 2.6,
+        rx: 2.4,
+      }),
       svg("rect", { class: "quilt-ground", width: SIDE, height: SIDE, rx: 1 }),
       svg("path", { class: "quilt-lines", d: gridLines() }),
-      this.#pieces, this.#marks, this.#ghosts);
+      this.#pieces,
+      this.#marks,
+      this.#ghosts,
+    );
     this.grid = element("div", { class: "quilt-cells", role: "grid", dir: "ltr" }, this.#rows(onclick));
     this.element = element("div", { class: `quilt player-${player}`, dir: "ltr" }, this.drawing, this.grid);
   }
 
   #rows(onclick) {
-    return Array.from({ length: SIZE }, (_, row) => element("div", { role: "row", class: "quilt-row" },
-      Array.from({ length: SIZE }, (__, column) => {
-        const anchor = row * SIZE + column;
-        const cell = element("div", {
-          role: "gridcell", class: "quilt-cell", "data-role": "cell", "data-player": this.player, "data-row": row, "data-column": column,
-          tabindex: anchor === 0 ? 0 : -1, onclick: () => onclick(this.player, anchor),
-        });
-        this.#cells.push(cell);
-        return cell;
-      })));
+    return Array.from({ length: SIZE }, (_, row) =>
+      element(
+        "div",
+        { role: "row", class: "quilt-row" },
+        Array.from({ length: SIZE }, (__, column) => {
+          const anchor = row * SIZE + column;
+          const cell = element("div", {
+            role: "gridcell",
+            class: "quilt-cell",
+            "data-role": "cell",
+            "data-player": this.player,
+            "data-row": row,
+            "data-column": column,
+            tabindex: anchor === 0 ? 0 : -1,
+            onclick: () => onclick(this.player, anchor),
+          });
+          this.#cells.push(cell);
+          return cell;
+        }),
+      ),
+    );
   }
 
   /** Draws a layout, and marks the piece that was placed last. */
@@ -52,18 +89,21 @@ export class Quilt {
     const text = layout.join();
     if (text !== this.#drawn) {
       const pieces = piecesOn(layout, components);
-      this.#pieces.replaceChildren(...pieces.map((piece) => {
-        const cloth = pieceOfCloth(piece.patch, piece);
-        cloth.setAttribute("transform", `translate(${piece.column * CELL} ${piece.row * CELL})`);
-        cloth.dataset.anchor = piece.row * SIZE + piece.column;
-        return cloth;
-      }));
+      this.#pieces.replaceChildren(
+        ...pieces.map((piece) => {
+          const cloth = pieceOfCloth(piece.patch, piece);
+          cloth.setAttribute("transform", `translate(${piece.column * CELL} ${piece.row * CELL})`);
+          cloth.dataset.anchor = piece.row * SIZE + piece.column;
+          return cloth;
+        }),
+      );
     }
     this.#drawn = text;
     this.grid.setAttribute("aria-label", t("patchwork.quiltOf", { player: name }));
     layout.forEach((patch, cell) => this.#cells[cell].setAttribute("aria-label", cellText(cell, patch)));
     this.#marks.replaceChildren(...[bonus && bonusMark(layout)].filter(Boolean));
-    for (const piece of this.#pieces.children) setAttribute(piece, "data-last", last !== null && isLast(piece, last));
+    for (const piece of this.#pieces.children)
+      setAttribute(piece, "data-last", last !== null && isLast(piece, last));
   }
 
   /** The piece that covers a cell, as it is drawn; null if there is none. */
@@ -73,16 +113,22 @@ export class Quilt {
 
   /**
    * Draws ghosts.
-   * @param {{patch: number, shape: object, anchor: number, tone: "fits"|"refused"|"hint"|"later", number?: number}[]} ghosts
+   * @param {{patch: number, shape: object, anchor: number, tone: "fits"|"refused"|"hint"|"later", number?:
+   *   number}[]} ghosts
    */
   ghosts(ghosts) {
-    this.#ghosts.replaceChildren(...ghosts.map(({ patch, shape, anchor, tone, number = null }) => {
-      const cloth = pieceOfCloth(patch, shape);
-      cloth.classList.add("ghost", tone);
-      if (number !== null) cloth.append(ghostNumber(number, shape));
-      cloth.setAttribute("transform", `translate(${(anchor % SIZE) * CELL} ${Math.floor(anchor / SIZE) * CELL})`);
-      return cloth;
-    }));
+    this.#ghosts.replaceChildren(
+      ...ghosts.map(({ patch, shape, anchor, tone, number = null }) => {
+        const cloth = pieceOfCloth(patch, shape);
+        cloth.classList.add("ghost", tone);
+        if (number !== null) cloth.append(ghostNumber(number, shape));
+        cloth.setAttribute(
+          "transform",
+          `translate(${(anchor % SIZE) * CELL} ${Math.floor(anchor / SIZE) * CELL})`,
+        );
+        return cloth;
+      }),
+    );
   }
 
   /** Says on a cell whether a piece fits there, and makes it the one that Tab reaches. */
@@ -123,8 +169,19 @@ function bonusMark(layout) {
     const [row, column] = [Math.floor(corner / SIZE), corner % SIZE];
     if (row + BONUS > SIZE || column + BONUS > SIZE) continue;
     if (isFull(layout, row, column)) {
-      const square = { x: column * CELL + 0.6, y: row * CELL + 0.6, width: BONUS * CELL - 1.2, height: BONUS * CELL - 1.2, rx: 2 };
-      return svg("g", {}, svg("rect", { class: "bonus-ribbon", ...square }), svg("rect", { class: "bonus-stitches", ...square }));
+      const square = {
+        x: column * CELL + 0.6,
+        y: row * CELL + 0.6,
+        width: BONUS * CELL - 1.2,
+        height: BONUS * CELL - 1.2,
+        rx: 2,
+      };
+      return svg(
+        "g",
+        {},
+        svg("rect", { class: "bonus-ribbon", ...square }),
+        svg("rect", { class: "bonus-stitches", ...square }),
+      );
     }
   }
   return null;
@@ -141,5 +198,10 @@ function isFull(layout, top, left) {
 function ghostNumber(number, { cells: [[row, column]] }) {
   const x = (column + 0.5) * CELL;
   const y = (row + 0.5) * CELL;
-  return svg("g", { class: "ghost-number" }, svg("circle", { cx: x, cy: y, r: 0.36 * CELL }), svg("text", { x, y }, number));
+  return svg(
+    "g",
+    { class: "ghost-number" },
+    svg("circle", { cx: x, cy: y, r: 0.36 * CELL }),
+    svg("text", { x, y }, number),
+  );
 }

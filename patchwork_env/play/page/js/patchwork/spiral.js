@@ -16,7 +16,8 @@ const radiusAt = (turned) => OUTER - (PITCH * turned) / (2 * Math.PI);
 /** How far the spiral has turned at equal steps of its length. */
 const turnedAt = (() => {
   const lengths = [0];
-  for (let step = 1; step <= STEPS; step += 1) lengths.push(lengths[step - 1] + radiusAt((END * (step - 0.5)) / STEPS));
+  for (let step = 1; step <= STEPS; step += 1)
+    lengths.push(lengths[step - 1] + radiusAt((END * (step - 0.5)) / STEPS));
   const total = lengths[STEPS];
   let step = 0;
   return Array.from({ length: LAST + 1 }, (_, border) => {
@@ -41,12 +42,13 @@ export function centreOf(space) {
 export function spacePath(space) {
   if (space >= LAST) return `M0-${CENTRE_RADIUS}a${CENTRE_RADIUS} ${CENTRE_RADIUS} 0 1 1-.01 0z`;
   const [from, to] = [turnedAt[space], turnedAt[space + 1]];
-  const edge = (outward) => [0, 0.5, 1].map((share) => {
-    const turned = from + (to - from) * share;
-    const radius = radiusAt(turned);
-    const trim = (share === 0 ? GAP : share === 1 ? -GAP : 0) / radius;
-    return point(turned + trim, radius + (outward * WIDTH) / 2);
-  });
+  const edge = (outward) =>
+    [0, 0.5, 1].map((share) => {
+      const turned = from + (to - from) * share;
+      const radius = radiusAt(turned);
+      const trim = (share === 0 ? GAP : share === 1 ? -GAP : 0) / radius;
+      return point(turned + trim, radius + (outward * WIDTH) / 2);
+    });
   const outer = edge(1);
   const inner = edge(-1).reverse();
   return `M${text(outer[0])}${arc(outer)}L${text(inner[0])}${arc(inner)}Z`;

@@ -43,10 +43,21 @@ export class Table {
     this.track = new Track(components);
     this.offers = new Offers(components, (slot) => this.#taken(slot));
     this.panel = new HandPanel(this.hand, () => this.advance());
-    this.sides = PLAYERS.map((player) => element("section", { class: `player player-${player}` }, this.plates[player].element, this.quilts[player].element));
+    this.sides = PLAYERS.map((player) =>
+      element(
+        "section",
+        { class: `player player-${player}` },
+        this.plates[player].element,
+        this.quilts[player].element,
+      ),
+    );
     root.append(
       svg("svg", { class: "definitions", width: 0, height: 0, "aria-hidden": "true" }, definitions()),
-      ...this.sides, this.track.element, this.offers.element, this.panel.element);
+      ...this.sides,
+      this.track.element,
+      this.offers.element,
+      this.panel.element,
+    );
     this.#listen();
   }
 
@@ -72,13 +83,23 @@ export class Table {
       if (!cell || this.hand.isEmpty || quilt !== this.quilt) return;
       this.hand.aim(Number(cell.dataset.row) * 9 + Number(cell.dataset.column));
     };
-    quilt.grid.addEventListener("pointermove", (event) => event.pointerType !== "touch" && !event.buttons && hovered(event));
-    quilt.grid.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.hand.aim(null));
-    quilt.grid.addEventListener("wheel", (event) => {
-      if (this.hand.isEmpty || quilt !== this.quilt) return;
-      event.preventDefault();
-      this.hand.turn(event.deltaY > 0 ? 1 : -1);
-    }, { passive: false });
+    quilt.grid.addEventListener(
+      "pointermove",
+      (event) => event.pointerType !== "touch" && !event.buttons && hovered(event),
+    );
+    quilt.grid.addEventListener(
+      "pointerleave",
+      (event) => event.pointerType !== "touch" && this.hand.aim(null),
+    );
+    quilt.grid.addEventListener(
+      "wheel",
+      (event) => {
+        if (this.hand.isEmpty || quilt !== this.quilt) return;
+        event.preventDefault();
+        this.hand.turn(event.deltaY > 0 ? 1 : -1);
+      },
+      { passive: false },
+    );
   }
 
   close() {
@@ -95,7 +116,7 @@ export class Table {
     return this.quilts[this.#position.player];
   }
 
-  // --- showing ------------------------------------------------------------------------------------------------
+  // --- showing ---
 
   async show(position, { animate = false, before = null } = {}) {
     this.#motion.abort();
@@ -117,8 +138,12 @@ export class Table {
     for (const player of PLAYERS) {
       this.plates[player].show(position, { name: names[player], track: components.track.length });
       this.quilts[player].show(state.quilts[player], components, {
-        name: names[player], bonus: state.bonus_owner === player,
-        last: last && last.kind !== "advance" && position.mover === player ? { patch: last.patch ?? SPECIAL_PATCH, anchor: last.anchor } : null,
+        name: names[player],
+        bonus: state.bonus_owner === player,
+        last:
+          last && last.kind !== "advance" && position.mover === player
+            ? { patch: last.patch ?? SPECIAL_PATCH, anchor: last.anchor }
+            : null,
       });
     }
     this.track.show(position, { names, starting: session.line[0].state.circle });
@@ -143,13 +168,16 @@ export class Table {
     this.offers.show(position, this.hand);
     this.panel.show({ gain: this.#gain, over: position.over });
     this.#root.classList.toggle("holding", !this.hand.isEmpty);
-    for (const quilt of this.quilts) quilt.element.classList.toggle("open", !this.hand.isEmpty && quilt === this.quilt);
+    for (const quilt of this.quilts)
+      quilt.element.classList.toggle("open", !this.hand.isEmpty && quilt === this.quilt);
     this.#drawGhosts();
   }
 
   get #gain() {
     const { player, state } = this.#position;
-    return Math.min(this.#app.components.track.length, state.positions[1 - player] + 1) - state.positions[player];
+    return (
+      Math.min(this.#app.components.track.length, state.positions[1 - player] + 1) - state.positions[player]
+    );
   }
 
   #drawGhosts() {
@@ -163,21 +191,34 @@ export class Table {
     this.quilts.forEach((quilt, player) => quilt.ghosts(ghosts[player]));
   }
 
-  /** Draws the placements of moves from here on; whose they are follows from their order only for the first. */
+  /**
+   * Draws the placements of moves from here on; whose they are follows from their order only for the first.
+   */
   preview(words) {
-    const moves = words.map((word) => (typeof word === "string" ? { word, player: this.#position.player } : word));
+    const moves = words.map((word) =>
+      typeof word === "string" ? { word, player: this.#position.player } : word,
+    );
     this.#previewed = moves.flatMap(({ word, player }, index) => {
       const move = parseWord(word);
       if (move.kind === "advance") return [];
       const patch = move.patch ?? SPECIAL_PATCH;
       const piece = move.kind === "buy" ? this.#app.components.patches[patch] : SPECIAL;
-      return [{ player, patch, shape: oriented(piece, move.orientation ?? 0), anchor: move.anchor, tone: index === 0 ? "hint" : "later", number: moves.length > 1 ? index + 1 : null }];
+      return [
+        {
+          player,
+          patch,
+          shape: oriented(piece, move.orientation ?? 0),
+          anchor: move.anchor,
+          tone: index === 0 ? "hint" : "later",
+          number: moves.length > 1 ? index + 1 : null,
+        },
+      ];
     });
     this.panel.advance.classList.toggle("suggested", words[0] === "+");
     this.#drawGhosts();
   }
 
-  // --- moving -------------------------------------------------------------------------------------------------
+  // --- moving ---
 
   /** Where the piece of a move comes from on the screen: the hand that dropped it, or its card. */
   #source(position, before) {
@@ -186,7 +227,10 @@ export class Table {
     if (this.#dropped) return this.#dropped;
     const own = !this.hand.isEmpty && before?.player === this.#position.player;
     if (own) return null;
-    const card = move.kind === "buy" ? this.offers.cards.querySelector(`[data-patch="${move.patch}"] .patch-drawing`) : this.track.element;
+    const card =
+      move.kind === "buy"
+        ? this.offers.cards.querySelector(`[data-patch="${move.patch}"] .patch-drawing`)
+        : this.track.element;
     return card?.getBoundingClientRect() ?? null;
   }
 
@@ -197,7 +241,8 @@ export class Table {
     const counted = this.#count(player, before.state.buttons[player], position.state.buttons[player], signal);
     await this.#flight(position, from, signal);
     if (signal.aborted) return;
-    if (end > start) await walk(start, end, (space) => !signal.aborted && this.track.place(player, space), signal);
+    if (end > start)
+      await walk(start, end, (space) => !signal.aborted && this.track.place(player, space), signal);
     await counted;
   }
 
@@ -211,7 +256,10 @@ export class Table {
     const patch = move.patch ?? SPECIAL_PATCH;
     const piece = this.quilts[position.mover].pieceAt({ patch, anchor: move.anchor });
     if (!piece) return;
-    const shape = oriented(move.kind === "buy" ? this.#app.components.patches[patch] : SPECIAL, move.orientation ?? 0);
+    const shape = oriented(
+      move.kind === "buy" ? this.#app.components.patches[patch] : SPECIAL,
+      move.orientation ?? 0,
+    );
     const cell = this.quilts[position.mover].box.width / 9;
     const box = this.quilts[position.mover].cell(move.anchor).getBoundingClientRect();
     const to = new DOMRect(box.x, box.y, cell * shape.width, cell * shape.height);
@@ -220,11 +268,12 @@ export class Table {
     piece.style.visibility = "";
   }
 
-  // --- playing ------------------------------------------------------------------------------------------------
+  // --- playing ---
 
   #taken(slot) {
     if (this.hand.slot === slot) return this.hand.putBack();
-    if (this.hand.take(slot)) this.quilt.element.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
+    if (this.hand.take(slot))
+      this.quilt.element.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
     else this.#say(this.offers.reason(slot));
   }
 

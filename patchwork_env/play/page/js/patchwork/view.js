@@ -11,8 +11,13 @@ export const view = {
   name: "patchwork",
   setUp: [
     {
-      name: "variant", label: "patchwork.setUp.variant", initial: "revised",
-      options: [{ value: "revised", label: "patchwork.setUp.revised" }, { value: "2014", label: "patchwork.setUp.print2014" }],
+      name: "variant",
+      label: "patchwork.setUp.variant",
+      initial: "revised",
+      options: [
+        { value: "revised", label: "patchwork.setUp.revised" },
+        { value: "2014", label: "patchwork.setUp.print2014" },
+      ],
     },
     { name: "circle", label: "patchwork.setUp.circle", parse: (text) => text.split(/[\s,]+/).map(Number) },
   ],

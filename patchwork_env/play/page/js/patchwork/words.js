@@ -15,10 +15,19 @@ export function describe(session, position) {
   const person = isYou(session, position.mover) ? "you" : "other";
   const values = { player: nameOf(session, position.mover) };
   if (move.kind === "advance") {
-    const spaces = before ? position.state.positions[position.mover] - before.state.positions[position.mover] : 0;
-    return t(`patchwork.did.${person}.advance`, { ...values, spaces: t("patchwork.spaces", { count: spaces }) });
+    const spaces = before
+      ? position.state.positions[position.mover] - before.state.positions[position.mover]
+      : 0;
+    return t(`patchwork.did.${person}.advance`, {
+      ...values,
+      spaces: t("patchwork.spaces", { count: spaces }),
+    });
   }
-  return t(`patchwork.did.${person}.${move.kind}`, { ...values, patch: move.patch, cell: cellName(move.anchor) });
+  return t(`patchwork.did.${person}.${move.kind}`, {
+    ...values,
+    patch: move.patch,
+    cell: cellName(move.anchor),
+  });
 }
 
 /** The move that led to a position, as short as it can be said. */
