@@ -1,0 +1,169 @@
+"""Whole games of NMBR 9 at the page, by mouse, touch and keyboard, and everything else at its tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from patchwork_env.nmbr9 import Game
+from patchwork_env.nmbr9.actions import FIRST_CHOICE, TABLE_SIZE, place_action, placement
+from tests.browser.playing import role
+
+pytest.importorskip("playwright")
+
+ALONE = "?game=nmbr9&players=1&seed=7"
+TURNS = 4
+
+
+def game_of(page: Any) -> Game:
+    """The game as the page tells it."""
+    return Game.from_notation(page.evaluate("window.game.notation()"))
+
+
+def wait_for(page: Any, num_moves: int) -> None:
+    """Waits until the page has got so far, and somebody at the page is to move or the game is over."""
+    page.wait_for_function(
+        """moves => {
+          const { session } = window.game.page;
+          return session.ply >= moves && (session.position.over || session.mayMove);
+        }""",
+        arg=num_moves,
+    )
+
+
+def turn_to(page: Any, orientation: int, turn: Any) -> None:
+    """Turns the tile in hand until it lies as wished."""
+    for _ in range(TURNS):
+        if role(page, "hand").get_attribute("data-orientation") == str(orientation):
+            return
+        turn()
+    raise AssertionError(f"the tile in hand never came to orientation {orientation}")
+
+
+def walk_to(page: Any, row: int, column: int) -> None:
+    """Moves the ghost to a cell: to a place that fits, and from there by arrow keys."""
+    page.keyboard.press(".")
+    at = page.evaluate("['row', 'column'].map(name => Number(document.activeElement.dataset[name]))")
+    for distance, back, on in (
+        (row - at[0], "ArrowUp", "ArrowDown"),
+        (column - at[1], "ArrowLeft", "ArrowRight"),
+    ):
+        for _ in range(abs(distance)):
+            page.keyboard.press(on if distance > 0 else back)
+
+
+def play(page: Any, game: Game, action: int, by: str) -> None:
+    """Plays an action by clicks, by taps or by keys alone."""
+
+    def press(element: Any) -> None:
+        element.tap() if by == "touch" else element.click()
+
+    if action >= FIRST_CHOICE:
+        digit = action - FIRST_CHOICE
+        page.keyboard.press(str(digit)) if by == "keys" else press(role(page, "offer", slot=digit))
+        return
+    orientation, row, column = placement(action)
+    if by == "keys":
+        turn_to(page, orientation, lambda: page.keyboard.press("r"))
+        walk_to(page, row, column)
+        page.keyboard.press("Enter")
+    else:
+        turn_to(page, orientation, lambda: press(role(page, "turn")))
+        press(role(page, "cell", player=game.current_player, row=row, column=column))
+
+
+@pytest.mark.parametrize(
+    ("query", "by"),
+    [
+        (ALONE, "keys"),
+        ("?game=nmbr9&players=3&seed=7&opponent=greedy&seat=1", "mouse"),
+        ("?game=nmbr9&players=2&seed=7&seat=both&order=free&deck=0,7,6,7,2,8", "touch"),
+        ("?game=nmbr9&players=4&seed=7&seat=both&order=known&deck=0,7,6,7,2,8&lang=fa", "mouse"),
+    ],
+)
+def test_a_whole_game(open_page: Any, query: str, by: str) -> None:
+    page = open_page(query, touch=by == "touch")
+    draw = np.random.default_rng(5)
+    wait_for(page, 0)
+    while not (game := game_of(page)).is_over:
+        action = max(draw.choice(game.legal_actions(), 20).tolist(), key=lambda each: worth(game, each))
+        play(page, game, action, by)
+        wait_for(page, game.num_moves + 1)
+        assert game_of(page).history[: game.num_moves + 1] == (*game.history, action)
+    for player, score in enumerate(game.scores()):
+        assert role(page, "score", player=player).get_attribute("data-value") == str(score)
+    assert role(page, "status").get_attribute("data-over") == "true"
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def worth(game: Game, action: int) -> tuple[int, int]:
+    """High placements are worth most, then those in the middle of the table."""
+    if action >= FIRST_CHOICE:
+        return (0, action)
+    _, row, column = placement(action)
+    return (level_of(game, action), -abs(2 * row - TABLE_SIZE) - abs(2 * column - TABLE_SIZE))
+
+
+def level_of(game: Game, action: int) -> int:
+    """The level on which an action places a tile."""
+    return game.decode(action).level or 0
+
+
+def test_a_tile_is_dragged_to_the_table(open_page: Any) -> None:
+    page = open_page(ALONE, touch=True)
+    row, column = placement(int(Game(seed=7).legal_actions()[0]))[1:]
+    hand = role(page, "hand").bounding_box()
+    cell = role(page, "cell", player=0, row=row + 2, column=column + 1).bounding_box()
+    page.mouse.move(hand["x"] + hand["width"] / 2, hand["y"] + hand["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(hand["x"], hand["y"])
+    page.mouse.move(cell["x"] + cell["width"] / 2, cell["y"])
+    page.mouse.up()
+    wait_for(page, 1)
+    assert game_of(page).num_moves == 1
+
+
+def test_a_ghost_says_what_it_would_score_or_why_it_does_not_fit(open_page: Any) -> None:
+    page = open_page("?game=nmbr9&players=1&deck=9,6,1")
+    for word in ("9/0@0,0", "6/0@0,3"):
+        page.evaluate("word => window.game.play(word)", word)
+    game, notes = game_of(page), set()
+    top, left = (min(numbers) for numbers in zip(*game.placements()[0].cells, strict=True))
+    fits = {"Level 1: 1 point", "On the table itself, without points"}
+    for row in range(top - 5, top + 2):
+        for column in range(left - 3, left + 5):
+            role(page, "cell", player=0, row=row, column=column).hover()
+            note = page.locator(".hand-note").inner_text()
+            assert (note in fits) is (place_action(0, row, column) in game.legal_actions())
+            notes.add(note)
+    assert notes - fits == {
+        "Part of it would hang over.",
+        "It must rest on two tiles.",
+        "It must touch a tile of its level.",
+    }
+    assert notes >= fits
+
+
+def test_a_tile_is_not_placed_where_it_does_not_fit(open_page: Any) -> None:
+    page = open_page(ALONE)
+    role(page, "cell", player=0).first.click()
+    page.wait_for_selector(".notice")
+    assert game_of(page).num_moves == 0
+
+
+def test_cards_that_are_hidden_stay_hidden(open_page: Any) -> None:
+    page = open_page(ALONE)
+    assert page.evaluate("window.game.page.session.position.state.deck") == list(Game(seed=7).deck[:1])
+    assert page.locator(".upcoming li").count() == 0
+    page = open_page(f"{ALONE}&order=known")
+    digits = [int(text) for text in page.locator(".upcoming li").all_inner_texts()]
+    assert digits == list(Game(seed=7).deck[1:])
+
+
+def test_a_preview_draws_a_line_on_the_tables(open_page: Any) -> None:
+    page = open_page("?game=nmbr9&players=2&seed=7&seat=both")
+    page.evaluate("window.game.page.view.preview(['0/0@0,0', '0/1@0,0', '7/0@-1,-2'])")
+    assert page.locator(".near .ghost").count() + page.locator(".far .ghost").count() == 3
+    assert page.locator(".ghost.hint").count() == 1
