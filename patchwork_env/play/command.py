@@ -28,7 +28,7 @@ from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.play.compiling import telling
-from patchwork_env.play.players import CHAMPIONS, Players
+from patchwork_env.play.players import Players
 from patchwork_env.play.positions import GAMES
 from patchwork_env.play.server import create_app
 from patchwork_env.play.thinking import Thinking
@@ -123,8 +123,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         options, address = self._options, self._address
         game = options.game or PATCHWORK
-        opponent = options.opponent or CHAMPIONS[game]
-        warming_up = _in_background(partial(self._thinking.warm_up, game, opponent))
+        warming_up = _in_background(partial(self._thinking.warm_up, game))
         await super().startup(sockets)
         await asyncio.to_thread(warming_up.join, _HEAD_START)
         print(address, flush=True)

@@ -36,7 +36,7 @@ class Threads:
         queue: The seconds that a stream waits for a free thread.
     """
 
-    def __init__(self, patience: float = 120.0, queue: float = 10.0) -> None:
+    def __init__(self, patience: float = 120.0, queue: float = 60.0) -> None:
         self._patience, self._queue = patience, queue
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()
@@ -52,6 +52,8 @@ class Threads:
             purpose: What it is for.
             most: The most threads that may work for this purpose at once.
         """
+        if self._is_full(purpose, most):
+            yield WORKING
         if not await self._may_begin(purpose, most):
             yield error_of(f"{purpose} is busy with {self._busy[purpose]} other requests: try again later")
             return
@@ -86,12 +88,15 @@ class Threads:
     async def _may_begin(self, purpose: str, most: int) -> bool:
         """Waits until a thread may begin; False if none may for too long."""
         waited = 0.0
-        while self._busy[purpose] >= most or self._busy.total() >= _MOST_THREADS:
+        while self._is_full(purpose, most):
             if waited >= self._queue:
                 return False
             await asyncio.sleep(_LOOK_EVERY)
             waited += _LOOK_EVERY
         return True
+
+    def _is_full(self, purpose: str, most: int) -> bool:
+        return self._busy[purpose] >= most or self._busy.total() >= _MOST_THREADS
 
     def _begin(self, work: Work, purpose: str, events: asyncio.Queue[Event | None]) -> threading.Event:
         loop, stopped = asyncio.get_running_loop(), threading.Event()

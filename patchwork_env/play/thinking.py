@@ -17,7 +17,7 @@ from patchwork_env.play.analyses import analyses_of
 from patchwork_env.play.answers import read_game_and
 from patchwork_env.play.messages import check_fields, reason_of
 from patchwork_env.play.players import Players
-from patchwork_env.play.positions import action_of, new_game, positions_of
+from patchwork_env.play.positions import GAMES, action_of, new_game, positions_of
 from patchwork_env.play.streams import Event, Tell, Threads
 
 ANALYSTS = {PATCHWORK: "champion:analysis", NMBR9: "nmbr9_champion:analysis"}
@@ -41,17 +41,20 @@ class Thinking:
         self._players = players
         self.threads = threads or Threads()
 
-    def warm_up(self, game: str, spec: str) -> None:
-        """Lets an agent choose and analyse once, so that what it needs is loaded, or compiled, by then.
+    def warm_up(self, game: str) -> None:
+        """Does once what the page will ask for, so that all of it is loaded, or compiled, by then.
 
+        That is a position, a move of the first of the agents, an analysis, and a position of each other game.
         Errors are kept for those who ask.
         """
         with suppress(Exception):
             beginning = new_game(game, {"seed": 0})
             positions_of(beginning)
-            self._choice(beginning, spec, 0)
+            self._choice(beginning, self._players.listed(game)[0]["spec"], 0)
             with self._players.lent(ANALYSTS[game]) as agent:
                 next(analyses_of(beginning, agent, 1))
+            for other in GAMES:
+                positions_of(new_game(other, {"seed": 0}))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
         """The agents that the page offers for the game ``game``."""

@@ -269,7 +269,7 @@ def test_agents_are_kept_but_not_all_of_them() -> None:
 
 def test_agents_are_ready_before_they_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thinking, "ANALYSTS", {"patchwork": "champion:instant"})
-    players = Players()
-    thinking.Thinking(players).warm_up("patchwork", "greedy")
+    players = Players(["greedy"])
+    thinking.Thinking(players).warm_up("patchwork")
     assert set(players._idle) == {"greedy", "champion:instant"}
-    thinking.Thinking(players).warm_up("patchwork", "no such agent")  # whoever asks for it is told
+    thinking.Thinking(Players(["no such agent"])).warm_up("patchwork")  # whoever asks for it is told
