@@ -13,6 +13,7 @@ from patchwork_env.nmbr9.state import STATE
 from tools.site import toolchain
 from tools.site.facts import fields_of, stored_weights
 from tools.site.folder import assemble, check_sizes, files_of, sizes_of, table_of
+from tools.site.lighten import without_comments
 from tools.site.rooms import Memory
 from tools.site.toolchain import MissingToolError, check_versions, find_node, major_version
 
@@ -52,6 +53,28 @@ def test_weights_are_stored_as_halves_or_as_they_are() -> None:
     numbers = np.frombuffer(stored_weights(record, halves=True), "<f2")
     assert numbers.tolist() == [0, 0, 0, 0.5, -2, np.float16(1 / 3), 0, 0]
     assert stored_weights(record, halves=False) == record.tobytes()
+
+
+def test_scripts_lose_comments_and_indentation_and_nothing_else() -> None:
+    script = """
+/** What it does. */
+/**
+ * More of it: `code`.
+ */
+export function half(x) {
+  // the shorter half
+  const text = "/* no comment */ // nor this";
+  /* in */ return x / 2; // after code
+}
+"""
+    assert without_comments(script).splitlines() == [
+        "export function half(x) {",
+        'const text = "/* no comment */ // nor this";',
+        "/* in */ return x / 2; // after code",
+        "}",
+    ]
+    template = "const text = `\n  indented\n`;\n"
+    assert without_comments(template) == template
 
 
 def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path: Path) -> None:

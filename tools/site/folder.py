@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from tools.site.lighten import lighten
+
 PAGE = Path(__file__).parents[2] / "patchwork_env" / "play" / "page"
 SERVICE_WORKER = Path(__file__).with_name("service_worker.js")
 MODULES = "wasm"
@@ -38,6 +40,7 @@ def assemble(site: Path, modules: Path) -> None:
     (site / MODULES).mkdir()
     for path in sorted(modules.iterdir()):
         shutil.copyfile(path, site / MODULES / path.name)
+    lighten(site)
     index = site / "index.html"
     text = index.read_text(encoding="utf-8")
     if _SERVER not in text:
