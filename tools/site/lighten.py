@@ -1,4 +1,4 @@
-"""Takes from scripts, style sheets and texts what only people read who change them: comments and indentation."""
+"""Takes from scripts, style sheets and texts what only their authors read: comments and indentation."""
 
 from __future__ import annotations
 
