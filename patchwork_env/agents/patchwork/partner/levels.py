@@ -24,8 +24,8 @@ class Habits(NamedTuple):
     flipping: float
     misjudging: float
     carelessness: float
-    lapses: float = 0
-    lapse: float = 0
+    lapses: float = 0.0
+    lapse: float = 0.0
     lookahead: int = 0
 
 
@@ -57,57 +57,42 @@ class Eye(NamedTuple):
 
 EYES = {
     1: Eye(
-        income=1.0,
-        price=1.0,
-        time=1.0,
+        income=0.8,
+        price=1.1,
+        time=0.8,
         cover=1.0,
-        early=0.3,
-        snugness=0.5,
-        turn=0.5,
-        special=1.0,
-        bonus=1.0,
+        early=0.2,
+        snugness=0.7,
+        turn=0.0,
+        special=0.0,
+        bonus=0.0,
     ),
 }
-"""The level that judges by eye."""
+"""The levels that judge by eye. The beginner grudges buttons, thinks too little of time and income, and
+overlooks special patches and the bonus tile."""
 HABITS = {
-    1: Habits(
+    1: Habits(placements=16, turning=0.9, flipping=0.4, misjudging=0.5, carelessness=0.2),
+    2: Habits(
         placements=16,
         turning=0.9,
         flipping=0.6,
-        misjudging=1.0,
-        carelessness=0.5,
-        lapses=0.0,
-        lapse=0.0,
-    ),
-    2: Habits(
-        placements=16,
-        turning=1.0,
-        flipping=1.0,
-        misjudging=0.3,
+        misjudging=0.5,
         carelessness=0.2,
-        lapses=0.3,
+        lapses=0.22,
         lapse=12.0,
     ),
-    3: Habits(
-        placements=16,
-        turning=1.0,
-        flipping=1.0,
-        misjudging=0.3,
-        carelessness=0.0,
-        lapses=0.0,
-        lapse=0.0,
-    ),
+    3: Habits(placements=16, turning=1.0, flipping=1.0, misjudging=0.2, carelessness=0.1),
     4: Habits(
         placements=16,
         turning=1.0,
         flipping=1.0,
         misjudging=0.0,
         carelessness=0.0,
-        lapses=0.0,
-        lapse=0.0,
-        lookahead=120,
+        lapses=0.13,
+        lapse=15.0,
+        lookahead=300,
     ),
 }
-"""The levels below the champion's."""
+"""The levels below the champion's: of each more is said in docs/play.md."""
 CHAMPION = "instant"
 """The level of the champion that is the highest one for people."""
