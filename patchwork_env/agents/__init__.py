@@ -33,7 +33,7 @@ from patchwork_env.agents.specs import (
     seconds,
 )
 from patchwork_env.core.names import shorten
-from patchwork_env.games import PATCHWORK
+from patchwork_env.games import NMBR9, PATCHWORK
 
 if TYPE_CHECKING:
     from patchwork_env.agents.analysis import Analysis
@@ -64,7 +64,7 @@ register("greedy", lambda seed: GreedyAgent(), games=GreedyAgent.games)
 register(
     "partner",
     "patchwork_env.agents.partner:PartnerAgent",
-    games=(PATCHWORK,),
+    games=(PATCHWORK, NMBR9),
     options={"level": integer(1, 5)},
 )
 register(

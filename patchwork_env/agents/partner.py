@@ -14,7 +14,7 @@ from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.core.checks import check_between, seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.core.rules import States
-from patchwork_env.games import PATCHWORK
+from patchwork_env.games import NMBR9, PATCHWORK
 
 BEGINNER, CHAMPION = 1, 5
 """The lowest and the highest level."""
@@ -39,7 +39,7 @@ class PartnerAgent(BatchAgent):
         ValueError: There is no such level, or the seed is not allowed.
     """
 
-    games = (PATCHWORK,)
+    games = (PATCHWORK, NMBR9)
 
     _streams: Streams
 

@@ -8,17 +8,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.compiled.slips import draw_error, happens
 from patchwork_env.agents.patchwork.partner.levels import Habits
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.placements import NUM_KINDS, kind_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.random import Streams
 from patchwork_env.patchwork.actions import FIRST_BUY
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 
-_STEPS = 1 << 16
 _UNFLIPPED = NUM_ORIENTATIONS // 2
 
 
@@ -54,33 +54,23 @@ def decide(thoughts: Thoughts, count: int, habits: Habits, streams: Streams) -> 
 
     The random numbers come from ``streams[0]``.
     """
-    lapses = random_below(streams, 0, _STEPS) < habits.lapses * _STEPS
-    misjudging = habits.lapse if lapses else habits.misjudging
+    misjudging = habits.lapse if happens(habits.lapses, streams) else habits.misjudging
     for kind in range(NUM_KINDS):
-        thoughts.errors[kind] = misjudging * _error(streams)
+        thoughts.errors[kind] = misjudging * draw_error(streams)
     for slot in range(NUM_OFFERED):
         for orientation in range(NUM_ORIENTATIONS):
             chance = habits.turning if orientation < _UNFLIPPED else habits.flipping
-            thoughts.tried[slot, orientation] = random_below(streams, 0, _STEPS) < chance * _STEPS
+            thoughts.tried[slot, orientation] = happens(chance, streams)
     best, most = 0, -math.inf
     for k in range(count):
         action = signed(thoughts.actions[k])
         kind = kind_of(action)
-        seeming = thoughts.worths[k] + thoughts.errors[kind] + habits.carelessness * _error(streams)
+        seeming = thoughts.worths[k] + thoughts.errors[kind] + habits.carelessness * draw_error(streams)
         if 0 <= kind < NUM_OFFERED and not thoughts.tried[kind, _orientation_of(action)]:
             continue
         if seeming > most:
             best, most = action, seeming
     return best
-
-
-@kernel(inline=True)
-def _error(streams: Streams) -> float:
-    """A random number of about the normal distribution, never beyond 3."""
-    total = 0
-    for _ in range(3):
-        total += random_below(streams, 0, _STEPS)
-    return 2 * (total / _STEPS - 1.5)
 
 
 @kernel(inline=True)

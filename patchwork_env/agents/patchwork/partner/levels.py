@@ -78,7 +78,7 @@ HABITS = {
         flipping=0.6,
         misjudging=0.5,
         carelessness=0.2,
-        lapses=0.22,
+        lapses=0.23,
         lapse=12.0,
     ),
     3: Habits(placements=16, turning=1.0, flipping=1.0, misjudging=0.2, carelessness=0.1),
