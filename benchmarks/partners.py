@@ -7,12 +7,13 @@ In Patchwork every circle is played from both seats; in NMBR 9 both sides have t
 
 import argparse
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation import play_matches
-from patchwork_env.learning.evaluation.results import AGENT, MATCH_COLUMNS, MatchResult, match_cells
+from patchwork_env.learning.evaluation.contests import AGENT
+from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells
 from patchwork_env.learning.evaluation.tables import Column, Table
 from patchwork_env.learning.system.machine import describe_setup
 
@@ -22,7 +23,7 @@ FIGURES = {PATCHWORK: ("score", "empty_cells"), NMBR9: ("score",)}
 """What is shown of the level's own games."""
 
 
-def pairings(game: str, anchors: list[str]) -> Iterator[tuple[str, str, bool]]:
+def pairings(game: str, anchors: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
     """Who meets whom, and whether these are two levels in a row."""
     levels = [f"partner:level={level}" for level in range(BEGINNER, CHAMPION + 1)]
     for lower, higher in itertools.pairwise(levels):
@@ -49,7 +50,7 @@ def main() -> None:
     parser.add_argument("--anchors", metavar="SPEC", nargs="*", help="the other agents")
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     options = parser.parse_args()
-    anchors = ANCHORS[options.game] if options.anchors is None else options.anchors
+    anchors: Sequence[str] = ANCHORS[options.game] if options.anchors is None else options.anchors
     figures = [Column(name.replace("_", " "), "{:.1f}".format) for name in FIGURES[options.game]]
     print(describe_setup(), f"seed {options.seed}", sep="\n", flush=True)
     rows = []
