@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from numpy.random import Generator
@@ -181,7 +182,8 @@ def mutate_tree(tree: Any, random: Generator) -> Any:
         elif kind == 4 and isinstance(holder, dict):
             holder[f"{key}{pick(random, ('_', '2', ' ', 's'))}"] = copy.deepcopy(holder[key])
         elif isinstance(holder[key], int | float) and not isinstance(holder[key], bool):
-            holder[key] += pick(random, (-2, -1, 1, 2, 0.5))
+            with suppress(OverflowError):  # half more than an integer beyond all floats
+                holder[key] += pick(random, (-2, -1, 1, 2, 0.5))
     return tree
 
 
