@@ -1,5 +1,6 @@
-/** A hint: the best move that an agent sees, as a ghost on the board, with its figure. */
+/** A hint: the best move that the search behind the bar sees, as a ghost on the board, with its figure. */
 
+import { QUICK } from "./analysis/search.js";
 import { isAbort } from "./backend.js";
 import { percent, t } from "./language.js";
 import { progressText } from "./turns.js";
@@ -17,6 +18,7 @@ export async function askHint(app) {
   app.addEventListener("shown", () => asking?.abort(), { signal });
   try {
     const analysis = await backend.analyse(notation, {
+      agent: QUICK[session.game],
       lines: 1,
       signal,
       onprogress: (progress) => wait.write(progressText(progress) || t("hint.looking")),

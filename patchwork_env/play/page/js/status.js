@@ -11,7 +11,7 @@ export function mountStatus(app) {
     const { position } = session;
     if (!position || !view) return;
     line.dataset.currentPlayer = position.player ?? "";
-    line.dataset.over = position.over;
+    line.dataset.over = document.documentElement.dataset.over = position.over;
     line.dataset.thinking = document.documentElement.dataset.thinking = turns.thinking;
     const said = [position.word && view.describe(position), turnText(app)].filter(Boolean).join(" ");
     line.querySelector(".status-turn").textContent = turnText(app);

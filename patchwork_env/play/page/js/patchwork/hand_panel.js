@@ -33,6 +33,23 @@ export class HandPanel {
     );
   }
 
+  /** What is in hand, or what to do with an empty one. */
+  #content(over) {
+    const hand = this.#hand;
+    const note = (key) => element("span", { class: "hand-note" }, t(key));
+    if (hand.isEmpty)
+      return [note(over ? "patchwork.reason.over" : `patchwork.hand.${hand.choices ? "empty" : "wait"}`)];
+    const drawing = patchDrawing(hand.patch, hand.shape, 2);
+    return hand.isSpecial ? [drawing, note("patchwork.reason.special")] : [drawing];
+  }
+
+  #label() {
+    if (this.#hand.isEmpty) return t("patchwork.hand.none");
+    return this.#hand.isSpecial
+      ? t("patchwork.reason.special")
+      : t("patchwork.hand.holds", { patch: this.#hand.patch });
+  }
+
   /**
    * @param {{gain: number, over: boolean}} context `gain`: the spaces, and so the buttons, that advancing
    * brings
@@ -41,19 +58,8 @@ export class HandPanel {
     const hand = this.#hand;
     this.piece.dataset.orientation = hand.orientation;
     setAttribute(this.piece, "data-patch", hand.patch);
-    this.piece.replaceChildren(
-      hand.isEmpty
-        ? element(
-            "span",
-            { class: "hand-empty" },
-            t(over ? "patchwork.reason.over" : hand.choices ? "patchwork.hand.empty" : "patchwork.hand.wait"),
-          )
-        : patchDrawing(hand.patch, hand.shape, 2),
-    );
-    this.piece.setAttribute(
-      "aria-label",
-      hand.isEmpty ? t("patchwork.hand.none") : t("patchwork.hand.holds", { patch: hand.patch }),
-    );
+    this.piece.replaceChildren(...this.#content(over));
+    this.piece.setAttribute("aria-label", this.#label());
     for (const [button, text] of [
       [this.turn, "turn"],
       [this.flip, "flip"],
