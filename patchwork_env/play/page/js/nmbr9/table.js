@@ -1,7 +1,7 @@
 /** Puts the parts together: what is shown, what is in hand, and what a click or a key does. */
 
 import { draggable } from "../drag.js";
-import { element } from "../elements.js";
+import { element, setAttribute } from "../elements.js";
 import { number, t } from "../language.js";
 import { fly } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
@@ -80,6 +80,7 @@ export class Table {
 
   close() {
     this.#motion.abort();
+    this.#root.removeAttribute("data-over");
   }
 
   /** The table of the player to move. */
@@ -121,7 +122,8 @@ export class Table {
   #drawHand() {
     const position = this.#position;
     if (!position) return;
-    this.panel.element.hidden = position.over;
+    setAttribute(this.#root, "data-over", position.over);
+    this.panel.element.hidden = this.supply.element.hidden = position.over;
     this.panel.show(position);
     this.supply.show(position, this.hand.digits);
     for (const board of this.boards) board.element.classList.toggle("open", !this.hand.isEmpty && board === this.board);
