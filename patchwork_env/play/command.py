@@ -59,8 +59,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.opponent:
         options.game = _game_of(options, players)
     thinking = Thinking(players)
-    with _listening_socket(options.port) as listening, telling(thinking.threads.announce):
-        code = _serve(_Server(thinking, listening.getsockname()[1], options), listening)
+    with _listening_socket(options.port) as listening:
+        server = _Server(thinking, listening.getsockname()[1], options)
+        with telling(thinking.threads.announce, may_show=server.has_address.is_set):
+            code = _serve(server, listening)
     sys.stdout.flush()
     sys.stderr.flush()
     if threading.active_count() > 1:
@@ -119,6 +121,8 @@ class _Server(uvicorn.Server):
             )
         )
         self._thinking, self._address, self._options = thinking, f"http://{HOST}:{port}/", options
+        self.has_address = threading.Event()
+        """Set when the address stands on the terminal, on a line of its own."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         options, address = self._options, self._address
@@ -130,6 +134,7 @@ class _Server(uvicorn.Server):
         if presets := _presets(options):
             address += presets
             print(f"with what you asked for: {address}", flush=True)
+        self.has_address.set()
         if options.browser:
             _in_background(partial(webbrowser.open, address))
 

@@ -11,21 +11,29 @@ from patchwork_env.play.streams import Event
 
 
 @contextmanager
-def telling(announce: Callable[[Event], None]) -> Iterator[None]:
-    """Within the block, every compilation is announced and shown on the terminal."""
+def telling(announce: Callable[[Event], None], may_show: Callable[[], bool]) -> Iterator[None]:
+    """Within the block, every compilation is announced, and shown on the terminal where that may be."""
+    is_shown = False
 
     def note(progress: Progress) -> None:
+        nonlocal is_shown
         _, count, expected = progress
         text = f"compiling {count} of about {expected}"
         announce({"progress": text, "key": "compiling", "count": count, "expected": expected})
-        _show(f"{text}, once after an installation", is_last=count == expected)
+        if may_show():
+            _show(f"\r{text}, once after an installation")
+            is_shown = True
 
-    with listen(note):
-        yield
+    try:
+        with listen(note):
+            yield
+    finally:
+        if is_shown:
+            _show("\n")
 
 
-def _show(text: str, *, is_last: bool) -> None:
-    """Writes over the last line of the terminal; nothing where nobody reads it."""
+def _show(text: str) -> None:
+    """Writes to the terminal, as it is; nothing elsewhere."""
     with suppress(AttributeError, OSError, ValueError):  # there is no such stream, or it was closed
         if sys.stderr.isatty():
-            print(f"\r{text}", end="\n" if is_last else "", file=sys.stderr, flush=True)
+            print(text, end="", file=sys.stderr, flush=True)

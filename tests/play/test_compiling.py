@@ -21,13 +21,14 @@ def test_every_compilation_is_told(stream: io.StringIO | None, monkeypatch: pyte
     monkeypatch.setattr("sys.stderr", stream)
     told: list[dict[str, Any]] = []
     compilation = Compilation()
-    with telling(told.append):
-        compilation.begin("first", lambda: 2)
+    with telling(told.append, lambda: bool(told[1:])):  # from the second on
+        compilation.begin("first", lambda: 3)
         compilation.begin("second", lambda: 1)
-    compilation.begin("third", lambda: 1)
-    assert [event["progress"] for event in told] == ["compiling 1 of about 2", "compiling 2 of about 2"]
-    assert told[0] | {"progress": ""} == {"progress": "", "key": "compiling", "count": 1, "expected": 2}
+        compilation.begin("third", lambda: 1)
+    compilation.begin("fourth", lambda: 1)
+    assert [event["progress"] for event in told] == [f"compiling {number} of about 3" for number in (1, 2, 3)]
+    assert told[0] | {"progress": ""} == {"progress": "", "key": "compiling", "count": 1, "expected": 3}
     if stream is not None:
-        lines = ["", "compiling 1 of about 2, once after an installation"]
-        lines += ["compiling 2 of about 2, once after an installation\n"]
+        lines = ["", "compiling 2 of about 3, once after an installation"]
+        lines += ["compiling 3 of about 3, once after an installation\n"]
         assert stream.getvalue() == ("\r".join(lines) if stream.isatty() else "")
