@@ -32,7 +32,7 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     latest: Entry | None = None
     depth = 0
     for lines in _rounds(game, agent):
-        depth = max(depth, sum(line.visits for line in lines))
+        depth = max(depth, sum(int(line.visits) for line in lines))
         shown = (
             _by_score(game, agent, lines[:most]) if isinstance(agent, Scorer) else _by_win(game, lines[:most])
         )
@@ -57,13 +57,13 @@ def _line(game: BaseGame, line: Line) -> Entry:
     is_first = game.current_player == 0
     words, movers = words_of(game, line.variation), _movers(game, line.variation)
     return {
-        "action": line.action,
+        "action": int(line.action),
         "word": words[0],
-        "win": line.win if is_first else 1 - line.win,
-        "margin": line.margin if is_first else -line.margin,
+        "win": float(line.win if is_first else 1 - line.win),
+        "margin": float(line.margin if is_first else -line.margin),
         "scores": None,
-        "visits": line.visits,
-        "exact": line.exact,
+        "visits": int(line.visits),
+        "exact": bool(line.exact),
         "line": list(words),
         "movers": movers,
     }

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from patchwork_env.errors import TableEdgeError
 from patchwork_env.play.answers import ANSWERS, Message
 from patchwork_env.play.doors import Doors
-from patchwork_env.play.messages import MOST_BYTES, read_message
+from patchwork_env.play.messages import MOST_BYTES, error_of, read_message
 from patchwork_env.play.responses import JsonResponse, encoded, refusal
 from patchwork_env.play.streams import Event
 from patchwork_env.play.thinking import Thinking
@@ -84,7 +84,15 @@ async def _answer(answer: Answer, request: Request) -> Response:
 async def _stream(stream: Stream, request: Request) -> Response:
     message = await _message(request)
     events = await run_in_threadpool(stream, message)
-    return StreamingResponse((encoded(event) + b"\n" async for event in events), media_type=LINES)
+    return StreamingResponse((_line(event) async for event in events), media_type=LINES)
+
+
+def _line(event: Event) -> bytes:
+    """An event as a line of a stream, or an error if an agent gave numbers that JSON does not have."""
+    try:
+        return encoded(event) + b"\n"
+    except ValueError as error:
+        return encoded(error_of(f"the answer cannot be told: {error}")) + b"\n"
 
 
 async def _message(request: Request) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from patchwork_env.agents import Agent
 from patchwork_env.agents.analysis import Line
 
@@ -53,5 +55,21 @@ class Endless(Agent):
             closed.set()
 
 
+class Vague(Agent):
+    """An agent whose figures are no numbers, or of NumPy's types."""
+
+    name = "vague"
+
+    def __init__(self, win: Any) -> None:
+        self.win = win
+
+    def act(self, game: Any) -> int:
+        return 0
+
+    def deepen(self, game: Any) -> Iterator[list[Line]]:
+        yield [Line(np.int16(0), np.int64(3), np.float32(1), self.win, np.True_, (np.int16(0),))]  # type: ignore
+
+
 endless = Endless()
+vague, numb = Vague(np.float32(0.25)), Vague(float("nan"))
 constant = 3

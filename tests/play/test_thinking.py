@@ -191,6 +191,14 @@ def test_who_cannot_analyse_says_so(client: Client) -> None:
     assert "it does not choose digits" in event["error"]
 
 
+def test_figures_of_any_type_are_told_if_they_are_numbers() -> None:
+    client = Client(f"{ODD}:vague", f"{ODD}:numb")
+    (line,) = analyse(client, NOTATION, agent=f"{ODD}:vague")[-1]["lines"]
+    assert (line["action"], line["visits"], line["win"], line["exact"]) == (0, 3, 0.25, True)
+    events = client.ask("/api/analyse", {"notation": NOTATION, "agent": f"{ODD}:numb"}).events
+    assert all("the answer cannot be told" in event["error"] for event in events)
+
+
 def test_an_analysis_ends_when_nobody_reads_it() -> None:
     client = Client(f"{ODD}:endless")
     message = json.dumps({"notation": NOTATION, "agent": f"{ODD}:endless"}).encode()
