@@ -64,7 +64,10 @@ export const hasText = (key) => (lookUp(texts, key) ?? lookUp(english, key)) !==
 
 const lookUp = (tree, key) => key.split(".").reduce((branch, name) => branch?.[name], tree);
 
-const written = (value) => (typeof value === "number" ? number(value) : String(value ?? ""));
+const written = (value) => (typeof value === "number" ? number(value) : isolated(String(value ?? "")));
+
+/** Latin names keep their direction, and what follows them keeps its place, in a text that runs the other way. */
+const isolated = (text) => (text && RIGHT_TO_LEFT.has(code) ? `\u2068${text}\u2069` : text);
 
 /** A number as the language writes it. */
 export const number = (value, options) =>
