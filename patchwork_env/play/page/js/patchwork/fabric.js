@@ -10,6 +10,7 @@ import { SPECIAL_PATCH } from "./actions.js";
 /** The side of a cell in the units of all drawings. */
 export const CELL = 10;
 const HUES = 8;
+const SHADES = 4;
 const CORNER = 1.7;
 const SEAM = 1.15;
 
@@ -29,10 +30,11 @@ const WEAVES = [
   ],
 ];
 
-/** The hue and the weave of a patch. */
+/** The hue of a patch, its weave, and how light the cloth is: patches of one hue differ in the others. */
 export function fabricOf(patch) {
-  if (patch >= SPECIAL_PATCH) return { hue: "special", weave: 5 };
-  return { hue: (patch * 5 + 2) % HUES, weave: (patch * 3 + Math.floor(patch / HUES)) % WEAVES.length };
+  if (patch >= SPECIAL_PATCH) return { hue: "special", weave: 5, shade: 0 };
+  const round = Math.floor(patch / HUES);
+  return { hue: (patch * 5 + 2) % HUES, weave: (patch * 3 + round) % WEAVES.length, shade: round % SHADES };
 }
 
 const patternId = ({ hue, weave }) => `weave-${weave}-${hue}`;
@@ -81,6 +83,7 @@ export function pieceOfCloth(patch, { cells, buttons = [] }) {
     "g",
     { class: "piece", "data-patch": patch },
     svg("path", { d: outline, class: `cloth hue-${fabric.hue}` }),
+    svg("path", { d: outline, class: `shade-${fabric.shade}` }),
     svg("path", { d: outline, fill: `url(#${patternId(fabric)})` }),
     svg("path", { d: outline, fill: "url(#linen)" }),
     svg("path", { d: outline, fill: "url(#sheen)", class: "edge" }),
