@@ -8,9 +8,13 @@ from types import TracebackType
 
 
 class Server:
-    """``patchwork-env play`` on a port of its own, from the beginning to the end of a ``with`` block."""
+    """``patchwork-env play`` on a port of its own, from the beginning to the end of a ``with`` block.
 
-    def __init__(self) -> None:
+    ``words`` are more of its arguments.
+    """
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
         self._port = 0
         self._process: subprocess.Popen[str] | None = None
 
@@ -38,6 +42,7 @@ class Server:
             "--no-browser",
             "--port",
             str(self._port),
+            *self._words,
         ]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
