@@ -88,6 +88,7 @@ class Panel {
   #apply() {
     const { evaluation, lines } = this.#settings;
     this.#app.session.analysing = lines || this.#isReviewing;
+    setAttribute(this.#root, "data-looking", lines || this.#isReviewing);
     for (const [name, button] of Object.entries(this.toggles)) button.setAttribute("aria-pressed", String(this.#settings[name]));
     this.search.set(lines ? "deep" : evaluation ? "quick" : "none");
     this.#draw();
@@ -162,6 +163,7 @@ class Panel {
     if (session.exploring) session.leave(verdict.ply - 1);
     else session.goto(verdict.ply - 1);
     await this.#app.atRest();
+    document.querySelector(`.player-${verdict.player} [data-role="cell"]`)?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     view.preview([verdict.best]);
     this.#app.announce(t("review.betterMove", { move: verdict.best }));
   }
