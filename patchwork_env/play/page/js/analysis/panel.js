@@ -31,7 +31,7 @@ export function mountAnalysis(root, app) {
 class Panel {
   #app;
   #root;
-  #kept = new KeptAnalyses();
+  #kept;
   #settings = { ...FIRST_SETTINGS, ...recall("analysis") };
   #isReviewing = false;
   #drawing = 0;
@@ -39,6 +39,7 @@ class Panel {
   constructor(root, app) {
     this.#app = app;
     this.#root = root;
+    this.#kept = app.analyses = new KeptAnalyses();
     this.search = new Search(app, this.#kept);
     this.reviewing = new Reviewing(app, this.#kept);
     this.bar = new Bar(app);

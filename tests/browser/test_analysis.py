@@ -1,0 +1,244 @@
+"""Analysis and review on the page: bar, graph, lines, exploration, and the moves that lost most."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from patchwork_env.learning.reports.review.figures import NAMES, accuracy, counts
+from patchwork_env.nmbr9 import Game as Nmbr9
+from tests.browser.conftest import Open
+
+pytest.importorskip("playwright")
+
+DONE = '[data-role="review-result"][data-done="true"]'
+OPPONENT = "partner:level=2"
+PATIENCE = 120
+"""The seconds after which one gives up."""
+
+
+class Visit:
+    """A page that is open."""
+
+    page: Any
+
+    def __init__(self, open_page: Open) -> None:
+        self._open_page = open_page
+
+    def open(self, notation: str = "", **query: str) -> Any:
+        """Opens a game; returns Playwright's page."""
+        fragment = f"#{quote(notation.strip())}" if notation else ""
+        self.page = self._open_page(f"?{urlencode(query)}{fragment}")
+        return self.page
+
+    def role(self, name: str) -> Any:
+        """The element with a data-role."""
+        return self.page.locator(f'[data-role="{name}"]')
+
+    def until(self, condition: str) -> None:
+        """Waits until a condition in JavaScript holds; the page's policy forbids Playwright's own way."""
+        end = monotonic() + PATIENCE
+        while not self.page.evaluate(condition):
+            assert monotonic() < end, f"still not: {condition}"
+            self.page.wait_for_timeout(30)
+
+
+@pytest.fixture
+def visit(open_page: Open) -> Visit:
+    """A page to open."""
+    return Visit(open_page)
+
+
+@pytest.fixture(scope="module")
+def game() -> str:
+    """A game with many mistakes, as far as a move of player 0 is next."""
+    header, words = (Path(__file__).parents[2] / "examples" / "game.txt").read_text().strip().split("\n")
+    return f"{header}\n{' '.join(words.split()[:23])}\n"
+
+
+@pytest.fixture
+def reviewed(visit: Visit, game: str) -> Visit:
+    """The review of that game."""
+    visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
+    visit.role("review").click()
+    visit.page.wait_for_selector(DONE, timeout=1000 * PATIENCE)
+    return visit
+
+
+def ply(visit: Visit) -> int:
+    return int(visit.page.evaluate("window.game.page.session.ply"))
+
+
+def word_of(visit: Visit, at: int) -> str:
+    return str(visit.page.evaluate(f"window.game.page.session.main[{at}].word"))
+
+
+def notation(visit: Visit) -> str:
+    return str(visit.page.evaluate("window.game.page.session.mainNotation"))
+
+
+def test_the_bar_tells_the_probability_that_player_0_wins(visit: Visit) -> None:
+    visit.open(game="patchwork", opponent=OPPONENT, seat="0", seed="7")
+    bar = visit.page.locator('[data-role="evaluation"][data-win]')
+    bar.wait_for()
+    win = float(bar.get_attribute("data-win"))
+    assert 0 < win < 1
+    assert int(bar.get_attribute("data-depth")) > 0
+    assert f"{100 * win:.0f}%" in bar.inner_text()
+    assert "for you" in bar.inner_text()
+
+
+def test_graph_list_counts_and_bar_tell_the_same(reviewed: Visit) -> None:
+    page = reviewed.page
+    marks = Counter(mark.get_attribute("data-name") for mark in page.locator(".graph-mark").all())
+    counted: Counter[str | None] = Counter()
+    for item in page.locator(".review-counts [data-name]").all():
+        counted[item.get_attribute("data-name")] += int(item.get_attribute("data-count"))
+    in_list = Counter(
+        item.get_attribute("data-name") for item in page.locator('[data-role="moves"] [data-name]').all()
+    )
+    assert set(marks) == set(NAMES)
+    assert marks == counted == in_list
+    listed = page.locator('[data-role="worst"] > li')
+    assert listed.first.get_attribute("data-name") == "blunder"
+
+    wins = []
+    for at in range(len(page.evaluate("window.game.page.session.main"))):
+        page.evaluate(f"window.game.page.session.goto({at})")
+        reviewed.until(f"document.querySelector('[data-role=graph]').ariaValueNow == {at}")
+        wins.append(float(reviewed.role("evaluation").get_attribute("data-win")))
+    losses: tuple[list[float], list[float]] = ([], [])
+    for verdict in page.evaluate(VERDICTS):
+        player, at = verdict["player"], verdict["ply"]
+        step = (wins[at - 1] - wins[at]) * (1 if player == 0 else -1)
+        losses[player].append(0 if verdict["word"] == verdict["best"] else step)
+    for player in (0, 1):
+        side = page.locator(f'[data-role="accuracy"][data-player="{player}"]')
+        assert float(side.get_attribute("data-value")) == pytest.approx(accuracy(losses[player]), abs=0.01)
+        shown = {
+            item.get_attribute("data-name"): int(item.get_attribute("data-count"))
+            for item in side.locator("[data-name]").all()
+        }
+        assert shown == counts(losses[player])
+
+
+VERDICTS = """
+(async () => {
+  const { review } = await import("/js/analysis/review.js");
+  const { session, analyses } = window.game.page;
+  const found = session.main.map(({ ply }) => analyses.of(session.mainNotationAt(ply)));
+  return review(session.main, found).verdicts;
+})()
+"""
+
+
+def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed: Visit) -> None:
+    graph = reviewed.role("graph")
+    last = ply(reviewed)
+    graph.click(position={"x": 8, "y": 30})
+    assert ply(reviewed) == 0
+    graph.press("ArrowRight")
+    graph.press("ArrowRight")
+    assert ply(reviewed) == 2
+    assert graph.get_attribute("aria-valuenow") == "2"
+    assert "%" in graph.get_attribute("aria-valuetext")
+    graph.press("End")
+    assert ply(reviewed) == last
+
+
+def test_lines_are_drawn_on_the_board_and_explored(visit: Visit, game: str) -> None:
+    page = visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
+    before = notation(visit)
+    page.evaluate("window.game.page.session.goto(7)")
+    visit.role("show-lines").click()
+    line = visit.role("lines").locator("button").first
+    line.hover()
+    page.wait_for_selector(".ghost")
+    line.click()
+    visit.until("window.game.page.session.exploring && window.game.page.session.ply === 8")
+    line.click()
+    visit.until("window.game.page.session.ply === 9")
+    assert notation(visit) == before
+    assert visit.role("variations").locator("button").count() == 2
+    visit.role("leave").click()
+    assert ply(visit) == 7
+    assert visit.page.evaluate("window.game.page.session.exploring") is False
+    visit.role("variations").locator("button").last.click()
+    assert ply(visit) == 9
+    assert notation(visit) == before
+
+
+def test_a_search_ends_when_another_position_is_shown(visit: Visit, game: str) -> None:
+    page = visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
+    page.evaluate("window.game.page.session.goto(5)")
+    visit.role("show-lines").click()
+    page.wait_for_selector('[data-role="evaluation"][data-searching="true"][data-win]')
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/api/analyse")):
+        page.evaluate("window.game.page.session.goto(9)")
+    page.wait_for_selector('[data-role="evaluation"][data-searching="true"][data-win]')
+
+
+def test_a_worse_move_is_shown_and_tried_again(reviewed: Visit) -> None:
+    page, before = reviewed.page, notation(reviewed)
+    item = page.locator('[data-role="worst"] > li:has([data-role="retry"])').first
+    at = int(item.get_attribute("data-ply"))
+    item.locator(".review-show").click()
+    assert ply(reviewed) == at - 1
+    page.wait_for_selector(".ghost.hint, .advance.suggested")
+    item.locator('[data-role="retry"]').click()
+    reviewed.until(f"window.game.page.session.main.length === {at}")
+    assert before.startswith(notation(reviewed).strip())
+    assert page.evaluate("window.game.page.session.seats.map((seat) => seat.spec ?? seat.kind)") == [
+        "person",
+        OPPONENT,
+    ]
+    page.locator(".notice button").first.click()
+    page.wait_for_selector(DONE)
+    assert notation(reviewed) == before
+
+
+@pytest.mark.parametrize("kind", ["Html", "Text"])
+def test_reports_tell_what_the_page_tells(reviewed: Visit, kind: str, tmp_path: Path) -> None:
+    page = reviewed.page
+    with page.expect_download() as download:
+        reviewed.role(f"save{kind}").click()
+    download.value.save_as(tmp_path / "report")
+    text = (tmp_path / "report").read_text(encoding="utf-8")
+    for side in reviewed.role("accuracy").all():
+        assert f"{float(side.get_attribute('data-value')):.0f}% accuracy" in text
+    words = notation(reviewed).split("\n", 1)[1].split()
+    assert " ".join(words) in text
+    assert not re.search(r'(src|href)="', text)
+
+
+def test_figures_stay_when_the_language_changes(reviewed: Visit) -> None:
+    def figures() -> list[Any]:
+        page = reviewed.page
+        return [side.get_attribute("data-value") for side in reviewed.role("accuracy").all()] + [
+            mark.get_attribute("data-ply") for mark in page.locator(".graph-mark").all()
+        ]
+
+    before = figures()
+    reviewed.role("language").select_option("fa")
+    reviewed.page.wait_for_selector('html[dir="rtl"]')
+    reviewed.until("document.querySelector('.evaluation-text').textContent.includes('٪')")
+    assert figures() == before
+
+
+def test_nmbr9_alone_has_points_instead_of_a_probability(visit: Visit) -> None:
+    game = Nmbr9(seed=5)
+    for _ in range(6):
+        game.play(int(game.legal_actions()[-1]))
+    visit.open(game.notation(), game="nmbr9")
+    visit.role("review").click()
+    visit.page.wait_for_selector(DONE, timeout=1000 * PATIENCE)
+    bar = visit.role("evaluation")
+    assert bar.get_attribute("data-win") is None
+    assert re.search(r"about \d+ points", bar.inner_text())
+    assert visit.page.locator('[data-role="worst"] > li').count() > 0
