@@ -10,11 +10,20 @@ export class Bar {
   constructor(app) {
     this.app = app;
     this.fill = element("span", { class: "evaluation-fill" });
-    this.track = element("div", { class: "evaluation-track", "aria-hidden": "true" }, this.fill, element("span", { class: "evaluation-half" }));
+    this.track = element(
+      "div",
+      { class: "evaluation-track", "aria-hidden": "true" },
+      this.fill,
+      element("span", { class: "evaluation-half" }),
+    );
     this.text = element("strong", { class: "evaluation-text" });
     this.depth = element("span", { class: "evaluation-depth" });
-    this.element = element("div", { class: "evaluation", "data-role": "evaluation" },
-      this.track, element("p", { class: "evaluation-words" }, this.text, this.depth));
+    this.element = element(
+      "div",
+      { class: "evaluation", "data-role": "evaluation" },
+      this.track,
+      element("p", { class: "evaluation-words" }, this.text, this.depth),
+    );
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
- * The graph of a game: the probability to win after every move, with the moves that lost much. A click or the arrow keys go
- * to a position. Time runs from left to right in every language, as in the notation.
+ * The graph of a game: the probability to win after every move, with the moves that lost much. A click or the
+ * arrow keys go to a position. Time runs from left to right in every language, as in the notation.
  */
 
 import { element, svg } from "../elements.js";
@@ -20,14 +20,35 @@ export class Graph {
   /** @param {import("../view.js").App} app */
   constructor(app) {
     this.#app = app;
-    this.drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", class: "graph-drawing", "aria-hidden": "true" });
+    this.drawing = svg("svg", {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      class: "graph-drawing",
+      "aria-hidden": "true",
+    });
     this.marks = element("div", { class: "graph-marks", "aria-hidden": "true" });
-    this.element = element("div", {
-      class: "graph", dir: "ltr", tabindex: "0", role: "slider", "data-role": "graph", "aria-orientation": "horizontal",
-      onpointerdown: (event) => this.#press(event), onpointermove: (event) => this.#pressed && this.#goto(event),
-      onpointerup: () => { this.#pressed = false; }, onpointercancel: () => { this.#pressed = false; },
-      onkeydown: (event) => this.#key(event),
-    }, this.drawing, this.marks);
+    this.element = element(
+      "div",
+      {
+        class: "graph",
+        dir: "ltr",
+        tabindex: "0",
+        role: "slider",
+        "data-role": "graph",
+        "aria-orientation": "horizontal",
+        onpointerdown: (event) => this.#press(event),
+        onpointermove: (event) => this.#pressed && this.#goto(event),
+        onpointerup: () => {
+          this.#pressed = false;
+        },
+        onpointercancel: () => {
+          this.#pressed = false;
+        },
+        onkeydown: (event) => this.#key(event),
+      },
+      this.drawing,
+      this.marks,
+    );
   }
 
   /**
@@ -42,21 +63,37 @@ export class Graph {
     if (this.element.hidden) return;
     this.#describe(reviewed, ply);
     this.drawing.replaceChildren(...curves(reviewed.evaluations, this.#scale));
-    this.marks.replaceChildren(...reviewed.verdicts.filter(({ name }) => name).map((verdict) => this.#mark(verdict, reviewed)), ...this.#here(reviewed, ply));
+    this.marks.replaceChildren(
+      ...reviewed.verdicts.filter(({ name }) => name).map((verdict) => this.#mark(verdict, reviewed)),
+      ...this.#here(reviewed, ply),
+    );
   }
 
   #describe({ evaluations, verdicts }, ply) {
     const { session } = this.#app;
     const name = verdicts[ply - 1]?.name;
-    const told = [t("analysis.graphAt", { ply }), evaluationText(session, evaluations[ply]), name && t(`review.names.${name}`)];
-    const facts = { label: t(session.numPlayers === 1 ? "analysis.graphScore" : "analysis.graph"), valuemin: 0, valuemax: evaluations.length - 1, valuenow: ply };
+    const told = [
+      t("analysis.graphAt", { ply }),
+      evaluationText(session, evaluations[ply]),
+      name && t(`review.names.${name}`),
+    ];
+    const facts = {
+      label: t(session.numPlayers === 1 ? "analysis.graphScore" : "analysis.graph"),
+      valuemin: 0,
+      valuemax: evaluations.length - 1,
+      valuenow: ply,
+    };
     for (const [fact, value] of Object.entries(facts)) this.element.setAttribute(`aria-${fact}`, value);
     this.element.setAttribute("aria-valuetext", told.filter(Boolean).join(", "));
   }
 
   #mark({ ply, player, name }, { evaluations }) {
     const evaluation = evaluations[ply];
-    const mark = element("span", { class: `graph-mark player-${player}`, "data-name": name, "data-ply": ply });
+    const mark = element("span", {
+      class: `graph-mark player-${player}`,
+      "data-name": name,
+      "data-ply": ply,
+    });
     return this.#place(mark, ply, this.#scale.y(evaluation));
   }
 
@@ -93,7 +130,16 @@ export class Graph {
     const { session } = this.#app;
     const last = session.main.length - 1;
     const now = Number(this.element.getAttribute("aria-valuenow"));
-    const steps = { ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1, PageUp: now + 5, PageDown: now - 5, Home: 0, End: last };
+    const steps = {
+      ArrowLeft: now - 1,
+      ArrowDown: now - 1,
+      ArrowRight: now + 1,
+      ArrowUp: now + 1,
+      PageUp: now + 5,
+      PageDown: now - 5,
+      Home: 0,
+      End: last,
+    };
     if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();
@@ -109,16 +155,28 @@ export class Graph {
 
 /** The graph as one drawing for a report. */
 export const drawingOf = (session, { evaluations }) =>
-  svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": t("analysis.graph") }, curves(evaluations, scaleOf(evaluations, session)));
+  svg(
+    "svg",
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": t("analysis.graph"),
+    },
+    curves(evaluations, scaleOf(evaluations, session)),
+  );
 
-/** From plies and evaluations to the drawing: probabilities of the viewpoint upwards, or points where there are none. */
+/**
+ * From plies and evaluations to the drawing: probabilities of the viewpoint upwards, or points where there
+ * are none.
+ */
 function scaleOf(evaluations, session) {
   const last = Math.max(1, evaluations.length - 1);
   const x = (ply) => EDGE + (ply / last) * (WIDTH - 2 * EDGE);
   const ply = (at) => Math.max(0, Math.min(last, Math.round(((at - EDGE) / (WIDTH - 2 * EDGE)) * last)));
   const player = viewpoint(session);
   const isChance = evaluations.some((evaluation) => evaluation && evaluation.win !== null);
-  const value = (evaluation) => (isChance ? winFor(player, evaluation) : evaluation.scores?.[player] ?? 0);
+  const value = (evaluation) => (isChance ? winFor(player, evaluation) : (evaluation.scores?.[player] ?? 0));
   const values = evaluations.filter(Boolean).map(value);
   const [low, high] = isChance ? [0, 1] : [Math.min(...values) - 5, Math.max(...values) + 5];
   const y = (evaluation) => EDGE + (1 - (value(evaluation) - low) / (high - low)) * (HEIGHT - 2 * EDGE);
@@ -130,12 +188,39 @@ function curves(evaluations, scale) {
   const runs = runsOf(points);
   const middle = HEIGHT / 2;
   const line = (run) => `M${run.map((point) => point.map((value) => value.toFixed(1)).join(" ")).join("L")}`;
-  const area = (run) => `${line(run)}L${run.at(-1)[0].toFixed(1)} ${scale.isChance ? middle : HEIGHT}L${run[0][0].toFixed(1)} ${scale.isChance ? middle : HEIGHT}Z`;
+  const ground = scale.isChance ? middle : HEIGHT;
+  const area = (run) =>
+    `${line(run)}L${run.at(-1)[0].toFixed(1)} ${ground}L${run[0][0].toFixed(1)} ${ground}Z`;
   const areas = scale.isChance
-    ? [scale.player, 1 - scale.player].map((player, below) => svg("svg", { class: `player-${player}`, x: 0, y: below * middle, width: WIDTH, height: middle, viewBox: `0 ${below * middle} ${WIDTH} ${middle}` },
-      runs.map((run) => svg("path", { class: "graph-area", d: area(run) }))))
-    : [svg("g", { class: `player-${scale.player}` }, runs.map((run) => svg("path", { class: "graph-area", d: area(run) })))];
-  const guides = scale.isChance ? [0.25, 0.5, 0.75].map((share) => svg("path", { class: share === 0.5 ? "graph-half" : "graph-guide", d: `M0 ${EDGE + share * (HEIGHT - 2 * EDGE)}H${WIDTH}` })) : [];
+    ? [scale.player, 1 - scale.player].map((player, below) =>
+        svg(
+          "svg",
+          {
+            class: `player-${player}`,
+            x: 0,
+            y: below * middle,
+            width: WIDTH,
+            height: middle,
+            viewBox: `0 ${below * middle} ${WIDTH} ${middle}`,
+          },
+          runs.map((run) => svg("path", { class: "graph-area", d: area(run) })),
+        ),
+      )
+    : [
+        svg(
+          "g",
+          { class: `player-${scale.player}` },
+          runs.map((run) => svg("path", { class: "graph-area", d: area(run) })),
+        ),
+      ];
+  const guides = scale.isChance
+    ? [0.25, 0.5, 0.75].map((share) =>
+        svg("path", {
+          class: share === 0.5 ? "graph-half" : "graph-guide",
+          d: `M0 ${EDGE + share * (HEIGHT - 2 * EDGE)}H${WIDTH}`,
+        }),
+      )
+    : [];
   return [...areas, ...guides, ...runs.map((run) => svg("path", { class: "graph-line", d: line(run) }))];
 }
 

@@ -1,6 +1,7 @@
 /**
- * The analyses of the positions that were looked at: for each the deepest so far, found by its notation. Bar, graph, lines and
- * review all read them here, so that they tell the same. Tells of a better one by the event "change".
+ * The analyses of the positions that were looked at: for each the deepest so far, found by its notation. Bar,
+ * graph, lines and review all read them here, so that they tell the same. Tells of a better one by the event
+ * "change".
  */
 
 const MOST_KEPT = 2000;

@@ -1,4 +1,7 @@
-/** The best moves and how the game might go on: drawn on the boards while one looks at them, played as a variation on a click. */
+/**
+ * The best moves and how the game might go on: drawn on the boards while one looks at them, played as a
+ * variation on a click.
+ */
 
 import { element } from "../elements.js";
 import { t } from "../language.js";
@@ -22,8 +25,10 @@ export class Lines {
     this.#app = app;
     this.element = element("ol", { class: "lines", "data-role": "lines" });
     const line = (event) => this.#shown[[...this.element.children].indexOf(event.target.closest("li"))];
-    for (const event of ["pointerover", "focusin"]) this.element.addEventListener(event, (happened) => this.#preview(line(happened)));
-    for (const event of ["pointerleave", "focusout"]) this.element.addEventListener(event, () => this.#preview(null));
+    for (const event of ["pointerover", "focusin"])
+      this.element.addEventListener(event, (happened) => this.#preview(line(happened)));
+    for (const event of ["pointerleave", "focusout"])
+      this.element.addEventListener(event, () => this.#preview(null));
     this.element.addEventListener("click", (event) => {
       const chosen = line(event);
       if (chosen) onchoose(chosen.word);
@@ -32,7 +37,8 @@ export class Lines {
 
   /** @param {?import("../backend.js").Analysis} analysis of the position that is shown */
   show(analysis) {
-    this.#shown = analysis && !this.#app.session.position.over ? bestFirst(analysis).slice(0, MOST_SHOWN) : [];
+    this.#shown =
+      analysis && !this.#app.session.position.over ? bestFirst(analysis).slice(0, MOST_SHOWN) : [];
     this.element.hidden = this.#shown.length === 0;
     this.element.setAttribute("aria-label", t("analysis.lines"));
     this.#fit();
@@ -44,41 +50,68 @@ export class Lines {
     const { children } = this.element;
     while (children.length > this.#shown.length) children[children.length - 1].remove();
     while (children.length < this.#shown.length) {
-      this.element.append(element("li", {}, element("button", { type: "button", class: "line" },
-        element("span", { class: "line-figure" }), element("strong", { class: "line-move", dir: "ltr" }), element("span", { class: "line-rest", dir: "ltr" }))));
+      this.element.append(
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            { type: "button", class: "line" },
+            element("span", { class: "line-figure" }),
+            element("strong", { class: "line-move", dir: "ltr" }),
+            element("span", { class: "line-rest", dir: "ltr" }),
+          ),
+        ),
+      );
     }
   }
 
   #write(row, line) {
     const { session, view } = this.#app;
     const { position } = session;
-    const moves = moversOf(line, position).slice(0, MOST_WORDS).map(({ word, player }) => ({ player, text: labelOf(view, position, word, player) }));
+    const moves = moversOf(line, position)
+      .slice(0, MOST_WORDS)
+      .map(({ word, player }) => ({ player, text: labelOf(view, position, word, player) }));
     const [figure, move, rest] = row.querySelectorAll("span, strong");
     const [first, ...others] = moves;
     figure.textContent = figureText(isAlone(session) ? viewpoint(session) : position.player, line);
     move.textContent = first.text;
     move.className = `line-move player-${position.player}`;
-    rest.replaceChildren(...others.map(({ text, player }) => element("span", { class: player === null ? "" : `player-${player}` }, text)));
+    rest.replaceChildren(
+      ...others.map(({ text, player }) =>
+        element("span", { class: player === null ? "" : `player-${player}` }, text),
+      ),
+    );
     row.firstChild.title = t("analysis.lineTitle", { count: line.visits });
   }
 
   #preview(line) {
     const { view, session } = this.#app;
-    if (line) view.preview(moversOf(line, session.position).filter(({ player }) => player !== null).slice(0, MOST_DRAWN));
+    if (line)
+      view.preview(
+        moversOf(line, session.position)
+          .filter(({ player }) => player !== null)
+          .slice(0, MOST_DRAWN),
+      );
     else view.preview([]);
   }
 }
 
 /** The move that the search would play, then the others by what they promise. */
 function bestFirst({ player, lines: [best, ...others] }) {
-  const promise = ({ win, scores }) => (win === null || win === undefined ? scores?.[player] ?? 0 : player === 0 ? win : 1 - win);
+  const promise = ({ win, scores }) =>
+    win === null || win === undefined ? (scores?.[player] ?? 0) : player === 0 ? win : 1 - win;
   return [best, ...others.sort((one, other) => promise(other) - promise(one))];
 }
 
 /** The moves of a line with who plays them; null where the analysis does not tell. */
 export function moversOf({ word, line = [word], movers = [] }, position) {
-  return line.map((one, index) => ({ word: one, player: index === 0 ? position.player : movers[index] ?? null }));
+  return line.map((one, index) => ({
+    word: one,
+    player: index === 0 ? position.player : (movers[index] ?? null),
+  }));
 }
 
 /** A move that was not played yet, as short as it can be said. */
-export const labelOf = (view, position, word, player) => view.moveLabel({ ...position, word, mover: player, action: null });
+export const labelOf = (view, position, word, player) =>
+  view.moveLabel({ ...position, word, mover: player, action: null });

@@ -19,8 +19,8 @@ import { Variations } from "./variations.js";
 const FIRST_SETTINGS = { evaluation: true, lines: false };
 
 /**
- * Builds the panel into `root`, once; it follows `app.session` and `app` (event "shown") from then on. The button
- * `[data-role="review"]` of the toolbar and `[data-role="evaluation"]` are its own.
+ * Builds the panel into `root`, once; it follows `app.session` and `app` (event "shown") from then on. The
+ * button `[data-role="review"]` of the toolbar and `[data-role="evaluation"]` are its own.
  * @param {HTMLElement} root
  * @param {import("../view.js").App} app
  */
@@ -59,21 +59,52 @@ class Panel {
   }
 
   #build() {
-    const toggle = (name) => element("button", { type: "button", class: "toggle", "data-role": `show-${name}`, "data-t": `analysis.show.${name}`, onclick: () => this.#toggle(name) }, t(`analysis.show.${name}`));
+    const toggle = (name) =>
+      element(
+        "button",
+        {
+          type: "button",
+          class: "toggle",
+          "data-role": `show-${name}`,
+          "data-t": `analysis.show.${name}`,
+          onclick: () => this.#toggle(name),
+        },
+        t(`analysis.show.${name}`),
+      );
     this.toggles = { evaluation: toggle("evaluation"), lines: toggle("lines") };
-    this.exploreButton = element("button", { type: "button", class: "quiet", "data-role": "explore", "data-t": "analysis.explore", onclick: () => this.#app.session.explore() }, t("analysis.explore"));
+    this.exploreButton = element(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "data-role": "explore",
+        "data-t": "analysis.explore",
+        onclick: () => this.#app.session.explore(),
+      },
+      t("analysis.explore"),
+    );
     this.reviewButton = document.querySelector('[data-role="review"]');
     this.#root.classList.add("panel", "analysis");
     this.#root.append(
-      element("header", { class: "analysis-head" }, element("h2", { "data-t": "page.analysis" }, t("page.analysis")), element("div", { class: "toggles" }, Object.values(this.toggles))),
-      this.bar.element, this.graph.element, this.lines.element,
+      element(
+        "header",
+        { class: "analysis-head" },
+        element("h2", { "data-t": "page.analysis" }, t("page.analysis")),
+        element("div", { class: "toggles" }, Object.values(this.toggles)),
+      ),
+      this.bar.element,
+      this.graph.element,
+      this.lines.element,
       element("div", { class: "analysis-tools" }, this.exploreButton),
-      this.variations.element, this.result.element);
+      this.variations.element,
+      this.result.element,
+    );
   }
 
   #listen() {
     const { session } = this.#app;
-    for (const source of [this.#kept, this.search, this.reviewing]) source.addEventListener("change", () => this.#draw());
+    for (const source of [this.#kept, this.search, this.reviewing])
+      source.addEventListener("change", () => this.#draw());
     this.#app.addEventListener("shown", () => this.#draw());
     session.addEventListener("open", () => this.#review(false));
     this.reviewing.addEventListener("change", () => this.search.hold(this.reviewing.running));
@@ -90,7 +121,8 @@ class Panel {
     const { evaluation, lines } = this.#settings;
     this.#app.session.analysing = lines || this.#isReviewing;
     setAttribute(this.#root, "data-looking", lines || this.#isReviewing);
-    for (const [name, button] of Object.entries(this.toggles)) button.setAttribute("aria-pressed", String(this.#settings[name]));
+    for (const [name, button] of Object.entries(this.toggles))
+      button.setAttribute("aria-pressed", String(this.#settings[name]));
     this.search.set(lines ? "deep" : evaluation ? "quick" : "none");
     this.#draw();
   }
@@ -107,7 +139,10 @@ class Panel {
   /** The review of the game as far as its positions are analysed. */
   get #reviewed() {
     const { session } = this.#app;
-    return review(session.main, session.main.map(({ ply }) => this.#kept.of(session.mainNotationAt(ply))));
+    return review(
+      session.main,
+      session.main.map(({ ply }) => this.#kept.of(session.mainNotationAt(ply))),
+    );
   }
 
   /** Draws once for all that changed until the next frame. */
@@ -127,7 +162,7 @@ class Panel {
     this.graph.show(reviewed, this.#mainPly);
     if (this.bar.element.hidden) this.graph.element.hidden = true;
     this.lines.show(lines ? analysis : null);
-    this.exploreButton.hidden = !lines && !this.#isReviewing || session.exploring || session.position.over;
+    this.exploreButton.hidden = (!lines && !this.#isReviewing) || session.exploring || session.position.over;
     this.variations.show();
     this.result.element.hidden = !this.#isReviewing;
     if (this.#isReviewing) this.result.show(reviewed, this.reviewing);
@@ -164,12 +199,17 @@ class Panel {
     if (session.exploring) session.leave(verdict.ply - 1);
     else session.goto(verdict.ply - 1);
     await this.#app.atRest();
-    document.querySelector(`.player-${verdict.player} [data-role="cell"]`)?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    document
+      .querySelector(`.player-${verdict.player} [data-role="cell"]`)
+      ?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     view.preview([verdict.best]);
     this.#app.announce(t("review.betterMove", { move: verdict.best }));
   }
 
-  /** Puts the position before a move on the table, to play on against the same opponent; the old game can come back. */
+  /**
+   * Puts the position before a move on the table, to play on against the same opponent; the old game can
+   * come back.
+   */
   async #retry({ ply }) {
     const { session } = this.#app;
     const { mainNotation, seed, seats } = session;
@@ -188,11 +228,17 @@ class Panel {
       this.#review(true);
     };
     const text = t(isAlone(session) ? "review.retrying" : "review.playingOn");
-    this.#app.notify({ text, action: { text: t("review.oldGame"), run: () => goBack().catch((error) => this.#app.fail(error)) } });
+    this.#app.notify({
+      text,
+      action: { text: t("review.oldGame"), run: () => goBack().catch((error) => this.#app.fail(error)) },
+    });
   }
 
   #save(report, ending, type) {
     const { session } = this.#app;
-    save(new Blob([report(this.#app, this.#reviewed)], { type: `${type};charset=utf-8` }), `${session.game}-review.${ending}`);
+    save(
+      new Blob([report(this.#app, this.#reviewed)], { type: `${type};charset=utf-8` }),
+      `${session.game}-review.${ending}`,
+    );
   }
 }

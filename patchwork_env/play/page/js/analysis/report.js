@@ -10,14 +10,25 @@ import { NAMES, worst } from "./review.js";
 import { evaluationText, lossText } from "./wording.js";
 
 const STYLE = `
-:root { color-scheme: light dark; --player-0: light-dark(#35618e, #79aadb); --player-1: light-dark(#b4533f, #e58f79);
-  --player-2: light-dark(#5c7f46, #9cc083); --player-3: light-dark(#8a5a94, #c79ad0); }
-body { max-width: 52rem; margin: auto; padding: 1.5rem; font: 1rem/1.5 system-ui, sans-serif; background: light-dark(#fffbf3, #1d1a17); color: light-dark(#2b2620, #f1e9dc); }
+:root {
+  color-scheme: light dark; --paper: light-dark(#fffbf3, #1d1a17); --ink: light-dark(#2b2620, #f1e9dc);
+  --line: light-dark(#dfd4c2, #433c34);
+}
+body {
+  max-width: 52rem; margin: auto; padding: 1.5rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.5 system-ui, sans-serif;
+}
 svg { display: block; width: 100%; height: 12rem; margin-block: 1rem; }
-.player-0 { --player: var(--player-0); } .player-1 { --player: var(--player-1); } .player-2 { --player: var(--player-2); } .player-3 { --player: var(--player-3); }
-.graph-area { fill: var(--player); fill-opacity: .3; } .graph-line { fill: none; stroke: currentcolor; stroke-width: 1.5; vector-effect: non-scaling-stroke; }
-.graph-half, .graph-guide { stroke: currentcolor; stroke-opacity: .25; vector-effect: non-scaling-stroke; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; } th, td { padding: .25rem .6rem .25rem 0; text-align: start; border-bottom: 1px solid light-dark(#dfd4c2, #433c34); }
+.player-0 { --player: light-dark(#35618e, #79aadb); }
+.player-1 { --player: light-dark(#b4533f, #e58f79); }
+.player-2 { --player: light-dark(#5c7f46, #9cc083); }
+.player-3 { --player: light-dark(#8a5a94, #c79ad0); }
+.graph-area { fill: var(--player); fill-opacity: .3; }
+.graph-line { fill: none; stroke: var(--ink); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+.graph-half, .graph-guide { stroke: var(--line); vector-effect: non-scaling-stroke; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { padding-block: .25rem; padding-inline-end: .6rem; text-align: start; }
+td { border-bottom: 1px solid var(--line); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }`;
 
 /** What a report says, in the words of the chosen language. */
@@ -26,22 +37,36 @@ function contents(app, reviewed) {
   const move = (word, { ply, player }) => labelOf(view, session.main[ply - 1], word, player);
   return {
     title: `${t(`games.${session.game}`)}: ${t("review.title")}`,
-    result: session.main.at(-1).over ? resultText({ seats: session.seats, position: session.main.at(-1) }) : "",
+    result: session.main.at(-1).over
+      ? resultText({ seats: session.seats, position: session.main.at(-1) })
+      : "",
     players: reviewed.players.map((side, player) => sideText(nameOf(session, player), side)),
     worst: worst(reviewed).map((verdict) => [
-      number(verdict.ply), nameOf(session, verdict.player), move(verdict.word, verdict), verdict.name ? t(`review.names.${verdict.name}`) : "",
-      lossText(verdict), move(verdict.best, verdict)]),
+      number(verdict.ply),
+      nameOf(session, verdict.player),
+      move(verdict.word, verdict),
+      verdict.name ? t(`review.names.${verdict.name}`) : "",
+      lossText(verdict),
+      move(verdict.best, verdict),
+    ]),
     moves: reviewed.verdicts.map((verdict) => [
-      number(verdict.ply), nameOf(session, verdict.player), move(verdict.word, verdict),
-      evaluationText(session, reviewed.evaluations[verdict.ply]), verdict.name ? t(`review.names.${verdict.name}`) : ""]),
+      number(verdict.ply),
+      nameOf(session, verdict.player),
+      move(verdict.word, verdict),
+      evaluationText(session, reviewed.evaluations[verdict.ply]),
+      verdict.name ? t(`review.names.${verdict.name}`) : "",
+    ]),
     notation: session.mainNotation,
   };
 }
 
 function sideText(name, { accuracy, counts, loss }) {
   const told = Object.keys(NAMES).map((one) => t(`review.counts.${one}`, { count: counts[one] }));
-  if (accuracy !== null) return `${name}: ${percent(accuracy / 100)} ${t("review.accuracy")}, ${told.join(", ")}`;
-  return loss === null ? name : `${name}: ${number(loss, { maximumFractionDigits: 2 })} ${t("review.meanLoss")}`;
+  if (accuracy !== null)
+    return `${name}: ${percent(accuracy / 100)} ${t("review.accuracy")}, ${told.join(", ")}`;
+  return loss === null
+    ? name
+    : `${name}: ${number(loss, { maximumFractionDigits: 2 })} ${t("review.meanLoss")}`;
 }
 
 const columns = (...names) => names.map((name) => t(`review.columns.${name}`));
@@ -51,29 +76,86 @@ const MOVES = ["ply", "player", "played", "then", "name"];
 /** @returns {string} */
 export function reportText(app, reviewed) {
   const { title, result, players, worst: found, moves, notation } = contents(app, reviewed);
-  const parts = [title, result, players.join("\n"), t("review.worst"), aligned([columns(...WORST), ...found]), t("review.all"), aligned([columns(...MOVES), ...moves]), notation];
+  const parts = [
+    title,
+    result,
+    players.join("\n"),
+    t("review.worst"),
+    aligned([columns(...WORST), ...found]),
+    t("review.all"),
+    aligned([columns(...MOVES), ...moves]),
+    notation,
+  ];
   return `${parts.filter(Boolean).join("\n\n")}\n`;
 }
 
 function aligned(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column])).join("  ").trimEnd()).join("\n");
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 /** @returns {string} */
 export function reportHtml(app, reviewed) {
   const { title, result, players, worst: found, moves, notation } = contents(app, reviewed);
-  const head = element("head", {}, element("meta", { charset: "utf-8" }), element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
-    element("title", {}, title), element("style", {}, STYLE));
-  const body = element("body", {},
-    element("h1", {}, title), result && element("p", {}, result), element("ul", {}, players.map((text) => element("li", {}, text))),
+  const head = element(
+    "head",
+    {},
+    element("meta", { charset: "utf-8" }),
+    element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
+    element("title", {}, title),
+    element("style", {}, STYLE),
+  );
+  const body = element(
+    "body",
+    {},
+    element("h1", {}, title),
+    result && element("p", {}, result),
+    element(
+      "ul",
+      {},
+      players.map((text) => element("li", {}, text)),
+    ),
     drawingOf(app.session, reviewed),
-    element("h2", {}, t("review.worst")), element("p", {}, t("review.reportHelp")), table(columns(...WORST), found),
-    element("h2", {}, t("review.all")), table(columns(...MOVES), moves), element("pre", { dir: "ltr" }, notation));
+    element("h2", {}, t("review.worst")),
+    element("p", {}, t("review.reportHelp")),
+    table(columns(...WORST), found),
+    element("h2", {}, t("review.all")),
+    table(columns(...MOVES), moves),
+    element("pre", { dir: "ltr" }, notation),
+  );
   const page = element("html", { lang: language(), dir: document.documentElement.dir }, head, body);
   return `<!doctype html>\n${page.outerHTML}\n`;
 }
 
-const table = (titles, rows) => element("table", {},
-  element("thead", {}, element("tr", {}, titles.map((title) => element("th", {}, title)))),
-  element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell) => element("td", {}, cell))))));
+const table = (titles, rows) =>
+  element(
+    "table",
+    {},
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        titles.map((title) => element("th", {}, title)),
+      ),
+    ),
+    element(
+      "tbody",
+      {},
+      rows.map((row) =>
+        element(
+          "tr",
+          {},
+          row.map((cell) => element("td", {}, cell)),
+        ),
+      ),
+    ),
+  );

@@ -1,10 +1,10 @@
 /**
  * The figures of a review, from the analyses of the positions of a game: nothing but numbers, without a page.
  *
- * `patchwork-env review` has the same figures in Python (learning/reports/review/); a test compares both. A move loses what
- * the evaluation of its player falls by, from the position before it to the one after it; a move that the analysis would have
- * played itself loses nothing. In NMBR 9, where the next card is chance, a move is compared in points with the best one
- * of the same analysis.
+ * `patchwork-env review` has the same figures in Python (learning/reports/review/); a test compares both. A
+ * move loses what the evaluation of its player falls by, from the position before it to the one after it; a
+ * move that the analysis would have played itself loses nothing. In NMBR 9, where the next card is chance, a
+ * move is compared in points with the best one of the same analysis.
  */
 
 /** What moves are called that lose at least so much of the probability to win, the mildest first. */
@@ -27,10 +27,13 @@ const LEAST_ACCURACY = 1;
  * @property {number} ply the ply that the move led to, from 1
  * @property {number} player who made it
  * @property {string} word the move
- * @property {string} best what the analysis would have played; `word` itself if that leads to an alike position
- * @property {?number} winLoss the probability to win that it lost; below 0 where the position turned out better
+ * @property {string} best what the analysis would have played; `word` itself if that leads to an alike
+ *   position
+ * @property {?number} winLoss the probability to win that it lost; below 0 where the position turned out
+ *   better
  * @property {?number} marginLoss the points of expected margin that it lost
- * @property {?number} scoreLoss the points of its player's own score that it lost, where there is no probability
+ * @property {?number} scoreLoss the points of its player's own score that it lost, where there is no
+ *   probability
  * @property {?("inaccuracy"|"mistake"|"blunder")} name
  * @property {string[]} bestLine how the game goes on after the best move
  */
@@ -48,7 +51,8 @@ export function moveAccuracy(loss) {
 }
 
 /**
- * How well somebody played, 0 to 100: the mean of the arithmetic and the harmonic mean of the moves' accuracies.
+ * How well somebody played, 0 to 100: the mean of the arithmetic and the harmonic mean of the moves'
+ * accuracies.
  * @param {number[]} losses of all moves of a player
  * @returns {?number} null without any
  */
@@ -63,7 +67,9 @@ export function accuracy(losses) {
 /** How many moves have each name. @param {(number|null)[]} losses */
 export function counts(losses) {
   const names = losses.map(nameOfLoss);
-  return Object.fromEntries(Object.keys(NAMES).map((name) => [name, names.filter((one) => one === name).length]));
+  return Object.fromEntries(
+    Object.keys(NAMES).map((name) => [name, names.filter((one) => one === name).length]),
+  );
 }
 
 /**
@@ -91,20 +97,35 @@ function result({ scores, winners }) {
  * @param {import("../backend.js").Position[]} positions
  * @param {(?import("../backend.js").Analysis)[]} analyses one for each position; null where there is none
  * @returns {{evaluations: (?Evaluation)[], verdicts: Verdict[], players: {accuracy: ?number, loss: ?number,
- *   counts: object}[]}} `players[i].loss`: the mean of what a move lost, in points, where there is no probability
+ *   counts: object}[]}} `players[i].loss`: the mean of what a move lost, in points, where there are no chances
  */
 export function review(positions, analyses) {
   const evaluations = positions.map((position, ply) => evaluationOf(position, analyses[ply]));
-  const verdicts = positions.slice(1).map((after, index) =>
-    verdictOf(positions[index], after, analyses[index], evaluations[index], evaluations[index + 1]));
-  const players = positions[0].scores.map((_, player) => sideOf(verdicts.filter((verdict) => verdict.player === player)));
+  const verdicts = positions
+    .slice(1)
+    .map((after, index) =>
+      verdictOf(positions[index], after, analyses[index], evaluations[index], evaluations[index + 1]),
+    );
+  const players = positions[0].scores.map((_, player) =>
+    sideOf(verdicts.filter((verdict) => verdict.player === player)),
+  );
   return { evaluations, verdicts, players };
 }
 
 function verdictOf(before, after, analysis, was, is) {
   const { player } = before;
   const { word, ply } = after;
-  const nothing = { ply, player, word, best: word, winLoss: null, marginLoss: null, scoreLoss: null, name: null, bestLine: [] };
+  const nothing = {
+    ply,
+    player,
+    word,
+    best: word,
+    winLoss: null,
+    marginLoss: null,
+    scoreLoss: null,
+    name: null,
+    bestLine: [],
+  };
   if (!analysis || !was) return nothing;
   const [best] = analysis.lines;
   const bestLine = best.line ?? [best.word];
@@ -113,14 +134,19 @@ function verdictOf(before, after, analysis, was, is) {
   if (was.win === null) return { ...told, scoreLoss: scoreLoss(analysis, player, word, is) };
   if (!is) return told;
   const winLoss = winFor(player, was) - winFor(player, is);
-  return { ...told, winLoss, marginLoss: marginFor(player, was) - marginFor(player, is), name: nameOfLoss(winLoss) };
+  return {
+    ...told,
+    winLoss,
+    marginLoss: marginFor(player, was) - marginFor(player, is),
+    name: nameOfLoss(winLoss),
+  };
 }
 
 const noLoss = (was) => (was.win === null ? { scoreLoss: 0 } : { winLoss: 0, marginLoss: 0 });
 
 /**
- * What a move lost of its player's points: against the best of the same analysis or, where that does not tell of the move,
- * by what is expected after it, the luck of the next card included.
+ * What a move lost of its player's points: against the best of the same analysis or, where that does not tell
+ * of the move, by what is expected after it, the luck of the next card included.
  */
 function scoreLoss({ lines }, player, word, is) {
   const played = lines.find((line) => line.word === word || line.alike?.includes(word)) ?? is;
@@ -135,7 +161,11 @@ const marginFor = (player, { margin }) => (player === 0 ? margin : -margin);
 function sideOf(verdicts) {
   const losses = verdicts.map(({ winLoss }) => winLoss).filter((loss) => loss !== null);
   const points = verdicts.map(({ scoreLoss: loss }) => loss).filter((loss) => loss !== null);
-  return { accuracy: accuracy(losses), counts: counts(losses), loss: points.length ? sum(points) / points.length : null };
+  return {
+    accuracy: accuracy(losses),
+    counts: counts(losses),
+    loss: points.length ? sum(points) / points.length : null,
+  };
 }
 
 /** The points that a move must have lost to be worth looking at again, where there are no probabilities. */
@@ -144,7 +174,9 @@ const WORTH_LOOKING = 2;
 /** The moves worth looking at again, the worst first: all that have a name. */
 export function worst({ verdicts }) {
   const weight = ({ winLoss, scoreLoss: points }) => winLoss ?? points;
-  const named = verdicts.filter((verdict) => verdict.name !== null || (verdict.scoreLoss ?? 0) >= WORTH_LOOKING);
+  const named = verdicts.filter(
+    (verdict) => verdict.name !== null || (verdict.scoreLoss ?? 0) >= WORTH_LOOKING,
+  );
   return named.sort((one, other) => weight(other) - weight(one));
 }
 

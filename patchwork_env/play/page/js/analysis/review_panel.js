@@ -11,7 +11,8 @@ const MOST_LISTED = 10;
 
 /**
  * @typedef {object} Actions What the buttons of the review do.
- * @property {(verdict: import("./review.js").Verdict) => void} show goes to where a move was played, and draws what was better
+ * @property {(verdict: import("./review.js").Verdict) => void} show goes to where a move was played, and
+ *   draws what was better
  * @property {(verdict: import("./review.js").Verdict) => void} retry plays on from there
  * @property {() => void} saveHtml
  * @property {() => void} saveText
@@ -33,7 +34,12 @@ export class ReviewPanel {
     this.progress = element("progress", { max: 1, value: 0 });
     this.waiting = element("div", { class: "review-progress" });
     this.body = element("div", { class: "review-body" });
-    this.element = element("section", { class: "review", "data-role": "review-result" }, this.waiting, this.body);
+    this.element = element(
+      "section",
+      { class: "review", "data-role": "review-result" },
+      this.waiting,
+      this.body,
+    );
   }
 
   /**
@@ -44,7 +50,13 @@ export class ReviewPanel {
     const { session } = this.#app;
     this.element.dataset.done = String(!reviewing.running && reviewing.error === null);
     this.#wait(reviewing);
-    const now = JSON.stringify([language(), session.seats, session.mainNotation, reviewing.running, reviewed]);
+    const now = JSON.stringify([
+      language(),
+      session.seats,
+      session.mainNotation,
+      reviewing.running,
+      reviewed,
+    ]);
     if (now === this.#drawn) return;
     this.#drawn = now;
     keepingFocus(this.body, () => this.#draw(reviewed, reviewing));
@@ -56,7 +68,8 @@ export class ReviewPanel {
       this.#players(reviewed),
       this.#list(reviewed, reviewing),
       this.#table(reviewed, open),
-      this.#tools(reviewing));
+      this.#tools(reviewing),
+    );
   }
 
   #wait({ running, done, total, error }) {
@@ -64,31 +77,85 @@ export class ReviewPanel {
     if (this.waiting.hidden) return;
     this.progress.max = Math.max(1, total);
     this.progress.value = done;
-    const text = error ? (error.lost ? t("errors.lost") : error.message) : t("review.progress", { done, total });
+    const text = error
+      ? error.lost
+        ? t("errors.lost")
+        : error.message
+      : t("review.progress", { done, total });
     this.progress.setAttribute("aria-label", text);
-    const stop = running && element("button", { type: "button", class: "quiet", onclick: () => this.#actions.stop() }, t("review.stop"));
-    this.waiting.replaceChildren(...[element("span", {}, text), running && this.progress, stop].filter(Boolean));
+    const stop =
+      running &&
+      element(
+        "button",
+        { type: "button", class: "quiet", onclick: () => this.#actions.stop() },
+        t("review.stop"),
+      );
+    this.waiting.replaceChildren(
+      ...[element("span", {}, text), running && this.progress, stop].filter(Boolean),
+    );
   }
 
   #players({ players }) {
     const { session } = this.#app;
-    return element("div", { class: "review-players" }, players.map((side, player) => element("div", { class: `review-player player-${player}`, "data-player": player, "data-role": "accuracy", "data-value": side.accuracy?.toFixed(2) },
-      element("span", { class: "review-name" }, nameOf(session, player)),
-      this.#mark(side),
-      side.accuracy !== null && element("ul", { class: "review-counts" }, Object.keys(NAMES).map((name) =>
-        element("li", { "data-name": name, "data-count": side.counts[name] }, element("span", { class: "sign", "aria-hidden": "true" }, SIGNS[name]), t(`review.counts.${name}`, { count: side.counts[name] })))))));
+    return element(
+      "div",
+      { class: "review-players" },
+      players.map((side, player) =>
+        element(
+          "div",
+          {
+            class: `review-player player-${player}`,
+            "data-player": player,
+            "data-role": "accuracy",
+            "data-value": side.accuracy?.toFixed(2),
+          },
+          element("span", { class: "review-name" }, nameOf(session, player)),
+          this.#mark(side),
+          side.accuracy !== null &&
+            element(
+              "ul",
+              { class: "review-counts" },
+              Object.keys(NAMES).map((name) =>
+                element(
+                  "li",
+                  { "data-name": name, "data-count": side.counts[name] },
+                  element("span", { class: "sign", "aria-hidden": "true" }, SIGNS[name]),
+                  t(`review.counts.${name}`, { count: side.counts[name] }),
+                ),
+              ),
+            ),
+        ),
+      ),
+    );
   }
 
   #mark({ accuracy, loss }) {
-    if (accuracy !== null) return element("strong", { class: "review-accuracy", title: t("review.accuracyHelp") }, percent(accuracy / 100), element("small", {}, t("review.accuracy")));
-    if (loss !== null) return element("strong", { class: "review-accuracy" }, number(loss, { maximumFractionDigits: 2 }), element("small", {}, t("review.meanLoss")));
+    if (accuracy !== null)
+      return element(
+        "strong",
+        { class: "review-accuracy", title: t("review.accuracyHelp") },
+        percent(accuracy / 100),
+        element("small", {}, t("review.accuracy")),
+      );
+    if (loss !== null)
+      return element(
+        "strong",
+        { class: "review-accuracy" },
+        number(loss, { maximumFractionDigits: 2 }),
+        element("small", {}, t("review.meanLoss")),
+      );
     return element("strong", { class: "review-accuracy" }, "–");
   }
 
   #list(reviewed, reviewing) {
     const found = worst(reviewed).slice(0, MOST_LISTED);
-    if (!found.length) return element("p", { class: "hint-text" }, reviewing.running ? "" : t("review.nothing"));
-    return element("ol", { class: "review-list", "data-role": "worst", "aria-label": t("review.worst") }, found.map((verdict) => this.#item(verdict)));
+    if (!found.length)
+      return element("p", { class: "hint-text" }, reviewing.running ? "" : t("review.nothing"));
+    return element(
+      "ol",
+      { class: "review-list", "data-role": "worst", "aria-label": t("review.worst") },
+      found.map((verdict) => this.#item(verdict)),
+    );
   }
 
   #item(verdict) {
@@ -96,15 +163,35 @@ export class ReviewPanel {
     const { ply, player, name } = verdict;
     const move = (word) => element("b", { dir: "ltr" }, labelOf(view, session.main[ply - 1], word, player));
     const told = [name && t(`review.names.${name}`), lossText(verdict)].filter(Boolean).join(", ");
-    return element("li", { class: `review-item player-${player}`, "data-name": name, "data-ply": ply },
-      element("button", { type: "button", class: "review-show", title: told, onclick: () => this.#actions.show(verdict) },
+    return element(
+      "li",
+      { class: `review-item player-${player}`, "data-name": name, "data-ply": ply },
+      element(
+        "button",
+        { type: "button", class: "review-show", title: told, onclick: () => this.#actions.show(verdict) },
         element("span", { class: "sign", "aria-hidden": "true" }, name && SIGNS[name]),
-        element("span", { class: "review-played" }, element("span", { class: "ply" }, number(ply)), " ", move(verdict.word)),
+        element(
+          "span",
+          { class: "review-played" },
+          element("span", { class: "ply" }, number(ply)),
+          " ",
+          move(verdict.word),
+        ),
         element("span", { class: "review-loss", "aria-label": told }, lossFigure(verdict)),
-        element("span", { class: "review-better" }, t("review.better"), " ", move(verdict.best))),
-      this.#canRetry(verdict) && element("button", {
-        type: "button", class: "quiet review-retry", "data-role": "retry", onclick: () => this.#actions.retry(verdict),
-      }, t("review.retry")));
+        element("span", { class: "review-better" }, t("review.better"), " ", move(verdict.best)),
+      ),
+      this.#canRetry(verdict) &&
+        element(
+          "button",
+          {
+            type: "button",
+            class: "quiet review-retry",
+            "data-role": "retry",
+            onclick: () => this.#actions.retry(verdict),
+          },
+          t("review.retry"),
+        ),
+    );
   }
 
   /** A person tries again what it played itself; what an agent played, it would only play again. */
@@ -116,21 +203,40 @@ export class ReviewPanel {
   /** All moves with their figures: the graph for those who cannot see it. */
   #table({ evaluations, verdicts }, open) {
     const { session, view } = this.#app;
-    const rows = verdicts.map((verdict) => element("tr", {},
-      element("td", {}, number(verdict.ply)),
-      element("td", {}, nameOf(session, verdict.player)),
-      element("td", { dir: "ltr" }, labelOf(view, session.main[verdict.ply], verdict.word, verdict.player)),
-      element("td", {}, evaluationText(session, evaluations[verdict.ply])),
-      element("td", {}, verdict.name ? t(`review.names.${verdict.name}`) : "")));
-    const titles = ["ply", "player", "played", "then", "name"].map((key) => element("th", { scope: "col" }, t(`review.columns.${key}`)));
-    return element("details", { class: "review-all", open },
+    const rows = verdicts.map((verdict) =>
+      element(
+        "tr",
+        {},
+        element("td", {}, number(verdict.ply)),
+        element("td", {}, nameOf(session, verdict.player)),
+        element("td", { dir: "ltr" }, labelOf(view, session.main[verdict.ply], verdict.word, verdict.player)),
+        element("td", {}, evaluationText(session, evaluations[verdict.ply])),
+        element("td", {}, verdict.name ? t(`review.names.${verdict.name}`) : ""),
+      ),
+    );
+    const titles = ["ply", "player", "played", "then", "name"].map((key) =>
+      element("th", { scope: "col" }, t(`review.columns.${key}`)),
+    );
+    return element(
+      "details",
+      { class: "review-all", open },
       element("summary", {}, t("review.all")),
-      element("div", { class: "review-scroll", tabindex: "0", role: "region", "aria-label": t("review.all") }, element("table", {}, element("thead", {}, element("tr", {}, titles)), element("tbody", {}, rows))));
+      element(
+        "div",
+        { class: "review-scroll", tabindex: "0", role: "region", "aria-label": t("review.all") },
+        element("table", {}, element("thead", {}, element("tr", {}, titles)), element("tbody", {}, rows)),
+      ),
+    );
   }
 
   #tools({ running }) {
     if (running) return "";
-    const button = (key) => element("button", { type: "button", "data-role": key, onclick: () => this.#actions[key]() }, t(`review.${key}`));
+    const button = (key) =>
+      element(
+        "button",
+        { type: "button", "data-role": key, onclick: () => this.#actions[key]() },
+        t(`review.${key}`),
+      );
     return element("div", { class: "review-tools" }, button("saveHtml"), button("saveText"));
   }
 }

@@ -59,7 +59,11 @@ export class Reviewing extends EventTarget {
   async #analyse(notation, signal) {
     const { backend, session } = this.#app;
     if (this.#kept.of(notation)?.done) return;
-    const analysis = await backend.analyse(notation, { agent: QUICK[session.game], lines: LINES[session.game], signal });
+    const analysis = await backend.analyse(notation, {
+      agent: QUICK[session.game],
+      lines: LINES[session.game],
+      signal,
+    });
     if (!signal.aborted) this.#kept.keep(notation, analysis);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Searches the position on the screen: a moment for the bar, or on and on for the lines. Stops when another position is
- * shown, when the page is hidden, and while a review needs the processor.
+ * Searches the position on the screen: a moment for the bar, or on and on for the lines. Stops when another
+ * position is shown, when the page is hidden, and while a review needs the processor.
  */
 
 import { isAbort } from "../backend.js";
@@ -71,7 +71,8 @@ export class Search extends EventTarget {
   }
 
   #isWanted(notation) {
-    if (this.mode === "none" || this.held || document.hidden || !notation || this.#app.session.position.over) return false;
+    if (this.mode === "none" || this.held || document.hidden || !notation || this.#app.session.position.over)
+      return false;
     return this.mode === "deep" ? !this.#finished.has(notation) : !this.#kept.of(notation);
   }
 
@@ -93,11 +94,18 @@ export class Search extends EventTarget {
       this.#kept.keep(notation, analysis);
       this.#tell();
     };
-    const onprogress = ({ progress, key }) => this.#say(key ? t(`progress.${key}`, { text: progress }) : progress, signal);
+    const onprogress = ({ progress, key }) =>
+      this.#say(key ? t(`progress.${key}`, { text: progress }) : progress, signal);
     try {
       await this.#app.atRest();
       this.#tell();
-      await backend.analyse(notation, { agent: isQuick ? QUICK[session.game] : undefined, lines: LINES[session.game], signal, onanalysis, onprogress });
+      await backend.analyse(notation, {
+        agent: isQuick ? QUICK[session.game] : undefined,
+        lines: LINES[session.game],
+        signal,
+        onanalysis,
+        onprogress,
+      });
       if (!signal.aborted && !isQuick) this.#finished.add(notation);
     } catch (error) {
       if (!isAbort(error)) this.#say(error.lost ? t("errors.lost") : error.message, signal);

@@ -1,4 +1,7 @@
-/** The variations that were explored, beside the game: where they leave it, and their moves. A click goes there. */
+/**
+ * The variations that were explored, beside the game: where they leave it, and their moves. A click goes
+ * there.
+ */
 
 import { element, keepingFocus, setAttribute } from "../elements.js";
 import { t } from "../language.js";
@@ -9,7 +12,11 @@ export class Variations {
   /** @param {import("../view.js").App} app */
   constructor(app) {
     this.#app = app;
-    this.list = element("ul", { class: "variations", "data-role": "variations", onclick: (event) => this.#clicked(event) });
+    this.list = element("ul", {
+      class: "variations",
+      "data-role": "variations",
+      onclick: (event) => this.#clicked(event),
+    });
     this.title = element("h3", {});
     this.element = element("section", {}, this.title, this.list);
   }
@@ -19,16 +26,26 @@ export class Variations {
     const { variations } = session;
     this.element.hidden = variations.length === 0;
     this.title.textContent = t("analysis.variations");
-    keepingFocus(this.list, () => this.list.replaceChildren(...variations.map((variation, index) => this.#row(variation, index))));
+    keepingFocus(this.list, () =>
+      this.list.replaceChildren(...variations.map((variation, index) => this.#row(variation, index))),
+    );
   }
 
   #row(variation, index) {
     const { session, view } = this.#app;
     const isShown = session.exploring && session.line === variation.line;
     const moves = variation.line.slice(variation.from).map((position) => {
-      const move = element("button", {
-        type: "button", class: `variation-move player-${position.mover}`, dir: "ltr", "data-variation": index, "data-ply": position.ply,
-      }, view.moveLabel(position));
+      const move = element(
+        "button",
+        {
+          type: "button",
+          class: `variation-move player-${position.mover}`,
+          dir: "ltr",
+          "data-variation": index,
+          "data-ply": position.ply,
+        },
+        view.moveLabel(position),
+      );
       setAttribute(move, "aria-current", isShown && session.ply === position.ply && "step");
       return move;
     });

@@ -22,7 +22,10 @@ export function evaluationText(session, evaluation) {
   const player = isAlone(session) ? viewpoint(session) : Number(evaluation.win < 0.5);
   const win = winFor(player, evaluation);
   const who = isYou(session, player) ? "you" : "player";
-  return t(`analysis.chance.${who}`, { chance: chanceText(win, evaluation.exact), player: nameOf(session, player) });
+  return t(`analysis.chance.${who}`, {
+    chance: chanceText(win, evaluation.exact),
+    player: nameOf(session, player),
+  });
 }
 
 /** A probability as one should say it: never 0% or 100% of what is not sure. */
@@ -43,7 +46,9 @@ function scoresText(session, { scores }) {
   if (!scores) return t("analysis.unknown");
   const points = scores.map((score) => number(Math.round(score)));
   if (scores.length === 1) return t("analysis.expected", { points: points[0] });
-  return scores.map((_, player) => t("analysis.expectedOf", { player: nameOf(session, player), points: points[player] })).join(" · ");
+  return scores
+    .map((_, player) => t("analysis.expectedOf", { player: nameOf(session, player), points: points[player] }))
+    .join(" · ");
 }
 
 /** What a line or a position promises, for a player, as a short figure. */
@@ -54,7 +59,10 @@ export function figureText(player, { win, scores, exact }) {
 
 /** What a move lost: points of probability, or of the score. */
 export function lossText({ winLoss, scoreLoss }) {
-  if (winLoss !== null) return t("review.lostChance", { points: number(Math.max(0, 100 * winLoss), { maximumFractionDigits: 0 }) });
+  if (winLoss !== null)
+    return t("review.lostChance", {
+      points: number(Math.max(0, 100 * winLoss), { maximumFractionDigits: 0 }),
+    });
   return t("review.lostScore", { points: number(scoreLoss ?? 0, { maximumFractionDigits: 1 }) });
 }
 
