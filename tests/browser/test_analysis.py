@@ -19,8 +19,8 @@ pytest.importorskip("playwright")
 
 DONE = '[data-role="review-result"][data-done="true"]'
 OPPONENT = "partner:level=2"
-PATIENCE = 120
-"""The seconds after which one gives up."""
+PATIENCE = 300
+"""The seconds after which one gives up: kernels may have to be compiled first."""
 
 
 class Visit:
@@ -35,6 +35,7 @@ class Visit:
         """Opens a game; returns Playwright's page."""
         fragment = f"#{quote(notation.strip())}" if notation else ""
         self.page = self._open_page(f"?{urlencode(query)}{fragment}")
+        self.page.set_default_timeout(1000 * PATIENCE)
         return self.page
 
     def role(self, name: str) -> Any:
@@ -67,7 +68,7 @@ def reviewed(visit: Visit, game: str) -> Visit:
     """The review of that game."""
     visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
     visit.role("review").click()
-    visit.page.wait_for_selector(DONE, timeout=1000 * PATIENCE)
+    visit.page.wait_for_selector(DONE)
     return visit
 
 
@@ -237,7 +238,7 @@ def test_nmbr9_alone_has_points_instead_of_a_probability(visit: Visit) -> None:
         game.play(int(game.legal_actions()[-1]))
     visit.open(game.notation(), game="nmbr9")
     visit.role("review").click()
-    visit.page.wait_for_selector(DONE, timeout=1000 * PATIENCE)
+    visit.page.wait_for_selector(DONE)
     bar = visit.role("evaluation")
     assert bar.get_attribute("data-win") is None
     assert re.search(r"about \d+ points", bar.inner_text())
