@@ -10,8 +10,8 @@ const ANCHORS = STRIDE * STRIDE;
  * What may be done in a position.
  * @param {number[]} legal
  * @param {{place: number, choose: number}} encoding
- * @returns {{digits: Set<number>, places: Map<number, Set<number>>}} the digits that may be chosen, and the anchors that
- *   fit, by canonical orientation
+ * @returns {{digits: Set<number>, places: Map<number, Set<number>>}} the digits that may be chosen, and
+ *   the anchors that fit, by canonical orientation
  */
 export function choicesOf(legal, encoding) {
   const choices = { digits: new Set(), places: new Map() };
@@ -34,7 +34,8 @@ export const chooseAction = (encoding, digit) => encoding.choose + digit;
 
 /**
  * What a word says; rows and columns are counted from the first tile of the table.
- * @returns {{kind: "choose", digit: number}|{kind: "place", digit: number, orientation: number, row: number, column: number}}
+ * @returns {{kind: "choose", digit: number}|
+ *   {kind: "place", digit: number, orientation: number, row: number, column: number}}
  */
 export function parseWord(word) {
   if (word.startsWith("=")) return { kind: "choose", digit: Number(word.slice(1)) };
@@ -46,8 +47,8 @@ export function parseWord(word) {
  * Where the moves of a line would put tiles.
  * @param {import("../backend.js").Position} position
  * @param {string[]} words
- * @returns {{player: number, digit: number, orientation: number, row: number, column: number}[]} in the rows and columns of
- *   the position
+ * @returns {{player: number, digit: number, orientation: number, row: number, column: number}[]} in the
+ *   rows and columns of the position
  */
 export function placementsOf(position, words) {
   const { tables, players } = position.state;

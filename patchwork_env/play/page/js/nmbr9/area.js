@@ -17,8 +17,9 @@ export function areaOf(position, player, mayGrow) {
   const cells = position.state.tables[player].flatMap((tile) => tile.cells);
   const covered = cells.length ? cells : [startOf(position)];
   const margin = mayGrow ? REACH : EDGE;
-  const [top, bottom] = extent(covered.map(([row]) => row), margin);
-  const [left, right] = extent(covered.map(([, column]) => column), margin);
+  const [rows, columns] = [0, 1].map((axis) => covered.map((cell) => cell[axis]));
+  const [top, bottom] = extent(rows, margin);
+  const [left, right] = extent(columns, margin);
   const side = Math.max(LEAST, bottom - top + 1, right - left + 1);
   return { top: centred(top, bottom, side), left: centred(left, right, side), rows: side, columns: side };
 }

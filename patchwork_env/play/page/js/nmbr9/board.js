@@ -1,4 +1,7 @@
-/** The table of a player: tiles drawn below, and a grid of cells above them that can be pointed at and read out. */
+/**
+ * The table of a player: tiles drawn below, and a grid of cells above them that can be pointed at and read
+ * out.
+ */
 
 import { element, reducedMotion, setAttribute, svg } from "../elements.js";
 import { t } from "../language.js";
@@ -25,7 +28,14 @@ export class Board {
     this.components = components;
     this.player = player;
     this.area = null;
-    this.drawing = svg("svg", { class: "table-drawing", "aria-hidden": "true" }, this.#ground, this.#lines, this.#tiles, this.#ghosts);
+    this.drawing = svg(
+      "svg",
+      { class: "table-drawing", "aria-hidden": "true" },
+      this.#ground,
+      this.#lines,
+      this.#tiles,
+      this.#ghosts,
+    );
     this.grid = element("div", { class: "table-cells", role: "grid", dir: "ltr" });
     this.grid.addEventListener("click", (event) => {
       const anchor = anchorOf(event.target);
@@ -37,7 +47,8 @@ export class Board {
   /**
    * Draws the tiles of a position.
    * @param {import("../backend.js").Position} position
-   * @param {{name: string, mayGrow: boolean, smooth: boolean}} context `smooth`: the view may move there calmly
+   * @param {{name: string, mayGrow: boolean, smooth: boolean}} context `smooth`: the view may move there
+   *   calmly
    */
   show(position, { name, mayGrow, smooth }) {
     const tiles = position.state.tables[this.player];
@@ -47,8 +58,11 @@ export class Board {
     this.#first = tiles[0] ? [tiles[0].row, tiles[0].column] : [this.area.top, this.area.left];
     this.#layOut();
     this.grid.setAttribute("aria-label", t("nmbr9.tableOf", { player: name }));
-    for (const [cell, each] of this.#cells) each.setAttribute("aria-label", this.#cellText(cell, surface.get(cell), tiles));
-    const drawn = tiles.map((tile, index) => [tile, index]).sort(([a], [b]) => a.level - b.level || a.row - b.row);
+    for (const [cell, each] of this.#cells)
+      each.setAttribute("aria-label", this.#cellText(cell, surface.get(cell), tiles));
+    const drawn = tiles
+      .map((tile, index) => [tile, index])
+      .sort(([a], [b]) => a.level - b.level || a.row - b.row);
     this.#tiles.replaceChildren(...drawn.map(([tile, index]) => this.#tile(tile, index, surface)));
     this.mark(position.mover === this.player ? tiles.length - 1 : null);
     if (smooth && from && from.rows !== this.area.rows) this.#zoom(from, first);
@@ -66,7 +80,8 @@ export class Board {
     const { top, left, rows, columns } = this.area;
     const [x, y, width, height] = [left, top, columns, rows].map((value) => value * CELL);
     this.drawing.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
-    for (const [name, value] of Object.entries({ x, y, width, height })) this.#ground.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ x, y, width, height }))
+      this.#ground.setAttribute(name, value);
     this.#lines.setAttribute("d", gridLines(this.area));
     const now = `${top} ${left} ${rows} ${columns}`;
     if (this.grid.dataset.area === now) return;
@@ -74,8 +89,15 @@ export class Board {
     this.grid.style.setProperty("--rows", rows);
     this.grid.style.setProperty("--columns", columns);
     this.#cells.clear();
-    this.grid.replaceChildren(...Array.from({ length: rows }, (_, r) => element("div", { role: "row", class: "table-row" },
-      Array.from({ length: columns }, (__, c) => this.#cell(top + r, left + c)))));
+    this.grid.replaceChildren(
+      ...Array.from({ length: rows }, (_, r) =>
+        element(
+          "div",
+          { role: "row", class: "table-row" },
+          Array.from({ length: columns }, (__, c) => this.#cell(top + r, left + c)),
+        ),
+      ),
+    );
     this.point(this.middle);
   }
 
@@ -86,19 +108,34 @@ export class Board {
   }
 
   #cell(row, column) {
-    const cell = element("div", { role: "gridcell", class: "table-cell", "data-role": "cell", "data-player": this.player, "data-row": row, "data-column": column, tabindex: -1 });
+    const cell = element("div", {
+      role: "gridcell",
+      class: "table-cell",
+      "data-role": "cell",
+      "data-player": this.player,
+      "data-row": row,
+      "data-column": column,
+      tabindex: -1,
+    });
     this.#cells.set(`${row},${column}`, cell);
     return cell;
   }
 
-  /** What a screen reader says of a cell; rows and columns are counted from the first tile, as in the notation. */
+  /**
+   * What a screen reader says of a cell; rows and columns are counted from the first tile, as in the
+   * notation.
+   */
   #cellText(cell, top, tiles) {
     const [row, column] = cell.split(",").map(Number);
     const place = { row: row - this.#first[0], column: column - this.#first[1] };
-    return top ? t("nmbr9.cell.tile", { ...place, digit: tiles[top.index].digit, level: top.height - 1 }) : t("nmbr9.cell.empty", place);
+    return top
+      ? t("nmbr9.cell.tile", { ...place, digit: tiles[top.index].digit, level: top.height - 1 })
+      : t("nmbr9.cell.empty", place);
   }
 
-  /** Lets the view grow from another area; tiles stay where they are, though their numbers may have shifted. */
+  /**
+   * Lets the view grow from another area; tiles stay where they are, though their numbers may have shifted.
+   */
   #zoom(from, [row, column]) {
     if (reducedMotion()) return;
     const scale = this.area.columns / from.columns;
@@ -111,7 +148,8 @@ export class Board {
 
   /** Marks the tile that was placed last. */
   mark(index) {
-    for (const tile of this.#tiles.children) setAttribute(tile, "data-last", index !== null && Number(tile.dataset.index) === index);
+    for (const tile of this.#tiles.children)
+      setAttribute(tile, "data-last", index !== null && Number(tile.dataset.index) === index);
   }
 
   /** A tile as it is drawn, by its place in the order of placing. */
@@ -125,13 +163,15 @@ export class Board {
    *   tone: "fits"|"refused"|"hint"|"later"}[]} ghosts `points`: what stands beside them
    */
   ghosts(ghosts) {
-    this.#ghosts.replaceChildren(...ghosts.map(({ digit, orientation, row, column, level, points, tone }) => {
-      const cells = movedTo(shapeOf(this.components, digit, orientation).cells, row, column);
-      const ghost = tileDrawing(digit, cells, { level });
-      ghost.classList.add("ghost", tone);
-      if (points) ghost.append(pointsDrawing(points, cells));
-      return ghost;
-    }));
+    this.#ghosts.replaceChildren(
+      ...ghosts.map(({ digit, orientation, row, column, level, points, tone }) => {
+        const cells = movedTo(shapeOf(this.components, digit, orientation).cells, row, column);
+        const ghost = tileDrawing(digit, cells, { level });
+        ghost.classList.add("ghost", tone);
+        if (points) ghost.append(pointsDrawing(points, cells));
+        return ghost;
+      }),
+    );
   }
 
   /** Says on a cell whether a tile fits there, and makes it the one that Tab reaches. */
@@ -161,8 +201,14 @@ export function anchorOf(target) {
 }
 
 function gridLines({ top, left, rows, columns }) {
-  const across = Array.from({ length: rows - 1 }, (_, index) => `M${left * CELL} ${(top + index + 1) * CELL}h${columns * CELL}`);
-  const down = Array.from({ length: columns - 1 }, (_, index) => `M${(left + index + 1) * CELL} ${top * CELL}v${rows * CELL}`);
+  const across = Array.from(
+    { length: rows - 1 },
+    (_, index) => `M${left * CELL} ${(top + index + 1) * CELL}h${columns * CELL}`,
+  );
+  const down = Array.from(
+    { length: columns - 1 },
+    (_, index) => `M${(left + index + 1) * CELL} ${top * CELL}v${rows * CELL}`,
+  );
   return [...across, ...down].join("");
 }
 
@@ -170,9 +216,15 @@ function gridLines({ top, left, rows, columns }) {
 function pointsDrawing(points, cells) {
   const rows = cells.map(([row]) => row);
   const columns = cells.map(([, column]) => column);
-  const [x, y] = [((Math.min(...columns) + Math.max(...columns) + 1) / 2) * CELL, Math.min(...rows) * CELL - 6];
+  const [x, y] = [
+    ((Math.min(...columns) + Math.max(...columns) + 1) / 2) * CELL,
+    Math.min(...rows) * CELL - 6,
+  ];
   const width = 4 + 4 * points.length;
-  return svg("g", { class: "ghost-points", transform: `translate(${x} ${y})` },
+  return svg(
+    "g",
+    { class: "ghost-points", transform: `translate(${x} ${y})` },
     svg("rect", { x: -width / 2, y: -5, width, height: 9, rx: 4.5 }),
-    svg("text", { y: 1.9, "text-anchor": "middle" }, points));
+    svg("text", { y: 1.9, "text-anchor": "middle" }, points),
+  );
 }

@@ -67,7 +67,7 @@ export class Hand extends EventTarget {
 
   /** The anchors at which the tile fits as it is turned. @returns {Set<number>} */
   get anchors() {
-    return this.isEmpty ? new Set() : this.#choices.places.get(this.canonical) ?? new Set();
+    return this.isEmpty ? new Set() : (this.#choices.places.get(this.canonical) ?? new Set());
   }
 
   fits(anchor) {
@@ -96,7 +96,10 @@ export class Hand extends EventTarget {
     return groundOf(this.#surface, this.cellsAt(anchor));
   }
 
-  /** Why the tile does not fit: "uneven" if cells would hang over, "single" on one tile alone, else "apart"; "" if it does. */
+  /**
+   * Why the tile does not fit: "uneven" if cells would hang over, "single" on one tile alone, else "apart";
+   * "" if it does.
+   */
   reasonAt(anchor) {
     if (this.fits(anchor)) return "";
     const { level, even, tiles } = this.groundAt(anchor);

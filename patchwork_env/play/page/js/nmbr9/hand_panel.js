@@ -22,9 +22,19 @@ export class HandPanel {
     this.left = tool("icon-mirrored", () => hand.turn(-1));
     this.turn = tool("", () => hand.turn());
     this.turn.dataset.role = "turn";
-    this.element = element("div", { class: "hand" },
-      element("div", { class: "card-place" }, this.card, this.round = element("span", { class: "card-round" })),
-      this.piece, this.note, element("div", { class: "hand-tools", dir: "ltr" }, this.left, this.turn));
+    this.element = element(
+      "div",
+      { class: "hand" },
+      element(
+        "div",
+        { class: "card-place" },
+        this.card,
+        (this.round = element("span", { class: "card-round" })),
+      ),
+      this.piece,
+      this.note,
+      element("div", { class: "hand-tools", dir: "ltr" }, this.left, this.turn),
+    );
   }
 
   /** @param {import("../backend.js").Position} position */
@@ -33,12 +43,20 @@ export class HandPanel {
     this.#showCard(position);
     this.piece.dataset.orientation = hand.orientation;
     setAttribute(this.piece, "data-digit", hand.digit);
-    this.piece.replaceChildren(...(hand.isEmpty ? [] : [tilePicture(this.#components, hand.digit, hand.orientation, 2)]));
+    this.piece.replaceChildren(
+      ...(hand.isEmpty ? [] : [tilePicture(this.#components, hand.digit, hand.orientation, 2)]),
+    );
     this.piece.setAttribute("role", "img");
-    this.piece.setAttribute("aria-label", hand.isEmpty ? t("nmbr9.hand.none") : t("nmbr9.hand.holds", { digit: hand.digit }));
+    this.piece.setAttribute(
+      "aria-label",
+      hand.isEmpty ? t("nmbr9.hand.none") : t("nmbr9.hand.holds", { digit: hand.digit }),
+    );
     this.note.textContent = this.#noteText(position);
     this.note.classList.toggle("refusing", this.isRefusing);
-    for (const [button, text] of [[this.turn, "turn"], [this.left, "turnBack"]]) {
+    for (const [button, text] of [
+      [this.turn, "turn"],
+      [this.left, "turnBack"],
+    ]) {
       button.disabled = hand.isEmpty;
       button.title = t(`nmbr9.hand.${text}`);
       button.setAttribute("aria-label", t(`nmbr9.hand.${text}`));
@@ -56,7 +74,10 @@ export class HandPanel {
     this.card.style.setProperty("--tile", `var(--tile-${digit})`);
     this.card.replaceChildren(element("span", { class: "card-digit" }, digit === null ? "" : number(digit)));
     this.card.setAttribute("aria-label", digit === null ? "" : t("nmbr9.card", { digit }));
-    this.round.textContent = t("nmbr9.round", { round: number(Math.min(round + 1, rounds)), rounds: number(rounds) });
+    this.round.textContent = t("nmbr9.round", {
+      round: number(Math.min(round + 1, rounds)),
+      rounds: number(rounds),
+    });
   }
 
   get isRefusing() {

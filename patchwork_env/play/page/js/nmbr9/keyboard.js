@@ -13,22 +13,33 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
  */
 export function handleKey(table, event) {
   if (event.key in ARROWS) return arrow(table, event);
-  if (/^\d$/.test(event.key) && table.hand.digits.size) return table.choose(Number(event.key)), true;
+  if (/^\d$/.test(event.key) && table.hand.digits.size) return (table.choose(Number(event.key)), true);
   return !table.hand.isEmpty && withTile(table, event);
 }
 
 function withTile(table, event) {
   const { hand } = table;
   switch (event.key) {
-    case "r": case "R": hand.turn(event.shiftKey ? -1 : 1); break;
-    case ".": hand.step(1); break;
-    case ",": hand.step(-1); break;
-    case "Escape": hand.aim(null); return true;
-    case "Enter": case " ":
+    case "r":
+    case "R":
+      hand.turn(event.shiftKey ? -1 : 1);
+      break;
+    case ".":
+      hand.step(1);
+      break;
+    case ",":
+      hand.step(-1);
+      break;
+    case "Escape":
+      hand.aim(null);
+      return true;
+    case "Enter":
+    case " ":
       if (event.target.closest("button, a") || hand.anchor === null) return false;
       table.place();
       return true;
-    default: return false;
+    default:
+      return false;
   }
   focusGhost(table);
   return true;
@@ -40,7 +51,7 @@ function arrow(table, event) {
   const from = hand.isEmpty ? anchorOf(event.target) : hand.anchor;
   if (hand.isEmpty && from === null) return false;
   const board = hand.isEmpty ? table.boards[Number(event.target.dataset.player)] : table.board;
-  const target = from === null ? hand.best[0] ?? board.middle : from + rows * STRIDE + columns;
+  const target = from === null ? (hand.best[0] ?? board.middle) : from + rows * STRIDE + columns;
   if (!board.cell(target)) return true;
   if (!hand.isEmpty) hand.aim(target);
   focusCell(board, target, hand.isEmpty ? "" : placeText(hand));

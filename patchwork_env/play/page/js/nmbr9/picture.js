@@ -1,4 +1,7 @@
-/** All tables as one picture that needs no style sheet: the drawings of the screen, with their styles written into them. */
+/**
+ * All tables as one picture that needs no style sheet: the drawings of the screen, with their styles written
+ * into them.
+ */
 
 import { svg } from "../elements.js";
 import { independent } from "../pictures.js";
@@ -10,23 +13,45 @@ const HEAD = 70;
 /** @param {import("./table.js").Table} table */
 export function picture({ boards, plates }) {
   const [width, height] = [boards.length * (SIDE + GAP) + GAP, SIDE + HEAD + 2 * GAP];
-  return independent(svg("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height, class: "picture" },
-    svg("rect", { width, height, class: "picture-ground" }),
-    boards.map((board, player) => [caption(plates[player], player, left(player)), part(board.drawing, left(player))])));
+  return independent(
+    svg(
+      "svg",
+      {
+        xmlns: "http://www.w3.org/2000/svg",
+        viewBox: `0 0 ${width} ${height}`,
+        width,
+        height,
+        class: "picture",
+      },
+      svg("rect", { width, height, class: "picture-ground" }),
+      boards.map((board, player) => [
+        caption(plates[player], player, left(player)),
+        part(board.drawing, left(player)),
+      ]),
+    ),
+  );
 }
 
 const left = (player) => GAP + player * (SIDE + GAP);
 
 function part(drawing, x) {
   const copy = drawing.cloneNode(true);
-  for (const [name, value] of Object.entries({ x, y: GAP + HEAD, width: SIDE, height: SIDE })) copy.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ x, y: GAP + HEAD, width: SIDE, height: SIDE }))
+    copy.setAttribute(name, value);
   copy.querySelector(".ghosts").replaceChildren();
   return copy;
 }
 
 function caption({ name, score }, player, x) {
-  return svg("g", { class: `player-${player}` },
+  return svg(
+    "g",
+    { class: `player-${player}` },
     svg("circle", { class: "token-face", cx: x + 20, cy: GAP + 24, r: 15 }),
     svg("text", { class: "picture-name", x: x + 48, y: GAP + 36 }, name.textContent),
-    svg("text", { class: "picture-score", x: x + SIDE, y: GAP + 36, "text-anchor": "end" }, score.dataset.value));
+    svg(
+      "text",
+      { class: "picture-score", x: x + SIDE, y: GAP + 36, "text-anchor": "end" },
+      score.dataset.value,
+    ),
+  );
 }

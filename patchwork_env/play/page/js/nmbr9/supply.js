@@ -15,8 +15,13 @@ export class Supply {
     this.heading = element("h2", { class: "supply-heading" });
     this.counters = DIGITS.map((digit) => counter(components, digit, onchoose));
     this.upcoming = element("ol", { class: "upcoming", dir: "ltr" });
-    this.element = element("section", { class: "supply" },
-      this.heading, element("div", { class: "supply-tiles", role: "group", dir: "ltr" }, this.counters), this.upcoming);
+    this.element = element(
+      "section",
+      { class: "supply" },
+      this.heading,
+      element("div", { class: "supply-tiles", role: "group", dir: "ltr" }, this.counters),
+      this.upcoming,
+    );
   }
 
   /**
@@ -32,7 +37,9 @@ export class Supply {
     const known = order === "known" ? deck.slice(round + 1) : [];
     this.upcoming.hidden = known.length === 0;
     this.upcoming.setAttribute("aria-label", t("nmbr9.upcoming"));
-    this.upcoming.replaceChildren(...known.map((digit) => element("li", { style: `--tile: var(--tile-${digit})` }, number(digit))));
+    this.upcoming.replaceChildren(
+      ...known.map((digit) => element("li", { style: `--tile: var(--tile-${digit})` }, number(digit))),
+    );
   }
 
   #mark(each, digit, left, free, mayTake) {
@@ -50,7 +57,15 @@ export class Supply {
 }
 
 function counter(components, digit, onchoose) {
-  return element("button", { type: "button", class: "supply-tile", "data-digit": digit, onclick: () => onchoose(digit) },
-    element("span", { class: "supply-piece", "aria-hidden": "true" }, tilePicture(components, digit, 0), element("span", { class: "supply-digit" })),
-    element("span", { class: "supply-left", "aria-hidden": "true" }));
+  return element(
+    "button",
+    { type: "button", class: "supply-tile", "data-digit": digit, onclick: () => onchoose(digit) },
+    element(
+      "span",
+      { class: "supply-piece", "aria-hidden": "true" },
+      tilePicture(components, digit, 0),
+      element("span", { class: "supply-digit" }),
+    ),
+    element("span", { class: "supply-left", "aria-hidden": "true" }),
+  );
 }

@@ -56,10 +56,16 @@ export class Table {
 
   /** Sets out a table for each player. */
   #seat(players) {
-    this.boards = Array.from({ length: players }, (_, player) => new Board(this.#app.components, player, (...cell) => this.#clicked(...cell)));
+    this.boards = Array.from(
+      { length: players },
+      (_, player) => new Board(this.#app.components, player, (...cell) => this.#clicked(...cell)),
+    );
     this.plates = this.boards.map((board) => new Plate(board.player));
-    this.sides.replaceChildren(...this.boards.map((board, player) =>
-      element("section", { class: `player player-${player}` }, this.plates[player].element, board.element)));
+    this.sides.replaceChildren(
+      ...this.boards.map((board, player) =>
+        element("section", { class: `player player-${player}` }, this.plates[player].element, board.element),
+      ),
+    );
     this.sides.dataset.players = players;
     for (const board of this.boards) this.#listenTo(board);
   }
@@ -68,14 +74,22 @@ export class Table {
     const inHand = () => !this.hand.isEmpty && board === this.board;
     board.grid.addEventListener("pointermove", (event) => {
       const anchor = anchorOf(event.target);
-      if (event.pointerType !== "touch" && !event.buttons && anchor !== null && inHand()) this.hand.aim(anchor);
+      if (event.pointerType !== "touch" && !event.buttons && anchor !== null && inHand())
+        this.hand.aim(anchor);
     });
-    board.grid.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.hand.aim(null));
-    board.grid.addEventListener("wheel", (event) => {
-      if (!inHand()) return;
-      event.preventDefault();
-      this.hand.turn(event.deltaY > 0 ? 1 : -1);
-    }, { passive: false });
+    board.grid.addEventListener(
+      "pointerleave",
+      (event) => event.pointerType !== "touch" && this.hand.aim(null),
+    );
+    board.grid.addEventListener(
+      "wheel",
+      (event) => {
+        if (!inHand()) return;
+        event.preventDefault();
+        this.hand.turn(event.deltaY > 0 ? 1 : -1);
+      },
+      { passive: false },
+    );
   }
 
   close() {
@@ -88,7 +102,7 @@ export class Table {
     return this.boards[this.#position.player ?? 0];
   }
 
-  // --- showing ------------------------------------------------------------------------------------------------
+  // --- showing ---------------------------------------------------------------------------------------------
 
   async show(position, { animate = false, before = null } = {}) {
     this.#motion.abort();
@@ -111,7 +125,10 @@ export class Table {
       this.plates[player].show(position, { name });
       board.show(position, { name, mayGrow, smooth });
     });
-    const near = isAlone(session) && !session.exploring ? this.#app.perspective() : position.player ?? this.#app.perspective();
+    const near =
+      isAlone(session) && !session.exploring
+        ? this.#app.perspective()
+        : (position.player ?? this.#app.perspective());
     this.sides.classList.toggle("even", !isAlone(session));
     [...this.sides.children].forEach((side, player) => {
       side.classList.toggle("near", player === near);
@@ -126,7 +143,8 @@ export class Table {
     this.panel.element.hidden = this.supply.element.hidden = position.over;
     this.panel.show(position);
     this.supply.show(position, this.hand.digits);
-    for (const board of this.boards) board.element.classList.toggle("open", !this.hand.isEmpty && board === this.board);
+    for (const board of this.boards)
+      board.element.classList.toggle("open", !this.hand.isEmpty && board === this.board);
     this.#drawGhosts();
   }
 
@@ -143,7 +161,12 @@ export class Table {
     const { level } = this.hand.groundAt(anchor);
     const place = { digit, orientation, row: Math.floor(anchor / STRIDE), column: anchor % STRIDE };
     if (!this.hand.fits(anchor)) return { ...place, level: 0, points: null, tone: "refused" };
-    return { ...place, level, points: level ? number(level * digit, { signDisplay: "always" }) : null, tone: "fits" };
+    return {
+      ...place,
+      level,
+      points: level ? number(level * digit, { signDisplay: "always" }) : null,
+      tone: "fits",
+    };
   }
 
   /** Draws the placements of moves from here on. */
@@ -158,9 +181,12 @@ export class Table {
     this.#drawGhosts();
   }
 
-  // --- moving -------------------------------------------------------------------------------------------------
+  // --- moving ----------------------------------------------------------------------------------------------
 
-  /** Where a tile comes from on the screen: the hand that dropped it; nowhere if it was put there by a click; else the card. */
+  /**
+   * Where a tile comes from on the screen: the hand that dropped it; nowhere if it was put there by a click;
+   * else the card.
+   */
   #source() {
     if (this.#dropped) return this.#dropped;
     return this.hand.isEmpty ? this.panel.element.getBoundingClientRect() : null;
@@ -182,11 +208,12 @@ export class Table {
     tile.style.visibility = "";
   }
 
-  // --- playing ------------------------------------------------------------------------------------------------
+  // --- playing ---------------------------------------------------------------------------------------------
 
   /** The card gives its tile by itself; a click says why it does not, or shows where the tile could go. */
   #taken() {
-    if (this.hand.isEmpty) this.#app.notify({ text: t(this.#position.over ? "nmbr9.reason.over" : "nmbr9.reason.turn") });
+    if (this.hand.isEmpty)
+      this.#app.notify({ text: t(this.#position.over ? "nmbr9.reason.over" : "nmbr9.reason.turn") });
   }
 
   choose(digit) {

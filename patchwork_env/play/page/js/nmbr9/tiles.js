@@ -16,39 +16,79 @@ const RISE = 0.9;
  */
 export function shapeOf(components, digit, orientation) {
   const { cells } = components.tiles[digit].orientations[orientation];
-  return { cells, height: 1 + Math.max(...cells.map(([row]) => row)), width: 1 + Math.max(...cells.map(([, column]) => column)) };
+  return {
+    cells,
+    height: 1 + Math.max(...cells.map(([row]) => row)),
+    width: 1 + Math.max(...cells.map(([, column]) => column)),
+  };
 }
 
-/** A tile as it is drawn, from above: its shadow, its wall, its face and, at a cell, its digit and its level. */
+/**
+ * A tile as it is drawn, from above: its shadow, its wall, its face and, at a cell, its digit and its level.
+ */
 export function tileDrawing(digit, cells, { level = 0, label = middle(cells) } = {}) {
   const lines = loops(cells).map((loop) => loop.map(([x, y]) => [x * CELL, y * CELL]));
   const outline = pathOf(lines, 0.15, CORNER);
-  return svg("g", { class: "tile", "data-digit": digit, style: `--tile: var(--tile-${digit}); --level: ${Math.min(level, 6)}` },
-    svg("path", { class: "tile-shadow", "fill-rule": "evenodd", d: outline, transform: `translate(${RISE} ${2 * RISE})` }),
+  return svg(
+    "g",
+    {
+      class: "tile",
+      "data-digit": digit,
+      style: `--tile: var(--tile-${digit}); --level: ${Math.min(level, 6)}`,
+    },
+    svg("path", {
+      class: "tile-shadow",
+      "fill-rule": "evenodd",
+      d: outline,
+      transform: `translate(${RISE} ${2 * RISE})`,
+    }),
     svg("path", { class: "tile-wall", "fill-rule": "evenodd", d: outline }),
-    svg("g", { transform: `translate(0 ${-RISE})` },
+    svg(
+      "g",
+      { transform: `translate(0 ${-RISE})` },
       svg("path", { class: "tile-face", "fill-rule": "evenodd", d: outline }),
       svg("path", { class: "tile-bevel", d: pathOf(lines, BEVEL, CORNER * 0.6) }),
-      label && labelDrawing(digit, level, label)));
+      label && labelDrawing(digit, level, label),
+    ),
+  );
 }
 
-const pathOf = (lines, distance, radius) => lines.map((points) => roundedPath(inset(points, distance), radius)).join("");
+const pathOf = (lines, distance, radius) =>
+  lines.map((points) => roundedPath(inset(points, distance), radius)).join("");
 
 /** The digit and, above the table, the level that it counts by. */
 function labelDrawing(digit, level, [row, column]) {
   const [x, y] = [(column + 0.5) * CELL, (row + 0.5) * CELL];
-  return svg("g", { class: "tile-label" },
-    svg("text", { class: "tile-digit", x: level ? x - 2 : x, y: y + 2.5, "text-anchor": "middle" }, number(digit)),
-    level > 0 && svg("text", { class: "tile-level", x: x + 2.6, y: y + 2.4, "text-anchor": "middle" }, `×${number(level)}`));
+  return svg(
+    "g",
+    { class: "tile-label" },
+    svg(
+      "text",
+      { class: "tile-digit", x: level ? x - 2 : x, y: y + 2.5, "text-anchor": "middle" },
+      number(digit),
+    ),
+    level > 0 &&
+      svg(
+        "text",
+        { class: "tile-level", x: x + 2.6, y: y + 2.4, "text-anchor": "middle" },
+        `×${number(level)}`,
+      ),
+  );
 }
 
 /** A tile alone, filling its box. */
 export function tilePicture(components, digit, orientation, margin = 1) {
   const { cells, height, width } = shapeOf(components, digit, orientation);
-  return svg("svg", {
-    class: "tile-drawing", viewBox: `${-margin} ${-margin} ${width * CELL + 2 * margin} ${height * CELL + 2 * margin}`, "aria-hidden": "true",
-    style: `--width: ${width}; --height: ${height}`,
-  }, tileDrawing(digit, cells));
+  return svg(
+    "svg",
+    {
+      class: "tile-drawing",
+      viewBox: `${-margin} ${-margin} ${width * CELL + 2 * margin} ${height * CELL + 2 * margin}`,
+      "aria-hidden": "true",
+      style: `--width: ${width}; --height: ${height}`,
+    },
+    tileDrawing(digit, cells),
+  );
 }
 
 /** The cell of some that lies nearest to their centre, for the label. */
@@ -60,7 +100,10 @@ export function middle(cells) {
   return cells.reduce((best, cell) => (distance(cell) < distance(best) - 0.01 ? cell : best));
 }
 
-/** What lies uppermost on a table: for the text of each covered cell its height in tiles and its uppermost tile. */
+/**
+ * What lies uppermost on a table: for the text of each covered cell its height in tiles, and the uppermost
+ * tile by its place in the order of placing.
+ */
 export function surfaceOf(tiles) {
   const surface = new Map();
   tiles.forEach((tile, index) => {
@@ -76,14 +119,18 @@ export function surfaceOf(tiles) {
  * What a tile would lie on.
  * @param {Map<string, {height: number, index: number}>} surface
  * @param {number[][]} cells
- * @returns {{level: number, even: boolean, tiles: number}} the highest level below it, whether all its cells have this
- *   height, and the number of tiles on which it would rest
+ * @returns {{level: number, even: boolean, tiles: number}} the highest level below it, whether all its
+ *   cells have this height, and the number of tiles on which it would rest
  */
 export function groundOf(surface, cells) {
   const below = cells.map((cell) => surface.get(String(cell)));
   const heights = below.map((under) => under?.height ?? 0);
   const level = Math.max(...heights);
-  return { level, even: heights.every((height) => height === level), tiles: new Set(below.map((under) => under?.index)).size };
+  return {
+    level,
+    even: heights.every((height) => height === level),
+    tiles: new Set(below.map((under) => under?.index)).size,
+  };
 }
 
 /** The cells of a piece whose bounding box starts at a row and a column. */

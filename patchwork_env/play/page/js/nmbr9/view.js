@@ -13,8 +13,19 @@ const PLAYERS = ["1", "2", "3", "4"];
 export const view = {
   name: "nmbr9",
   setUp: [
-    { name: "players", label: "nmbr9.setUp.players", initial: "1", options: PLAYERS.map((value) => ({ value, label: `nmbr9.setUp.tables.${value}` })), parse: Number },
-    { name: "order", label: "nmbr9.setUp.order", initial: "unknown", options: ORDERS.map((value) => ({ value, label: `nmbr9.setUp.orders.${value}` })) },
+    {
+      name: "players",
+      label: "nmbr9.setUp.players",
+      initial: "1",
+      options: PLAYERS.map((value) => ({ value, label: `nmbr9.setUp.tables.${value}` })),
+      parse: Number,
+    },
+    {
+      name: "order",
+      label: "nmbr9.setUp.order",
+      initial: "unknown",
+      options: ORDERS.map((value) => ({ value, label: `nmbr9.setUp.orders.${value}` })),
+    },
     { name: "deck", label: "nmbr9.setUp.deck", parse: (text) => text.split(/[\s,]+/).map(Number) },
   ],
   keys: [

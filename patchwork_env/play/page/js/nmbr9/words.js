@@ -17,12 +17,16 @@ export function describe({ session, components }, position) {
   if (move.kind === "choose") return t(`nmbr9.did.${person}.choose`, values);
   const level = levelOf(position, components);
   if (level === 0) return t(`nmbr9.did.${person}.lay`, values);
-  return t(`nmbr9.did.${person}.place`, { ...values, level, points: t("nmbr9.points", { count: level * move.digit }) });
+  return t(`nmbr9.did.${person}.place`, {
+    ...values,
+    level,
+    points: t("nmbr9.points", { count: level * move.digit }),
+  });
 }
 
 /**
- * The same as short as it can be said. For a move that was not played yet, in the position before it, also the row and the
- * column, counted from the first tile.
+ * The same as short as it can be said. For a move that was not played yet, in the position before it,
+ * also the row and the column, counted from the first tile.
  */
 export function moveLabel({ components }, position) {
   const move = parseWord(position.word);
@@ -39,7 +43,10 @@ function levelOf(position, components) {
   if (isPlayed(position)) return tiles.at(-1).level;
   const move = parseWord(position.word);
   const [{ row, column }] = placementsOf({ ...position, player: position.mover }, [position.word]);
-  return groundOf(surfaceOf(tiles), movedTo(shapeOf(components, move.digit, move.orientation).cells, row, column)).level;
+  return groundOf(
+    surfaceOf(tiles),
+    movedTo(shapeOf(components, move.digit, move.orientation).cells, row, column),
+  ).level;
 }
 
 /** Whether the move of a position has been played in it. */
@@ -48,4 +55,5 @@ function isPlayed({ word, mover, state }) {
   return tiles.length > 0 && wordOf(tiles.at(-1), tiles[0]) === word;
 }
 
-const wordOf = ({ digit, orientation, row, column }, first) => `${digit}/${orientation}@${row - first.row},${column - first.column}`;
+const wordOf = ({ digit, orientation, row, column }, first) =>
+  `${digit}/${orientation}@${row - first.row},${column - first.column}`;
