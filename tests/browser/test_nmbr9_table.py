@@ -167,3 +167,15 @@ def test_a_preview_draws_a_line_on_the_tables(open_page: Any) -> None:
     page.evaluate("window.game.page.view.preview(['0/0@0,0', '0/1@0,0', '7/0@-1,-2'])")
     assert page.locator(".near .ghost").count() + page.locator(".far .ghost").count() == 3
     assert page.locator(".ghost.hint").count() == 1
+    assert sorted(page.locator(".ghost-tag").all_text_contents()) == ["1", "2", "3"]
+
+
+def test_the_rules_open_in_the_language_and_at_the_game(open_page: Any) -> None:
+    page = open_page(f"{ALONE}&lang=pl")
+    with page.expect_popup() as opened:
+        role(page, "rules").click()
+    rules = opened.value
+    rules.wait_for_load_state()
+    assert rules.url.endswith("rules/pl.html#nmbr9")
+    assert rules.locator("html[lang=pl] h1").inner_text() == "Zasady"
+    assert rules.locator("#nmbr9 figure svg").first.bounding_box()["height"] > 50

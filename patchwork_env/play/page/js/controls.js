@@ -27,9 +27,10 @@ export function mountControls(app) {
     button("leave").hidden = !session.exploring;
   });
   const linkRules = () => {
-    button("rules").href = `rules/${language()}.html`;
+    button("rules").href = `rules/${language()}.html#${session.game ?? ""}`;
   };
   languageEvents.addEventListener("change", linkRules);
+  session.addEventListener("open", linkRules);
   linkRules();
 }
 

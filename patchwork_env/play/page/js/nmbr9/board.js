@@ -159,16 +159,16 @@ export class Board {
 
   /**
    * Draws ghosts.
-   * @param {{digit: number, orientation: number, row: number, column: number, level: number, points: ?string,
-   *   tone: "fits"|"refused"|"hint"|"later"}[]} ghosts `points`: what stands beside them
+   * @param {{digit: number, orientation: number, row: number, column: number, level: number, tag: ?string,
+   *   tone: "fits"|"refused"|"hint"|"later"}[]} ghosts `tag`: what stands above them
    */
   ghosts(ghosts) {
     this.#ghosts.replaceChildren(
-      ...ghosts.map(({ digit, orientation, row, column, level, points, tone }) => {
+      ...ghosts.map(({ digit, orientation, row, column, level, tag, tone }) => {
         const cells = movedTo(shapeOf(this.components, digit, orientation).cells, row, column);
         const ghost = tileDrawing(digit, cells, { level });
         ghost.classList.add("ghost", tone);
-        if (points) ghost.append(pointsDrawing(points, cells));
+        if (tag) ghost.append(tagDrawing(tag, cells));
         return ghost;
       }),
     );
@@ -212,19 +212,19 @@ function gridLines({ top, left, rows, columns }) {
   return [...across, ...down].join("");
 }
 
-/** What a ghost would score, on a plate above it. */
-function pointsDrawing(points, cells) {
+/** What stands above a ghost, on a plate: the points that it would score, or its number in a line. */
+function tagDrawing(tag, cells) {
   const rows = cells.map(([row]) => row);
   const columns = cells.map(([, column]) => column);
   const [x, y] = [
     ((Math.min(...columns) + Math.max(...columns) + 1) / 2) * CELL,
     Math.min(...rows) * CELL - 6,
   ];
-  const width = 4 + 4 * points.length;
+  const width = 4 + 4 * tag.length;
   return svg(
     "g",
-    { class: "ghost-points", transform: `translate(${x} ${y})` },
+    { class: "ghost-tag", transform: `translate(${x} ${y})` },
     svg("rect", { x: -width / 2, y: -5, width, height: 9, rx: 4.5 }),
-    svg("text", { y: 1.9, "text-anchor": "middle" }, points),
+    svg("text", { y: 1.9, "text-anchor": "middle" }, tag),
   );
 }

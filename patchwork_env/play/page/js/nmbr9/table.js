@@ -160,11 +160,11 @@ export class Table {
     const { digit, orientation, anchor } = this.hand;
     const { level } = this.hand.groundAt(anchor);
     const place = { digit, orientation, row: Math.floor(anchor / STRIDE), column: anchor % STRIDE };
-    if (!this.hand.fits(anchor)) return { ...place, level: 0, points: null, tone: "refused" };
+    if (!this.hand.fits(anchor)) return { ...place, level: 0, tag: null, tone: "refused" };
     return {
       ...place,
       level,
-      points: level ? number(level * digit, { signDisplay: "always" }) : null,
+      tag: level ? number(level * digit, { signDisplay: "always" }) : null,
       tone: "fits",
     };
   }
@@ -176,7 +176,8 @@ export class Table {
       const { cells } = shapeOf(this.#app.components, ghost.digit, ghost.orientation);
       const surface = surfaceOf(this.#position.state.tables[ghost.player]);
       const { level } = groundOf(surface, movedTo(cells, ghost.row, ghost.column));
-      return { ...ghost, level: index ? 0 : level, points: null, tone: index ? "later" : "hint" };
+      const tag = texts.length > 1 ? number(index + 1) : null;
+      return { ...ghost, level: index ? 0 : level, tag, tone: index ? "later" : "hint" };
     });
     this.#drawGhosts();
   }
