@@ -183,53 +183,40 @@ function scaleOf(evaluations, session) {
   return { x, y, ply, player, isChance, low, high };
 }
 
+/** The curve through all evaluations that are known, and the areas of those who are ahead. */
 function curves(evaluations, scale) {
-  const points = evaluations.map((evaluation, ply) => evaluation && [scale.x(ply), scale.y(evaluation)]);
-  const runs = runsOf(points);
-  const middle = HEIGHT / 2;
-  const line = (run) => `M${run.map((point) => point.map((value) => value.toFixed(1)).join(" ")).join("L")}`;
-  const ground = scale.isChance ? middle : HEIGHT;
-  const area = (run) =>
-    `${line(run)}L${run.at(-1)[0].toFixed(1)} ${ground}L${run[0][0].toFixed(1)} ${ground}Z`;
-  const areas = scale.isChance
-    ? [scale.player, 1 - scale.player].map((player, below) =>
-        svg(
-          "svg",
-          {
-            class: `player-${player}`,
-            x: 0,
-            y: below * middle,
-            width: WIDTH,
-            height: middle,
-            viewBox: `0 ${below * middle} ${WIDTH} ${middle}`,
-          },
-          runs.map((run) => svg("path", { class: "graph-area", d: area(run) })),
-        ),
-      )
-    : [
-        svg(
-          "g",
-          { class: `player-${scale.player}` },
-          runs.map((run) => svg("path", { class: "graph-area", d: area(run) })),
-        ),
-      ];
-  const guides = scale.isChance
-    ? [0.25, 0.5, 0.75].map((share) =>
-        svg("path", {
-          class: share === 0.5 ? "graph-half" : "graph-guide",
-          d: `M0 ${EDGE + share * (HEIGHT - 2 * EDGE)}H${WIDTH}`,
-        }),
-      )
-    : [];
-  return [...areas, ...guides, ...runs.map((run) => svg("path", { class: "graph-line", d: line(run) }))];
+  const points = evaluations
+    .map((evaluation, ply) => evaluation && [scale.x(ply).toFixed(1), scale.y(evaluation).toFixed(1)])
+    .filter(Boolean);
+  if (!points.length) return [];
+  const curve = `M${points.map((point) => point.join(" ")).join("L")}`;
+  const ground = scale.isChance ? HEIGHT / 2 : HEIGHT;
+  const area = svg("path", {
+    class: "graph-area",
+    d: `${curve}L${points.at(-1)[0]} ${ground}L${points[0][0]} ${ground}Z`,
+  });
+  return [
+    ...(scale.isChance ? [...halves(area, scale.player), ...guides()] : [tinted(area, scale.player)]),
+    svg("path", { class: "graph-line", d: curve }),
+  ];
 }
 
-/** The stretches of neighbours that are known. */
-function runsOf(points) {
-  const runs = [[]];
-  for (const point of points) {
-    if (point) runs.at(-1).push(point);
-    else if (runs.at(-1).length) runs.push([]);
-  }
-  return runs.filter((run) => run.length);
+const tinted = (area, player) => svg("g", { class: `player-${player}` }, area);
+
+/** An area in the colour of a player above the middle, and in that of the other one below it. */
+function halves(area, player) {
+  const height = HEIGHT / 2;
+  return [player, 1 - player].map((ahead, below) => {
+    const y = below * height;
+    const half = { x: 0, y, width: WIDTH, height, viewBox: `0 ${y} ${WIDTH} ${height}` };
+    return svg("svg", { ...half, class: `player-${ahead}` }, area.cloneNode());
+  });
 }
+
+const guides = () =>
+  [0.25, 0.5, 0.75].map((share) =>
+    svg("path", {
+      class: share === 0.5 ? "graph-half" : "graph-guide",
+      d: `M0 ${EDGE + share * (HEIGHT - 2 * EDGE)}H${WIDTH}`,
+    }),
+  );

@@ -105,7 +105,10 @@ class Panel {
     const { session } = this.#app;
     for (const source of [this.#kept, this.search, this.reviewing])
       source.addEventListener("change", () => this.#draw());
-    this.#app.addEventListener("shown", () => this.#draw());
+    this.#app.addEventListener("shown", () => {
+      this.#draw();
+      if (this.#isReviewing && !this.reviewing.running && this.reviewing.isBehind) this.reviewing.run();
+    });
     session.addEventListener("open", () => this.#review(false));
     this.reviewing.addEventListener("change", () => this.search.hold(this.reviewing.running));
     this.reviewButton.addEventListener("click", () => this.#review(!this.#isReviewing));
@@ -123,7 +126,7 @@ class Panel {
     setAttribute(this.#root, "data-looking", lines || this.#isReviewing);
     for (const [name, button] of Object.entries(this.toggles))
       button.setAttribute("aria-pressed", String(this.#settings[name]));
-    this.search.set(lines ? "deep" : evaluation ? "quick" : "none");
+    this.search.set(lines ? "deep" : evaluation || this.#isReviewing ? "quick" : "none");
     this.#draw();
   }
 

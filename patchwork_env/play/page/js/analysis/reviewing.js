@@ -27,6 +27,12 @@ export class Reviewing extends EventTarget {
     return this.#stopping !== null;
   }
 
+  /** Whether the game has gone on since all its positions were analysed. */
+  get isBehind() {
+    const { main } = this.#app.session;
+    return this.error === null && this.total > 0 && main.filter(({ over }) => !over).length > this.total;
+  }
+
   stop() {
     this.#stopping?.abort();
     this.#stopping = null;
