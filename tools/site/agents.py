@@ -12,11 +12,13 @@ class Call(NamedTuple):
         name: The name of the export.
         arguments: What it is called with.
         draws: Whether it draws random numbers, so that the stream has to be seeded first.
+        places: Whether it only places tiles of NMBR 9 as they come, and chooses none.
     """
 
     name: str
     arguments: tuple[int, ...] = ()
     draws: bool = False
+    places: bool = False
 
 
 class Offer(NamedTuple):

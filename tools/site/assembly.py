@@ -24,7 +24,9 @@ _RUNTIME = Path(__file__).with_name("runtime.ll")
 """Memory for the arrays that kernels make."""
 
 
-def to_wasm(lowered: Sequence[Lowered], memory: Memory, linker: str, folder: Path) -> Path:
+def to_wasm(
+    lowered: Sequence[Lowered], memory: Memory, linker: str, folder: Path, *, exact: bool = False
+) -> Path:
     """Compiles, optimises and links the exports of a module.
 
     Args:
@@ -32,6 +34,8 @@ def to_wasm(lowered: Sequence[Lowered], memory: Memory, linker: str, folder: Pat
         memory: The memory of the module; its symbol is the name of the file.
         linker: The command of LLVM's linker for WebAssembly.
         folder: The folder for the module.
+        exact: Whether fused multiplications of float32 are done in float64, which takes longer and differs
+            from them once in hundreds of millions; otherwise they are rounded twice.
 
     Returns:
         The path of the module.
@@ -43,7 +47,8 @@ def to_wasm(lowered: Sequence[Lowered], memory: Memory, linker: str, folder: Pat
     )
     whole = llvm.parse_assembly(_retargeted(_RUNTIME.read_text() + memory.definition(), machine))
     for export in lowered:
-        whole.link_in(llvm.parse_assembly(_retargeted(export.code, machine) + _wrapper(export)))
+        code = _without_fma(_retargeted(export.code, machine), exact=exact)
+        whole.link_in(llvm.parse_assembly(code + _wrapper(export)))
     names = [export.name for export in lowered]
     _hide(whole, {*names, memory.symbol})
     whole.verify()
@@ -63,7 +68,6 @@ def _retargeted(code: str, machine: llvm.TargetMachine) -> str:
     code = re.sub(r'"(?:target-cpu|target-features|tune-cpu|probe-stack)"="[^"]*"', "", code)
     code = re.sub(r"^source_filename = .*$", "", code, flags=re.MULTILINE)
     code = re.sub(r' c"[^"]*"', _without_paths, code)
-    code = _without_fma(code)
     code = re.sub(
         r"^declare double @sqrt\(double\)", "declare double @llvm.sqrt.f64(double)", code, flags=re.M
     )
@@ -76,7 +80,7 @@ def _without_paths(constant: re.Match[str]) -> str:
     return re.sub(r"/[^\\]*\.py", lambda path: "-" * len(path[0]), constant[0])
 
 
-def _without_fma(code: str) -> str:
+def _without_fma(code: str, *, exact: bool) -> str:
     """The code with a multiplication and an addition for every fused one, which WebAssembly does not have."""
     kinds = set(re.findall(r"@llvm\.fma\.(v\d+f32|f32|f64)\(", code))
     code = re.sub(r"^declare .*@llvm\.fma\.\w+\(.*$", "", code, flags=re.MULTILINE)
@@ -84,14 +88,25 @@ def _without_fma(code: str) -> str:
         code = code.replace(f"@llvm.fma.{kind}(", f"@multiply_add.{kind}(")
         scalar = {"f32": "float", "f64": "double"}[kind[-3:]]
         vector = f"<{kind[1:-3]} x {scalar}>" if kind[0] == "v" else scalar
-        code += f"""
+        code += _multiply_add(kind, vector, vector.replace("float", "double") if exact else vector)
+    return code
+
+
+def _multiply_add(kind: str, vector: str, wide: str) -> str:
+    """A function that multiplies and adds in numbers of the type ``wide``."""
+    if wide == vector:
+        numbers, widened, narrowed = ("%a", "%b", "%c"), "", f"  ret {vector} %sum"
+    else:
+        numbers = ("%wide_a", "%wide_b", "%wide_c")
+        widened = "".join(f"  %wide_{n} = fpext {vector} %{n} to {wide}\n" for n in "abc")
+        narrowed = f"  %result = fptrunc {wide} %sum to {vector}\n  ret {vector} %result"
+    return f"""
 define linkonce_odr {vector} @multiply_add.{kind}({vector} %a, {vector} %b, {vector} %c) alwaysinline {{
-  %product = fmul {vector} %a, %b
-  %sum = fadd {vector} %product, %c
-  ret {vector} %sum
+{widened}  %product = fmul {wide} {numbers[0]}, {numbers[1]}
+  %sum = fadd {wide} %product, {numbers[2]}
+{narrowed}
 }}
 """
-    return code
 
 
 def _wrapper(export: Lowered) -> str:

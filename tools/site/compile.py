@@ -17,18 +17,15 @@ from tools.site.assembly import to_wasm
 from tools.site.facts import facts_of, stored_weights
 from tools.site.lowering import lower
 
-_HALVES = True
-"""Whether weights are stored as 16-bit floats: half the size, and as good as the same choices."""
-
 
 def compile_module(game: str, folder: Path, linker: str) -> None:
     """Writes the code, the weights and the facts of a game's module to a folder."""
     module = import_module(f"tools.site.modules.{game}")
     lowered = [lower(function) for function in module.EXPORTS]
-    code = to_wasm(lowered, module.MEMORY, linker, folder)
+    code = to_wasm(lowered, module.MEMORY, linker, folder, exact=module.EXACT)
     weights = folder / f"{game}.weights"
-    weights.write_bytes(stored_weights(module.read_weights(), halves=_HALVES))
-    facts = facts_of(game, module, code.name, weights.name, halves=_HALVES)
+    weights.write_bytes(stored_weights(module.read_weights(), halves=module.HALVES))
+    facts = facts_of(game, module, code.name, weights.name, halves=module.HALVES)
     (folder / f"{game}.json").write_text(json.dumps(facts, separators=(",", ":")))
 
 

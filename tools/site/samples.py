@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -25,15 +25,10 @@ _OPENINGS: dict[str, tuple[dict[str, Any], ...]] = {
     "nmbr9": ({}, {"players": 2}, {"players": 4, "order": "known"}, {"players": 2, "order": "free"}),
 }
 """Set-ups as the page asks for them."""
+_PEOPLE = {f"partner:level={level}": 2 for level in range(BEGINNER, CHAMPION + 1)}
 _CHOICES: dict[str, dict[str, int]] = {
-    "patchwork": {
-        **{f"partner:level={level}": 2 for level in range(BEGINNER, CHAMPION)},
-        "champion:instant": 5,
-        "champion:fast": 1,
-        "greedy": 1,
-        "random": 1,
-    },
-    "nmbr9": {"nmbr9_champion:instant": 6, "nmbr9_champion:fast": 3, "greedy": 1, "random": 1},
+    "patchwork": {**_PEOPLE, "champion:instant": 5, "champion:fast": 1, "greedy": 1, "random": 1},
+    "nmbr9": {**_PEOPLE, "nmbr9_champion:instant": 5, "nmbr9_champion:fast": 3, "greedy": 1, "random": 1},
 }
 """Agents, each with the number of games that it plays against itself."""
 _ANALYSED = {"patchwork": "champion:instant", "nmbr9": "nmbr9_champion:fast"}
@@ -69,15 +64,15 @@ def _games(name: str) -> Iterator[dict[str, Any]]:
 
 
 def _choices(name: str, spec: str, seed: int) -> Iterator[dict[str, Any]]:
-    """The choices of an agent in a game against itself, with the seconds that each took."""
+    """The choices of an agent in a game against itself, with the seconds of the processor that each took."""
     game, agent, rng = _new_game(name, seed, {}), agents.load(spec), np.random.default_rng(seed)
     agent.act(game)  # compiles
     while not game.is_over:
         number = 2**64 - 1 - game.num_moves if seed == 0 else 100 * seed + game.num_moves
         agent.reseed(number)
-        began = perf_counter()
+        began = process_time()
         action = int(agent.act(game))
-        seconds = perf_counter() - began
+        seconds = process_time() - began
         asked = {"notation": game.notation(), "agent": spec, "seed": str(number)}
         yield {**asked, "action": action, "word": game.move_text(action), "seconds": seconds}
         game.play(_random_action(game, rng) if rng.random() < _BLUNDERS else action)

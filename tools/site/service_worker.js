@@ -1,10 +1,15 @@
-/** Keeps the whole site, so that it opens and plays without a network; a new version replaces the one before. */
+/** Keeps the whole site, so that it plays without a network; a new version replaces the one before. */
 
 const VERSION = "patchwork-{version}";
 const FILES = ["{files}"];
 
 self.addEventListener("install", (event) => {
-  event.waitUntil(caches.open(VERSION).then((kept) => kept.addAll(FILES)).then(() => self.skipWaiting()));
+  event.waitUntil(
+    caches
+      .open(VERSION)
+      .then((kept) => kept.addAll(FILES))
+      .then(() => self.skipWaiting()),
+  );
 });
 
 self.addEventListener("activate", (event) => {
@@ -17,7 +22,8 @@ self.addEventListener("fetch", (event) => {
 
 async function forgetOthers() {
   const names = await caches.keys();
-  await Promise.all(names.filter((name) => name.startsWith("patchwork-") && name !== VERSION).map((name) => caches.delete(name)));
+  const others = names.filter((name) => name.startsWith("patchwork-") && name !== VERSION);
+  await Promise.all(others.map((name) => caches.delete(name)));
 }
 
 async function kept(request) {

@@ -18,13 +18,27 @@ from tools.site.modules import patchwork_people, patchwork_rules, patchwork_sear
 from tools.site.modules.patchwork_people import name_of
 from tools.site.modules.patchwork_room import LEVELS_WITH_ROOM, MEMORY, MOST_NODES
 
-__all__ = ["AGENTS", "ANALYSIS", "EXPORTS", "MEMORY", "NUMBERS", "SHARED", "WEIGHTS_AT", "read_weights"]
+__all__ = [
+    "AGENTS",
+    "ANALYSIS",
+    "EXPORTS",
+    "HALVES",
+    "MEMORY",
+    "NUMBERS",
+    "SHARED",
+    "WEIGHTS_AT",
+    "read_weights",
+]
 
 EXPORTS = (*patchwork_rules.EXPORTS, *patchwork_people.EXPORTS, *patchwork_search.EXPORTS)
 SHARED = ("states", "actions", "figures", "exact")
 """The arrays that JavaScript reads or writes."""
 WEIGHTS_AT = "settings.weights"
 """The array that it fills with the weights."""
+HALVES = True
+"""Whether these are sent as 16-bit floats; its choices stay the same."""
+EXACT = False
+"""Whether it multiplies and adds as exactly as the package, which takes longer."""
 
 
 def read_weights() -> Any:

@@ -2,18 +2,30 @@
 
 import { BackendError } from "./backend.js";
 
+const MOST_ANALYSTS = 3;
+
 /** @returns {import("./backend.js").Backend} */
 export function connect() {
   keepForLater();
-  const [rules, analysis] = [new Caller(), new Caller()]; // a search must not keep a move waiting
+  const [rules, analysts] = [new Caller(), []]; // a search keeps neither moves nor hints waiting
   return {
     components: (game) => rules.ask("components", [game]),
     open: (setup) => rules.ask("open", [setup]),
     play: (notation, move) => rules.ask("play", [notation, move]),
     agents: (game) => rules.ask("agents", [game]),
-    choose: (notation, agent, { seed, ...hearing } = {}) => rules.ask("choose", [notation, agent, { seed }], hearing),
-    analyse: (notation, { agent, lines, ...hearing } = {}) => analysis.ask("analyse", [notation, { agent, lines }], hearing),
+    choose: (notation, agent, { seed, ...listeners } = {}) =>
+      rules.ask("choose", [notation, agent, { seed }], listeners),
+    analyse: (notation, { agent, lines, ...listeners } = {}) =>
+      idle(analysts).ask("analyse", [notation, { agent, lines }], listeners),
   };
+}
+
+/** A worker that does nothing else, as long as there are not too many; `callers` receives new ones. */
+function idle(callers) {
+  const found = callers.find((caller) => caller.open.size === 0);
+  if (found || callers.length === MOST_ANALYSTS) return found ?? callers[0];
+  callers.push(new Caller());
+  return callers.at(-1);
 }
 
 /** Keeps all files of the site in the browser, where it may: then it needs no network any more. */
@@ -75,7 +87,7 @@ class Caller {
   fail(message) {
     this.running?.terminate();
     this.running = null;
-    const error = new BackendError(message || "The worker of this page could not be started.", { lost: true });
+    const error = new BackendError(message || "The worker of this page did not start.", { lost: true });
     for (const id of [...this.open.keys()]) this.take(id).reject(error);
   }
 }

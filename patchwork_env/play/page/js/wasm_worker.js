@@ -2,8 +2,8 @@
  * A worker that holds the rules and agents: it answers one message after the other, and between the steps of
  * an analysis it hears whether the answer is still wanted.
  *
- * A message is `{id, method, parameters}` or `{id, cancel: true}`; answers are `{id, progress}`, `{id, analysis}`
- * and at last `{id, result}`, `{id, error}` or `{id, cancelled: true}`.
+ * A message is `{id, method, parameters}` or `{id, cancel: true}`; answers are `{id, progress}`,
+ * `{id, analysis}` and at last `{id, result}`, `{id, error}` or `{id, cancelled: true}`.
  */
 
 import { Engine } from "./wasm/engine.js";

@@ -30,7 +30,9 @@ export class Engine {
 
   async agents(name) {
     const { module } = await this.load(name);
-    return module.facts.agents.map(({ spec, kind, level }) => (level === null ? { spec, kind } : { spec, kind, level }));
+    return module.facts.agents.map(({ spec, kind, level }) =>
+      level === null ? { spec, kind } : { spec, kind, level },
+    );
   }
 
   async open({ game: name, notation, ...options }) {
@@ -60,6 +62,7 @@ export class Engine {
   async choose(notation, spec, { seed } = {}) {
     const game = await this.at(notation);
     const { call } = agentOf(game, spec);
+    if (call.places && game.digit() === null) refuse(`agent ${shorten(spec)} does not choose digits`);
     if (call.draws) game.module.seed(seedOf(seed));
     const action = game.functions[call.name](...call.arguments);
     return { action, word: game.word(action) };
@@ -99,7 +102,11 @@ function replay(game, notation, tell = () => {}) {
     tell(k + 1, step);
     return step;
   });
-  return gameText(game.format, begun, steps.map((step) => step.word));
+  return gameText(
+    game.format,
+    begun,
+    steps.map((step) => step.word),
+  );
 }
 
 /** Names the move in the message of an error. */
@@ -122,7 +129,8 @@ function playMove(game, move) {
 function agentOf(game, spec) {
   const { agents } = game.module.facts;
   const agent = agents.find((known) => known.spec === spec || known.aliases.includes(spec));
-  return agent ?? refuse(`this page has no agent ${shorten(spec)}; it has ${agents.map((known) => known.spec).join(", ")}`);
+  const specs = agents.map((known) => known.spec).join(", ");
+  return agent ?? refuse(`this page has no agent ${shorten(spec)}; it has ${specs}`);
 }
 
 function positionOf(name, game, ply, step = null) {

@@ -1,13 +1,32 @@
 /** A compiled module: its functions, and the arrays and records in its memory. */
 
 import { expandHalves } from "./halves.js";
+import { refuse } from "./texts.js";
 
 /** What WebAssembly has no instructions for. */
 const MATHEMATICS = { exp: Math.exp, expf: (x) => Math.fround(Math.exp(x)), pow: Math.pow };
 const KINDS = {
-  i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array,
-  i8: BigInt64Array, u8: BigUint64Array, f4: Float32Array, f8: Float64Array,
+  i1: Int8Array,
+  u1: Uint8Array,
+  i2: Int16Array,
+  u2: Uint16Array,
+  i4: Int32Array,
+  u4: Uint32Array,
+  i8: BigInt64Array,
+  u8: BigUint64Array,
+  f4: Float32Array,
+  f8: Float64Array,
 };
+
+/** An instance of code that uses vectors of 128 bits, which browsers have had since 2021 to 2023. */
+async function instantiate(code) {
+  try {
+    return (await WebAssembly.instantiate(code, { env: MATHEMATICS })).instance;
+  } catch (error) {
+    if (error instanceof WebAssembly.CompileError) refuse("This browser is too old: it has no SIMD.");
+    throw error;
+  }
+}
 
 export class Module {
   /**
@@ -27,7 +46,7 @@ export class Module {
   static async load(game, read) {
     const facts = JSON.parse(new TextDecoder().decode(await read(`${game}.json`)));
     const weights = read(facts.weights.file);
-    const { instance } = await WebAssembly.instantiate(await read(facts.code), { env: MATHEMATICS });
+    const instance = await instantiate(await read(facts.code));
     const module = new Module(facts, instance.exports);
     module.takeWeights(await weights);
     return module;
@@ -55,8 +74,8 @@ export class Module {
   field(name) {
     const { offset, type, count } = this.facts.record[name];
     const start = this.base + this.facts.arrays.states.offset + offset;
-    const bytes = this.functions.memory.buffer.slice(start, start + KINDS[type].BYTES_PER_ELEMENT * (count ?? 1));
-    const numbers = new KINDS[type](bytes);
+    const end = start + KINDS[type].BYTES_PER_ELEMENT * (count ?? 1);
+    const numbers = new KINDS[type](this.functions.memory.buffer.slice(start, end));
     return count === null ? Number(numbers[0]) : Array.from(numbers, Number);
   }
 

@@ -2,7 +2,16 @@
 
 import { Deepening } from "./nmbr9_analysis.js";
 import { FIELDS, FORMAT, moveText, parseMove } from "../nmbr9/notation.js";
-import { oneOf, parseNumber, parseNumbers, refuse, seedOf, shorten, wholeNumber, wholeNumbers } from "./texts.js";
+import {
+  oneOf,
+  parseNumber,
+  parseNumbers,
+  refuse,
+  seedOf,
+  shorten,
+  wholeNumber,
+  wholeNumbers,
+} from "./texts.js";
 
 const NO_DIGIT = 10;
 const FREE = "free";
@@ -54,14 +63,14 @@ export class Nmbr9 {
     const digit = this.digit();
     const middle = (orientation) => this.module.facts.numbers.middles[TURNS * digit + orientation];
     const action = parseMove(word, digit, this.corner(), this.components.encoding, middle);
-    return action ?? refuse(`${shorten(word)} is not a move here; moves look like '7/3@-2,5' or, in free order, '=7'`);
+    return action ?? refuse(`${shorten(word)} is not a move here; moves look like '7/3@-2,5' or '=7'`);
   }
 
   /** Plays an action; returns who played it. */
   play(action) {
     const player = this.player();
-    if (!this.functions.is_legal(action)) refuse(`${shorten(action)} is not a legal move for player ${player} now`);
-    if (!this.functions.play(action)) refuse("this move would spread the tiles over more rows or columns than have numbers");
+    if (!this.functions.is_legal(action)) refuse(`${shorten(action)} is not legal for player ${player} now`);
+    if (!this.functions.play(action)) refuse("the tiles would spread over more rows or columns than allowed");
     return player;
   }
 
@@ -74,7 +83,8 @@ export class Nmbr9 {
   }
 
   scores() {
-    return Array.from({ length: this.module.field("num_players") }, (_, player) => this.functions.score(player));
+    const length = this.module.field("num_players");
+    return Array.from({ length }, (_, player) => this.functions.score(player));
   }
 
   /** The players with the highest score, who share the win. */
@@ -94,7 +104,7 @@ export class Nmbr9 {
       round: this.module.field("round"),
       digit,
       choices: digit === null ? this.choices() : [],
-      chosen: this.module.field("chosen").slice(0, players).map((chosen) => (chosen === NO_DIGIT ? null : chosen)),
+      chosen: this.module.field("chosen").slice(0, players).map(digitOrNull),
       left: this.left(order),
       deck: this.knownDeck(order),
       tables: Array.from({ length: players }, (_, player) => this.tiles(player)),
@@ -107,8 +117,7 @@ export class Nmbr9 {
 
   /** The digit of the tile to be placed; null if a tile is to be chosen or the game is over. */
   digit() {
-    const digit = this.isOver() ? NO_DIGIT : this.functions.digit_to_place();
-    return digit === NO_DIGIT ? null : digit;
+    return digitOrNull(this.isOver() ? NO_DIGIT : this.functions.digit_to_place());
   }
 
   /** Ever deeper analyses with a budget, the last one marked as done. */
@@ -118,7 +127,8 @@ export class Nmbr9 {
 
   /** The digits that may be chosen. */
   choices() {
-    return this.module.first("actions", this.functions.legal_actions()).map((action) => action - this.components.encoding.choose);
+    const legal = this.module.first("actions", this.functions.legal_actions());
+    return legal.map((action) => action - this.components.encoding.choose);
   }
 
   /** How many tiles of each digit are still to come, or may still be chosen. */
@@ -138,15 +148,16 @@ export class Nmbr9 {
 
   /** The cards that players know, in their order; in free order all tiles, ascending. */
   knownDeck(order) {
-    const rounds = this.module.field("num_rounds");
-    const turned = { free: Infinity, known: rounds, unknown: Math.min(this.module.field("round") + 1, rounds) };
-    return this.deck().slice(0, turned[order]);
+    const [round, rounds] = [this.module.field("round"), this.module.field("num_rounds")];
+    const known = { free: Infinity, known: rounds, unknown: Math.min(round + 1, rounds) };
+    return this.deck().slice(0, known[order]);
   }
 
   /** The top-left corner of the current player's first tile; null if there is no tile yet. */
   corner() {
     const player = this.player();
-    return this.functions.num_placed(player) ? [this.of("row", player)[0], this.of("column", player)[0]] : null;
+    if (!this.functions.num_placed(player)) return null;
+    return [this.of("row", player)[0], this.of("column", player)[0]];
   }
 
   /** What a field says of the tiles on a player's table, in the order in which they were placed. */
@@ -167,6 +178,8 @@ export class Nmbr9 {
     });
   }
 }
+
+const digitOrNull = (digit) => (digit === NO_DIGIT ? null : digit);
 
 /** The digits of a deck. */
 function checkDeck(deck, most) {

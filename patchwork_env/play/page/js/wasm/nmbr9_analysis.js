@@ -5,8 +5,8 @@ import { refuse } from "./texts.js";
 export class Deepening {
   /**
    * @param {import("./nmbr9.js").Nmbr9} game not over
-   * @param {{effort: number, results: number, seed: number}} budget the placements to evaluate, about how many
-   *   results to show on the way, and the seed of the decks
+   * @param {{effort: number, results: number, seed: number}} budget the placements to evaluate, about how
+   *   many results to show on the way, and the seed of the decks
    */
   constructor(game, budget) {
     if (game.digit() === null) refuse("the champion places tiles as they come; it does not choose digits");
@@ -18,17 +18,21 @@ export class Deepening {
 
   /** Analyses as the page draws them, from the side of player 0. */
   *analyses(most) {
-    const expected = this.game.scores().map((score, player) => score + this.functions.expected_points(player));
+    const points = (score, player) => score + this.functions.expected_points(player);
+    const expected = this.game.scores().map(points);
     let [depth, latest] = [0, null];
     for (const lines of this.rounds()) {
-      depth = Math.max(depth, lines.reduce((sum, line) => sum + line.visits, 0));
+      depth = Math.max(
+        depth,
+        lines.reduce((sum, line) => sum + line.visits, 0),
+      );
       latest = { ...this.describe(lines.slice(0, most), expected), depth, done: false };
       yield latest;
     }
     yield { ...latest, done: true };
   }
 
-  /** A line for each of the best placements, after ever more rollouts; each round of halving has an equal share. */
+  /** Lines of the best placements, after ever more rollouts; each round of halving has an equal share. */
   *rounds() {
     const { module } = this.game;
     module.seed(BigInt(this.budget.seed));
@@ -56,7 +60,8 @@ export class Deepening {
     this.game.module.first("work.actions", considered).forEach((action, k) => {
       this.found.set(action, { action, visits: rollouts, score: sums[k] / rollouts, exact: false });
     });
-    return [...this.found.values()].sort((one, other) => other.visits - one.visits || other.score - one.score);
+    const order = (one, other) => other.visits - one.visits || other.score - one.score;
+    return [...this.found.values()].sort(order);
   }
 
   /** The scores of the last tile, which are what they will be. */
@@ -74,7 +79,8 @@ export class Deepening {
 
   describe(lines, expected) {
     const shown = lines.map((line) => this.describeLine(line, expected));
-    return { player: this.game.player(), win: null, margin: shown[0].margin, scores: shown[0].scores, lines: shown };
+    const { margin, scores } = shown[0];
+    return { player: this.game.player(), win: null, margin, scores, lines: shown };
   }
 
   describeLine({ action, visits, score, exact }, expected) {

@@ -3,7 +3,16 @@
 import { Deepening } from "./patchwork_analysis.js";
 import { placementOf, SPECIAL_PATCH } from "../patchwork/actions.js";
 import { FIELDS, FORMAT, moveText, parseMove } from "../patchwork/notation.js";
-import { oneOf, parseNumber, parseNumbers, refuse, seedOf, shorten, wholeNumber, wholeNumbers } from "./texts.js";
+import {
+  oneOf,
+  parseNumber,
+  parseNumbers,
+  refuse,
+  seedOf,
+  shorten,
+  wholeNumber,
+  wholeNumbers,
+} from "./texts.js";
 
 const EMPTY = -1;
 const OFFERED = 3;
@@ -56,13 +65,14 @@ export class Patchwork {
   /** The action of a word. */
   parse(word) {
     const action = parseMove(word, this.offered(), this.components.encoding);
-    return action ?? refuse(`${shorten(word)} is not a move here; the offered patches are ${this.offered().join(", ")}`);
+    const offered = this.offered().join(", ");
+    return action ?? refuse(`${shorten(word)} is not a move here; the offered patches are ${offered}`);
   }
 
   /** Plays an action; returns who played it. */
   play(action) {
     const [player, offered] = [this.player(), this.offered()];
-    if (!this.functions.play(action)) refuse(`${shorten(action)} is not a legal move for player ${player} now`);
+    if (!this.functions.play(action)) refuse(`${shorten(action)} is not legal for player ${player} now`);
     this.cover(this.quilts[player], offered, action);
     return player;
   }
@@ -74,7 +84,8 @@ export class Patchwork {
     else if (action !== encoding.advance) {
       const { slot, orientation, anchor } = placementOf(action, encoding);
       const patch = offered[slot];
-      for (const [r, c] of patches[patch].orientations[orientation].cells) quilt[anchor + r * size + c] = patch;
+      const { cells } = patches[patch].orientations[orientation];
+      for (const [row, column] of cells) quilt[anchor + row * size + column] = patch;
     }
   }
 
@@ -143,5 +154,6 @@ function checkCircle(circle, count) {
   if (patches.length !== count || new Set(patches).size !== count) {
     refuse(`the circle has ${patches.length} patches; it must hold each of 0 to ${count - 1} once`);
   }
-  return patches.at(-1) === 0 ? patches : refuse(`the circle ends in patch ${patches.at(-1)}; it must end in patch 0`);
+  const last = patches.at(-1);
+  return last === 0 ? patches : refuse(`the circle ends in patch ${last}; it must end in patch 0`);
 }

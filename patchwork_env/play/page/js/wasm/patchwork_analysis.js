@@ -5,9 +5,9 @@ const FIGURES = 5;
 export class Deepening {
   /**
    * @param {import("./patchwork.js").Patchwork} game not over
-   * @param {{simulations: number, effort: number, to_solve: number, first: number, share: number, step: number}} budget
-   *   the most simulations, effort, and quilts for the solver; the effort of the first results, the effort for each
-   *   quilt of the solver, and the most effort between two results
+   * @param {{simulations: number, effort: number, to_solve: number, first: number, share: number,
+   *   step: number}} budget the most simulations, effort, and quilts for the solver; the effort of the first
+   *   results, the effort for each quilt of the solver, and the most effort between two results
    */
   constructor(game, budget) {
     this.game = game;
@@ -22,7 +22,10 @@ export class Deepening {
   *analyses(most) {
     let [depth, latest] = [0, null];
     for (const lines of this.rounds()) {
-      depth = Math.max(depth, lines.reduce((sum, line) => sum + line.visits, 0));
+      depth = Math.max(
+        depth,
+        lines.reduce((sum, line) => sum + line.visits, 0),
+      );
       latest = { ...this.describe(lines.slice(0, most)), depth, done: false };
       yield latest;
     }
@@ -49,7 +52,8 @@ export class Deepening {
 
   /** The efforts on the way to another one at which to show results. */
   *steps(reached) {
-    for (let effort = this.functions.effort() + this.budget.step; effort < reached; effort += this.budget.step) yield effort;
+    const { step } = this.budget;
+    for (let effort = this.functions.effort() + step; effort < reached; effort += step) yield effort;
     yield reached;
   }
 
@@ -59,7 +63,7 @@ export class Deepening {
     this.functions.begin_search();
   }
 
-  /** Solves an ending as far as so many quilts allow; whether that tells more than before, and the tree begins anew. */
+  /** Solves an ending as far as so many quilts allow; if that tells more, the tree begins anew. */
   solve(wanted) {
     const quilts = Math.min(wanted, this.budget.to_solve);
     if (quilts <= this.tried || this.functions.is_root_solved()) return false;

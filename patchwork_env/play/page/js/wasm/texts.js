@@ -9,7 +9,7 @@ export function refuse(message) {
 
 /** A value as text for a message, not longer than a line. */
 export function shorten(value) {
-  const text = typeof value === "string" ? `'${value}'` : JSON.stringify(value) ?? String(value);
+  const text = typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
@@ -21,7 +21,8 @@ export function wholeNumber(value, lowest, highest, what) {
 
 /** One of some texts. */
 export function oneOf(value, allowed, what) {
-  return allowed.includes(value) ? value : refuse(`${what} is ${shorten(value)}; allowed are ${allowed.join(", ")}`);
+  if (allowed.includes(value)) return value;
+  return refuse(`${what} is ${shorten(value)}; allowed are ${allowed.join(", ")}`);
 }
 
 /** A list of whole numbers. */
@@ -43,7 +44,8 @@ export function seedOf(value) {
   if (value === undefined || value === null) return crypto.getRandomValues(new BigUint64Array(1))[0];
   const isSeed = typeof value === "bigint" || Number.isInteger(value) || /^[0-9]{1,20}$/.test(value);
   const seed = isSeed ? BigInt(value) : -1n;
-  return seed >= 0n && seed < 2n ** 64n ? seed : refuse(`seed is ${shorten(String(value))}; allowed are 0 to 2**64 - 1`);
+  if (seed >= 0n && seed < 2n ** 64n) return seed;
+  return refuse(`seed is ${shorten(String(value))}; allowed are 0 to 2**64 - 1`);
 }
 
 /**
@@ -60,7 +62,8 @@ export function parseGame(format, fields, text) {
   const given = Object.fromEntries(parts.map((part) => part.split(/=(.*)/s, 2)));
   if (Object.keys(given).length < parts.length) refuse(`the set-up repeats a field: ${shorten(header)}`);
   const unknown = Object.keys(given).find((field) => !fields.includes(field));
-  if (unknown) refuse(`this page reads games from their beginning; their set-up has no field ${shorten(unknown)}`);
+  if (unknown)
+    refuse(`this page reads games from their beginning; a set-up has no field ${shorten(unknown)}`);
   const missing = fields.find((field) => !(field in given));
   if (missing) refuse(`the set-up lacks '${missing}'; it needs ${fields.join(", ")}`);
   return { fields: given, words: rest.join(" ").split(/\s+/).filter(Boolean) };

@@ -1,0 +1,135 @@
+"""The page without a server: rules and agents as WebAssembly, below any path, and without a network."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patchwork_env.nmbr9 import Game as Nmbr9
+from patchwork_env.patchwork import Game as Patchwork
+from tests.browser.playing import role, wait_for_move
+
+pytest.importorskip("playwright")
+
+SITE = Path(__file__).parents[2] / "site"
+
+
+class StaticSite:
+    """The folder that ``make site`` writes, on a port of its own and below a path."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "some").mkdir()
+        (folder / "some" / "where").symlink_to(SITE)
+        handler = functools.partial(_Quiet, directory=str(folder))
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.address = f"http://127.0.0.1:{self._server.server_port}/some/where/"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        """Ends it; nobody answers there any more."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[StaticSite]:
+    if not (SITE / "index.html").exists():
+        pytest.fail("there is no site to open: make site")
+    running = StaticSite(tmp_path)
+    yield running
+    running.stop()
+
+
+def test_patchwork_against_the_champion(open_page: Any, site: StaticSite) -> None:
+    page = open_page("?game=patchwork&opponent=champion:instant&seat=0&seed=7", at=site)
+    assert Patchwork.from_notation(page.evaluate("window.game.notation()")) == Patchwork(7)
+    page.evaluate("window.game.play('+')")
+    wait_for_move(page, 1)
+    game = Patchwork.from_notation(page.evaluate("window.game.notation()"))
+    assert game.num_moves > 1
+    for player in range(2):
+        assert role(page, "score", player=player).get_attribute("data-value") == str(game.scores()[player])
+
+
+def test_nmbr9_alone(open_page: Any, site: StaticSite) -> None:
+    page = open_page("?game=nmbr9&seed=3", at=site)
+    before = Nmbr9(3)
+    word = before.move_text(before.legal_actions()[0])
+    page.evaluate("word => window.game.play(word)", word)
+    wait_for_move(page, 0)
+    before.play(before.parse_move(word))
+    assert Nmbr9.from_notation(page.evaluate("window.game.notation()")) == before
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_an_analysis_goes_on(open_page: Any, site: StaticSite, game: str) -> None:
+    page = open_page("", at=site)
+    depths = page.evaluate(
+        """async (game) => {
+          const { connect } = await import(new URL("js/backend.js", location.href));
+          const backend = await connect();
+          const { notation } = await backend.open({ game, seed: 1 });
+          const depths = [];
+          const control = new AbortController();
+          const onanalysis = ({ depth }) => depths.push(depth) === 3 && control.abort();
+          const { signal } = control;
+          const ended = await backend.analyse(notation, { signal, onanalysis }).catch((error) => error.name);
+          return [...depths, ended];
+        }""",
+        game,
+    )
+    assert depths[3:] == ["AbortError"]
+    assert 0 < depths[0] < depths[2]
+
+
+def test_what_is_wrong_is_said(open_page: Any, site: StaticSite) -> None:
+    page = open_page("", at=site)
+    messages = page.evaluate(
+        """async () => {
+          const { connect } = await import(new URL("js/backend.js", location.href));
+          const backend = await connect();
+          const { notation } = await backend.open({ game: "patchwork", seed: 1 });
+          const refusals = [
+            backend.play(notation, "zz"),
+            backend.play(notation, 1945),
+            backend.open({ game: "chess" }),
+            backend.open({ notation: "patchwork/1 variant=revised first=0 circle=1,2,3" }),
+            backend.choose(notation, "mcts:seconds=1"),
+          ];
+          const said = (error) => `${error.name}: ${error.message}`;
+          return Promise.all(refusals.map((refusal) => refusal.catch(said)));
+        }"""
+    )
+    expected = (
+        "is not a move here",
+        "is not legal for player 0",
+        "'chess'",
+        "3 patches",
+        "no agent 'mcts:seconds=1'",
+    )
+    for message, words in zip(messages, expected, strict=True):
+        assert message.startswith("BackendError: ")
+        assert words in message
+
+
+def test_without_a_network_after_the_first_visit(open_page: Any, site: StaticSite) -> None:
+    page = open_page("?game=patchwork&seed=7", at=site)
+    page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    site.stop()
+    page.goto(site.address + "?game=nmbr9&seed=3&lang=pl")
+    page.wait_for_selector("[data-ready]", state="attached")
+    assert page.evaluate("document.documentElement.lang") == "pl"
+    assert page.evaluate("window.game.notation()").startswith("nmbr9/1")
+    page.goto(site.address + "rules/pl.html")
+    assert page.title()

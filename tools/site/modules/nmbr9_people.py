@@ -1,0 +1,60 @@
+"""Exports of NMBR 9: levels for people; what each sees and gets wrong is a constant of its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from patchwork_env.agents.nmbr9.champion.agent import LEVELS
+from patchwork_env.agents.nmbr9.partner.judgement import choose_by_experience, choose_by_eye
+from patchwork_env.agents.nmbr9.partner.levels import CHAMPION, EYES, HABITS, Eye, Habits
+from patchwork_env.agents.nmbr9.partner.player import _SEEDS
+from patchwork_env.core.random import random_below, start_streams
+from tools.site.modules.nmbr9_room import room
+from tools.site.modules.nmbr9_search import search_action
+
+_EFFORT = LEVELS[CHAMPION]
+
+
+def name_of(level: int) -> str:
+    """The name of the export of a level."""
+    return f"partner_{level}" if level in HABITS else choose_as_champion.__name__
+
+
+def _level(level: int) -> Callable[..., float]:
+    habits = HABITS[level]
+    export = _by_eye(habits, EYES[level]) if level in EYES else _by_experience(habits)
+    export.__name__ = name_of(level)
+    return export
+
+
+def _by_eye(habits: Habits, eye: Eye) -> Callable[..., float]:
+    def choose() -> int:
+        here = room()
+        choose_by_eye(here.states, habits, eye, here.sight, here.thoughts, here.streams, here.chosen)
+        return here.chosen[0]
+
+    return choose
+
+
+def _by_experience(habits: Habits) -> Callable[..., float]:
+    def choose() -> int:
+        here = room()
+        expansion, thoughts = here.work.expansion, here.thoughts
+        choose_by_experience(
+            here.states, habits, here.weights, expansion, thoughts, here.streams, here.chosen
+        )
+        return here.chosen[0]
+
+    return choose
+
+
+def choose_as_champion() -> int:
+    """The champion's action, with decks from a seed that is drawn."""
+    here = room()
+    start_streams(here.streams, np.uint64(random_below(here.streams, 0, _SEEDS)))
+    return search_action(here, _EFFORT)
+
+
+EXPORTS: tuple[Callable[..., float], ...] = (*map(_level, HABITS), choose_as_champion)

@@ -1,0 +1,65 @@
+"""The memory of the module of NMBR 9; importing this allocates it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from patchwork_env.agents.compiled.records import aligned_record
+from patchwork_env.agents.nmbr9.champion import search
+from patchwork_env.agents.nmbr9.partner.decision import Thoughts, new_thoughts
+from patchwork_env.agents.nmbr9.partner.judgement import Sight, new_sight
+from patchwork_env.agents.nmbr9.value.network import WEIGHTS
+from patchwork_env.core.random import Streams
+from patchwork_env.nmbr9 import engine
+from patchwork_env.nmbr9.actions import NUM_ACTIONS, TABLE_SIZE
+from patchwork_env.nmbr9.components import NUM_DIGITS
+from patchwork_env.nmbr9.state import States, empty_states
+from tools.site.rooms import Memory, entrance
+
+
+class Room(NamedTuple):
+    """The memory of the module.
+
+    Attributes:
+        states: The game.
+        streams: The random stream of whoever draws.
+        maps: The legal set.
+        actions: int16, legal actions.
+        supply: int64 ``(10,)``, how many tiles of each digit a player in free order may still choose.
+        chosen: int64 ``(1,)``, the action of an agent.
+        sight: What a beginner judges with.
+        thoughts: What a level for people thinks of the placements.
+        work: What searches need.
+        weights: The weights of the value.
+    """
+
+    states: States
+    streams: Streams
+    maps: Any
+    actions: Any
+    supply: Any
+    chosen: Any
+    sight: Sight
+    thoughts: Thoughts
+    work: search.Workspace
+    weights: Any
+
+
+MEMORY = Memory(
+    "nmbr9",
+    Room(
+        empty_states(1),
+        np.zeros(1, np.uint64),
+        np.zeros((engine.NUM_MAPS, TABLE_SIZE), np.uint64),
+        np.zeros(NUM_ACTIONS, np.int16),
+        np.zeros(NUM_DIGITS, np.int64),
+        np.zeros(1, np.int64),
+        new_sight(),
+        new_thoughts(),
+        search.new_workspace(),
+        aligned_record(WEIGHTS),
+    ),
+)
+room: Any = entrance(MEMORY)

@@ -1,0 +1,78 @@
+"""Exports of NMBR 9: the value, the champion, and analyses that go on step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from patchwork_env.agents.nmbr9.champion import search
+from patchwork_env.agents.nmbr9.value.expansion import LIKELY, best_action, expand
+from patchwork_env.agents.nmbr9.value.network import evaluate
+from patchwork_env.core.compile import kernel
+from tools.site.modules.nmbr9_room import Room, room
+
+
+def choose_by_value() -> int:
+    """The action with the best value, which is what the champion plays at the level ``instant``."""
+    here = room()
+    count = expand(here.states, 0, LIKELY, here.weights, here.work.expansion)
+    return here.work.expansion.actions[best_action(here.work.expansion, count)]
+
+
+def choose(effort: int) -> int:
+    """The champion's action with a budget."""
+    return search_action(room(), effort)
+
+
+@kernel
+def search_action(here: Room, effort: int) -> int:
+    """The action that :class:`ChampionAgent` chooses with a budget."""
+    work = here.work
+    considered = search.begin(here.states, 0, search.SETTINGS, here.weights, work)
+    if work.root[0]["round"] + 1 == work.root[0]["num_rounds"]:
+        return work.actions[0]
+    rounds = 0
+    while 1 << rounds < considered:
+        rounds += 1
+    for done in range(1, rounds + 1):
+        before = work.rollouts[0]
+        while work.rollouts[0] == before or work.effort[0] / effort < done / rounds:
+            search.roll_out(considered, search.SETTINGS, here.weights, work, here.streams)
+        search.keep_best(considered, (considered + 1) // 2, work)
+        considered = (considered + 1) // 2
+    return work.actions[0]
+
+
+# --- analysis ---------------------------------------------------------------------------------------------
+
+
+def begin_search() -> int:
+    """Begins a search: lists the candidates; returns their number."""
+    here = room()
+    return search.begin(here.states, 0, search.SETTINGS, here.weights, here.work)
+
+
+def roll_out(considered: int, effort: int) -> int:
+    """Plays rollouts of the first candidates until an effort in all is spent, but at least one of each."""
+    here = room()
+    before = here.work.rollouts[0]
+    while here.work.rollouts[0] == before or here.work.effort[0] < effort:
+        search.roll_out(considered, search.SETTINGS, here.weights, here.work, here.streams)
+    return here.work.rollouts[0]
+
+
+def keep_best(considered: int, number: int) -> int:
+    """Moves the best of the first candidates to the front."""
+    search.keep_best(considered, number, room().work)
+    return 0
+
+
+def expected_points(player: int) -> float:
+    """The points that a player may still expect, by the value of the table alone."""
+    here = room()
+    return evaluate(here.states, 0, player, here.weights, here.work.expansion.buffer)
+
+
+EXPORTS: tuple[Callable[..., float], ...] = (
+    *(choose_by_value, choose),
+    *(begin_search, roll_out, keep_best, expected_points),
+)
