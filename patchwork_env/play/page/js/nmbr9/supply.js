@@ -52,7 +52,7 @@ export class Supply {
     each.querySelector(".supply-left").textContent = `×${number(left ?? 0)}`;
     const text = t("nmbr9.left", { digit, count: left ?? 0 });
     each.title = text;
-    each.setAttribute("aria-label", text);
+    each.querySelector(".visually-hidden").textContent = text;
   }
 }
 
@@ -67,5 +67,6 @@ function counter(components, digit, onchoose) {
       element("span", { class: "supply-digit" }),
     ),
     element("span", { class: "supply-left", "aria-hidden": "true" }),
+    element("span", { class: "visually-hidden" }),
   );
 }
