@@ -73,11 +73,11 @@ async function openGame(app, notation, dialog) {
 }
 
 /** @param {SVGSVGElement} picture */
-export const svgBlob = (picture) =>
+const svgBlob = (picture) =>
   new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
 
 /** @param {SVGSVGElement} picture */
-export async function pngBlob(picture) {
+async function pngBlob(picture) {
   const url = URL.createObjectURL(svgBlob(picture));
   try {
     const image = new Image();

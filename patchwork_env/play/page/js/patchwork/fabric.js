@@ -31,7 +31,7 @@ const WEAVES = [
 ];
 
 /** The hue of a patch, its weave, and how light the cloth is: patches of one hue differ in the others. */
-export function fabricOf(patch) {
+function fabricOf(patch) {
   if (patch >= SPECIAL_PATCH) return { hue: "special", weave: 5, shade: 0 };
   const round = Math.floor(patch / HUES);
   return { hue: (patch * 5 + 2) % HUES, weave: (patch * 3 + round) % WEAVES.length, shade: round % SHADES };

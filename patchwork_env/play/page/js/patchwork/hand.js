@@ -1,8 +1,7 @@
 /** The patch in hand: which one, how it is turned, and where its ghost lies. */
 
-import { choicesOf } from "./actions.js";
+import { SPECIAL_PATCH, buyAction, choicesOf } from "./actions.js";
 import { SPECIAL, oriented } from "./pieces.js";
-import { SPECIAL_PATCH } from "./actions.js";
 
 const SIZE = 9;
 
@@ -146,7 +145,7 @@ export class Hand extends EventTarget {
   actionAt(anchor) {
     const { encoding } = this.#components;
     if (this.isSpecial) return encoding.special + anchor;
-    return encoding.buy + (this.slot * 8 + this.canonical) * 81 + anchor;
+    return buyAction(encoding, this.slot, this.canonical, anchor);
   }
 
   #tell() {
