@@ -149,6 +149,20 @@ class PolicyNetwork(nn.Module, ABC):
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""
 
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether values of the positions behind moves are part of the policy at present."""
+        return False
+
+    def look_ahead(self, factor: float) -> None:
+        """Changes by how much a network with ``lookahead`` trusts its values of the positions behind moves.
+
+        Args:
+            factor: What a value of 1 behind a kind of move adds to the logit of the kind; with 0 the network
+                does not look ahead, and takes no time for it.
+        """
+        raise NotImplementedError(f"networks for {self.game} do not look ahead")
+
     def prepare_maps(self, dtype: torch.dtype) -> None:
         """Makes maps of placements faster from now on, if the network has any, with its present weights.
 

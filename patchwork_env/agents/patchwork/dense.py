@@ -31,8 +31,8 @@ class DensePolicy(nn.Module):
 
     def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
-        if network.config.lookahead:
-            raise ValueError("network.lookahead is True; only networks without it have a dense form")
+        if network.looks_ahead:
+            raise ValueError("network.lookahead is True; networks that look ahead have no dense form")
         self.network = network
         self.features = DenseFeatures(network.config.offers) if network.config.features else None
 

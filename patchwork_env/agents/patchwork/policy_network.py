@@ -12,7 +12,7 @@ With ``features``, the network reads figures of positions and of what every acti
 (:mod:`.policy_features`), and with ``offers`` also what is offered then (:mod:`.offer_features`). Kinds are
 scored by their figures together with the trunk, and placements by a product of theirs with weights that the
 trunk gives. With ``lookahead``, the value of the position behind each kind of move (:mod:`.lookahead`) is
-part of its score.
+part of its score, unless its weights there are 0: such a network does not look, and takes no time for it.
 
 With ``channels``, placements are scored by maps of positions as well: every cell of the own quilt is
 described by the 7x7 window that spans a patch anchored there and its neighborhood, and matched with a key for
@@ -100,7 +100,7 @@ class PatchworkNetwork(PolicyNetwork):
             self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False)
             self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False)
         if self.config.lookahead:
-            self.ahead = nn.Linear(OUTCOMES, 1, bias=False)
+            self.ahead = nn.utils.skip_init(nn.Linear, OUTCOMES, 1, bias=False)
         if channels:
             self.modulation = nn.Linear(width, channels)
             self.window = nn.Conv2d(1, channels, _WINDOW)
@@ -142,7 +142,7 @@ class PatchworkNetwork(PolicyNetwork):
             heads.append(self.placement)
             nn.init.normal_(self.kind_score.weight, std=0.01)
         if self.config.lookahead:
-            nn.init.constant_(self.ahead.weight, _AHEAD / _AHEAD_SCALE)
+            self.look_ahead(_AHEAD)
         if self.config.channels:
             heads.append(self.modulation)
             nn.init.normal_(self.keys.weight, std=0.1)
@@ -173,10 +173,19 @@ class PatchworkNetwork(PolicyNetwork):
             # Advancing is alone in its kind: its score has no effect.
             places = (actions - FIRST_BUY).clamp(min=0)
             scores = scores + maps.view(-1).index_select(0, rows * _NUM_PLACES + places).float()
-        if self.config.lookahead:
+        if self.looks_ahead:
             kind_logits = kind_logits + self.lookahead_scores(inputs, scores)
         policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
         return Output(*policy, self.value(trunk).squeeze(1))
+
+    @property
+    def looks_ahead(self) -> bool:
+        """See :meth:`PolicyNetwork.looks_ahead`."""
+        return self.config.lookahead and bool(self.ahead.weight.any())
+
+    def look_ahead(self, factor: float) -> None:
+        """See :meth:`PolicyNetwork.look_ahead`."""
+        nn.init.constant_(self.ahead.weight, factor / _AHEAD_SCALE)
 
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""

@@ -32,7 +32,7 @@ def compute_gradient(
     Each thread computes the gradient of a part of the samples.
 
     Args:
-        optimizer: The optimizer of the parameters, all of which the loss depends on.
+        optimizer: The optimizer of the parameters; those that the loss does not depend on get gradients of 0.
         losses: The function that computes the losses of a part of the samples.
         batch_of: The function that gives the batch to look at if the loss is not finite.
         samples: The samples of the minibatch: indices ``(n,)``, or rows of indices ``(n, k)``.
@@ -50,7 +50,7 @@ def compute_gradient(
     def work(part: npt.NDArray[np.int64]) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
         metrics = losses(part)
         weight = len(part) / len(samples)
-        gradients = torch.autograd.grad(metrics["loss"] * weight, parameters)
+        gradients = torch.autograd.grad(metrics["loss"] * weight, parameters, materialize_grads=True)
         return gradients, {name: value.detach() * weight for name, value in metrics.items()}
 
     parts = [part for part in np.array_split(samples, threads.size) if len(part)]

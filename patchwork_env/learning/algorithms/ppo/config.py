@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
 
 from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning, PpoRun
 from patchwork_env.learning.config.sections import (
@@ -11,6 +13,7 @@ from patchwork_env.learning.config.sections import (
     BYTES_OF_WEIGHT,
     NETWORK_KEYS,
     Needs,
+    Rate,
     Schedule,
 )
 
@@ -27,6 +30,12 @@ class Ppo(PpoLearning):
     """Arithmetic of the network's trunk while it plays itself and learns. ``bfloat16`` takes a third of the
     time on processors that have it and more on others; ``auto`` takes it on those that have it. Weights,
     evaluations and the trained policy are in float32."""
+    lookahead_from: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of the run after which the network looks ahead; needs ``network.lookahead``. Until then it learns
+    as without, in the same time: looking ahead pays when values are good."""
+    lookahead_factor: Rate = 12.0
+    """What a value of 1 of the position behind a kind of move adds to the logit of the kind when the network
+    begins to look ahead; from then on the factor is learned."""
 
 
 class PpoConfig(PpoRun):
@@ -37,6 +46,14 @@ class PpoConfig(PpoRun):
     algorithm: Literal["ppo"] = "ppo"
     """The algorithm that learns."""
     ppo: Ppo = Ppo()
+
+    @model_validator(mode="after")
+    def _check_lookahead(self) -> PpoConfig:
+        for name in ("lookahead_from", "lookahead_factor"):
+            given = getattr(self.ppo, name)
+            if given != getattr(Ppo(), name) and not self.network.lookahead:
+                raise ValueError(f"ppo.{name} is {given} and network.lookahead is false: it needs lookahead")
+        return self
 
     def least_memory(self) -> Needs:
         """See :meth:`RunConfig.least_memory`."""

@@ -47,6 +47,8 @@ class PpoTrainer(Trainer):
         self.network = network_class(config.game)(NetworkConfig(**config.network.model_dump()))
         self.network.to(torch.device(config.device))
         self.network.trunk.dtype = _trunk_dtype(config)
+        if config.network.lookahead:
+            self.network.look_ahead(0)
         self.env = SelfPlayBatch(
             rules_of(config.game),
             config.ppo.num_envs,
@@ -69,6 +71,7 @@ class PpoTrainer(Trainer):
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from it."""
         config, began = self.config, time.perf_counter()
+        self._look_ahead_when_due()
         in_play = self.self_play.past_selves_in_play
         drawn = self.pool.draw(self.random, in_play)
         past_selves = {number: self.pool.policy(number) for number in in_play.union(drawn)}
@@ -88,6 +91,12 @@ class PpoTrainer(Trainer):
             | grouped("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
         )
+
+    def _look_ahead_when_due(self) -> None:
+        """Switches the network's look-ahead on, once; whether it is on is in its weights."""
+        ppo, network = self.config.ppo, self.network
+        if network.config.lookahead and not network.looks_ahead and self.progress >= ppo.lookahead_from:
+            network.look_ahead(ppo.lookahead_factor)
 
     def agent(self) -> PolicyAgent:
         """Plays the likeliest moves of the present policy, as it is when it is loaded."""

@@ -1,0 +1,122 @@
+"""Runs whose network begins to look ahead on the way: until then they are as runs without look-ahead."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from patchwork_env.agents.patchwork import policy_network
+from patchwork_env.agents.patchwork.policy import load_policy
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.config import ConfigError, load_config
+from tests.agents.positions import many_states
+
+SMALL = [
+    *("network.width=16", "network.depth=1", "ppo.num_envs=8", "ppo.rollout_steps=8", "seed=3"),
+    *("league.fraction=0.5", "league.snapshot_every=1", "total_steps=256", "ppo.precision=float32"),
+]
+NEVER = ["network.lookahead=false", "ppo.lookahead_from=0"]
+LATE = ["network.lookahead=true", "ppo.lookahead_from=0.5", "ppo.lookahead_factor=7"]
+"""The last two of the four iterations look ahead."""
+
+
+def trainer_after(iterations, overrides=LATE):
+    trainer = make_trainer(load_config("ppo", [*SMALL, *overrides]))
+    for _ in range(iterations):
+        trainer.iterate()
+    return trainer
+
+
+@pytest.fixture(scope="module")
+def states():
+    """The states of one run after each of its iterations."""
+    trainer, found = trainer_after(0), []
+    for _ in range(4):
+        trainer.iterate()
+        found.append(copy.deepcopy(trainer.state()))
+    return found
+
+
+def resumed(states, iteration):
+    """A trainer that goes on from the state of another one after some iterations."""
+    trainer = trainer_after(0)
+    trainer.restore(states[iteration - 1])
+    trainer.steps, trainer.iteration = iteration * trainer.steps_per_iteration, iteration
+    return trainer
+
+
+def differences(tensors, others):
+    """The names of the tensors that are not among the others, to the bit."""
+    return [name for name in tensors if name not in others or not torch.equal(tensors[name], others[name])]
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """A list that gets the size of every batch whose positions behind moves are looked at."""
+    sizes, find = [], policy_network.successors_of
+
+    def successors_of(observations, *lists):
+        sizes.append(len(observations))
+        return find(observations, *lists)
+
+    monkeypatch.setattr(policy_network, "successors_of", successors_of)
+    return sizes
+
+
+def test_a_run_looks_ahead_from_its_share_on(looks):
+    late, never = trainer_after(2), trainer_after(2, NEVER)
+    assert not late.network.looks_ahead
+    assert differences(late.network.state_dict(), never.network.state_dict()) == ["ahead.weight"]
+    assert looks == []
+    late.iterate()
+    assert len(looks) > 8  # every turn of the rollout, and every minibatch
+    factors = 10 * late.network.ahead.weight.detach()
+    torch.testing.assert_close(factors, torch.full((1, 3), 7.0), rtol=0, atol=0.5)
+    assert (factors != 7).any()  # it is learned
+
+
+def test_without_a_share_a_run_looks_ahead_from_its_beginning(looks):
+    assert trainer_after(1, ["network.lookahead=true", "ppo.lookahead_from=0"]).network.looks_ahead
+    assert looks
+
+
+@pytest.mark.parametrize("iteration", [1, 2, 3])
+def test_resumed_runs_go_on_to_the_same_bits(states, iteration):
+    trainer = resumed(states, iteration)
+    while not trainer.is_done:
+        trainer.iterate()
+    end = trainer.state()
+    assert trainer.network.looks_ahead
+    assert differences(states[-1].tensors, end.tensors) == []
+    assert end.values == states[-1].values
+
+
+def test_past_selves_look_ahead_as_they_did(states):
+    snapshots = resumed(states, 4).pool.snapshots
+    assert [policy.looks_ahead for policy in snapshots.values()] == [False, False, True, True]
+
+
+def test_a_policy_from_before_plays_as_it_did(tmp_path):
+    trainer, never = trainer_after(2), trainer_after(2, NEVER)
+    trainer.write_policy(tmp_path)
+    policy = load_policy(tmp_path)[0]
+    inputs = policy.encode(many_states()[::7])[0]
+    with torch.inference_mode():
+        assert all(map(torch.equal, policy(inputs), never.network(inputs)))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ([LATE[1]], r"ppo\.lookahead_from is 0\.5 and network\.lookahead is false"),
+        ([LATE[2], NEVER[1]], r"ppo\.lookahead_factor is 7\.0 and network\.lookahead is false"),
+        ([LATE[0], "ppo.lookahead_from=1"], "less than 1"),
+        ([LATE[0], "ppo.lookahead_from=-0.1"], "greater than or equal to 0"),
+        ([LATE[0], "ppo.lookahead_factor=0"], "greater than 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(overrides, message):
+    with pytest.raises(ConfigError, match=message):
+        load_config("ppo", [NEVER[0], *overrides])
