@@ -100,7 +100,8 @@ class PatchworkNetwork(PolicyNetwork):
             self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False)
             self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False)
         if self.config.lookahead:
-            self.ahead = nn.utils.skip_init(nn.Linear, OUTCOMES, 1, bias=False)
+            # No random number is drawn for it: with and without it, the other layers begin the same.
+            self.ahead = nn.Linear(OUTCOMES, 1, bias=False, device="meta").to_empty(device="cpu")
         if channels:
             self.modulation = nn.Linear(width, channels)
             self.window = nn.Conv2d(1, channels, _WINDOW)
