@@ -67,7 +67,8 @@ NEED_AN_EXTRA = {
             f"patchwork.{n}"
             for n in ("dense", "dense_features", "policy", "mlp", "policy_network", "planning")
         ),
-        *(f"patchwork.{n}" for n in ("policy_features", "onnx_agent", "onnx_export", "lookahead")),
+        *(f"patchwork.{n}" for n in ("policy_features", "offer_features", "lookahead")),
+        *(f"patchwork.{n}" for n in ("onnx_agent", "onnx_export")),
         *(f"nmbr9.{n}" for n in ("policy", "policy_features", "policy_network")),
     )
 } | {f"patchwork_env.play.{name}" for name in ("command", "doors", "responses", "server")}
