@@ -475,6 +475,9 @@ def states_of(make: Callable[..., Any], **options: Any) -> np.ndarray:
     {"spec": "champion:nodes=20,aim=rich"},
     {"spec": "champion:nodes=20,aim=margin"},
     {"spec": "champion:nodes=20,aim=score"},
+    {"spec": "partner:level=1"},
+    {"spec": "partner:level=2"},
+    {"spec": "partner:level=4"},
 )
 def patchwork_agent(trace: Trace, spec: str) -> None:
     """What an agent plays, in both prints and in a batch."""
@@ -482,11 +485,17 @@ def patchwork_agent(trace: Trace, spec: str) -> None:
     follow_agent(trace, spec, games, states_of(patchwork.Game))
 
 
-@area({"spec": "random"}, {"spec": "greedy"}, {"spec": "nmbr9_champion:nodes=1500"})
+@area(
+    {"spec": "random"},
+    {"spec": "greedy"},
+    {"spec": "nmbr9_champion:nodes=1500"},
+    {"spec": "partner:level=1"},
+    {"spec": "partner:level=2"},
+)
 def nmbr9_agent(trace: Trace, spec: str) -> None:
     """What an agent plays, alone, with others, in free order and in a batch."""
     games = [nmbr9.Game(seed=1), nmbr9.Game(seed=2, players=3), nmbr9.Game(seed=3, order="known")]
-    if spec in ("random", "greedy"):
+    if not spec.startswith("nmbr9_champion"):
         games.append(nmbr9.Game(seed=4, order="free", **SMALL_DECK))
     follow_agent(trace, spec, games, states_of(nmbr9.Game, players=2))
 
