@@ -43,8 +43,8 @@ HABITS = {
     1: Habits(turning=0.7, misjudging=1.0, carelessness=0.5),
     2: Habits(turning=0.65, misjudging=1.0, carelessness=1.0, lapses=0.2, lapse=6.0),
     3: Habits(turning=0.85, misjudging=0.7, carelessness=1.0),
-    4: Habits(turning=1.0, misjudging=0.4, carelessness=0.5),
+    4: Habits(turning=1.0, misjudging=0.2, carelessness=0.2),
 }
 """The levels below the champion's: docs/play.md says more of each."""
-CHAMPION = "fast"
-"""The level of the champion that is the highest one for people."""
+CHAMPION_NODES = 10_000
+"""The placements that the champion evaluates for a move as the highest level: half as many as ``fast``."""

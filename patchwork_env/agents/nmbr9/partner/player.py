@@ -7,7 +7,7 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion.agent import load
 from patchwork_env.agents.nmbr9.partner.decision import new_thoughts
 from patchwork_env.agents.nmbr9.partner.judgement import choose_by_experience, choose_by_eye, new_sight
-from patchwork_env.agents.nmbr9.partner.levels import CHAMPION, EYES, HABITS, Eye, Habits
+from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS, Eye, Habits
 from patchwork_env.agents.nmbr9.value.agent import read_value
 from patchwork_env.agents.nmbr9.value.expansion import new_expansion
 from patchwork_env.agents.nmbr9.value.network import Weights
@@ -22,7 +22,7 @@ _SEEDS = 2**31 - 1
 def new_player(level: int) -> Player:
     """The player of a level."""
     if level not in HABITS:
-        return Champion(load(_VALUE, level=CHAMPION))
+        return Champion(load(_VALUE, nodes=CHAMPION_NODES))
     if level in EYES:
         return ByEye(HABITS[level], EYES[level])
     weights, _ = read_value(_VALUE)
