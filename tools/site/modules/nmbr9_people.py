@@ -6,15 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from patchwork_env.agents.nmbr9.champion.agent import LEVELS
 from patchwork_env.agents.nmbr9.partner.judgement import choose_by_experience, choose_by_eye
-from patchwork_env.agents.nmbr9.partner.levels import CHAMPION, EYES, HABITS, Eye, Habits
+from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS, Eye, Habits
 from patchwork_env.agents.nmbr9.partner.player import _SEEDS
 from patchwork_env.core.random import random_below, start_streams
 from tools.site.modules.nmbr9_room import room
 from tools.site.modules.nmbr9_search import search_action
-
-_EFFORT = LEVELS[CHAMPION]
 
 
 def name_of(level: int) -> str:
@@ -54,7 +51,7 @@ def choose_as_champion() -> int:
     """The champion's action, with decks from a seed that is drawn."""
     here = room()
     start_streams(here.streams, np.uint64(random_below(here.streams, 0, _SEEDS)))
-    return search_action(here, _EFFORT)
+    return search_action(here, CHAMPION_NODES)
 
 
 EXPORTS: tuple[Callable[..., float], ...] = (*map(_level, HABITS), choose_as_champion)
