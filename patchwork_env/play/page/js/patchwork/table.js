@@ -272,15 +272,21 @@ export class Table {
 
   #taken(slot) {
     if (this.hand.slot === slot) return this.hand.putBack();
-    if (this.hand.take(slot))
-      this.quilt.element.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
+    if (this.hand.take(slot)) this.#bringIntoView();
     else this.#say(this.offers.reason(slot));
+  }
+
+  /** On phones the lower rows of the quilt may lie below the window. */
+  #bringIntoView() {
+    this.quilt.element.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
   }
 
   #takenUp(target) {
     const card = target.closest('[data-role="offer"]');
-    if (!card) return !this.hand.isEmpty;
-    return this.hand.slot === Number(card.dataset.slot) || this.hand.take(Number(card.dataset.slot));
+    const slot = Number(card?.dataset.slot);
+    const taken = card ? this.hand.slot === slot || this.hand.take(slot) : !this.hand.isEmpty;
+    if (taken) this.#bringIntoView();
+    return taken;
   }
 
   #clicked(player, anchor) {
