@@ -15,14 +15,18 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from patchwork_env import agents, nmbr9, patchwork
+from patchwork_env.learning.reports.review.reading import read_game
 
 COLORS = 256
 SETTLING_MILLISECONDS = 8000
 """Until the evaluation stands there."""
+_EXAMPLE = read_game(Path(__file__).parents[1] / "examples" / "game.txt")
+_REVIEW = '[data-role="review"]'
+_SECOND_MISTAKE = '[data-done="true"] [data-role="worst"] li:nth-child(2) .review-show'
 
 
 class View(NamedTuple):
-    """A picture: its file, the game with its address, the size of the window, and the colours."""
+    """A picture: its file, the game with its address, the window, the colours, and what is clicked."""
 
     file: str
     query: str
@@ -30,6 +34,7 @@ class View(NamedTuple):
     width: int
     height: int
     scheme: str
+    clicks: tuple[str, ...] = ()
 
 
 def played(game: Any, plies: int) -> Any:
@@ -47,6 +52,7 @@ def views() -> list[View]:
     return [
         View("play.png", against, middle, 1440, 860, "light"),
         View("play_phone.png", f"{against}&lang=fa", middle, 390, 844, "dark"),
+        View("play_review.png", against, _EXAMPLE, 1440, 1000, "light", (_REVIEW, _SECOND_MISTAKE)),
         View("play_nmbr9.png", "?game=nmbr9", played(nmbr9.Game(seed=3), 12), 1440, 860, "light"),
     ]
 
@@ -57,6 +63,8 @@ def take(browser: Any, address: str, view: View) -> bytes:
     page = browser.new_page(viewport=size, color_scheme=view.scheme, reduced_motion="reduce")
     page.goto(f"{address}{view.query}#{quote(view.game.notation())}")
     page.wait_for_selector("[data-ready]", state="attached")
+    for selector in view.clicks:
+        page.click(selector)
     page.wait_for_timeout(SETTLING_MILLISECONDS)
     picture: bytes = page.screenshot()
     page.close()
