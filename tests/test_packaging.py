@@ -65,7 +65,15 @@ NEED_AN_EXTRA = {
         *("checkpoint_tensors", "evaluation", "networks", "policy", "ragged_policy", "sb3_models"),
         *(
             f"patchwork.{n}"
-            for n in ("dense", "dense_features", "policy", "mlp", "policy_network", "planning")
+            for n in (
+                "dense",
+                "dense_features",
+                "dense_tables",
+                "policy",
+                "mlp",
+                "policy_network",
+                "planning",
+            )
         ),
         *(f"patchwork.{n}" for n in ("policy_features", "offer_features", "lookahead")),
         *(f"patchwork.{n}" for n in ("onnx_agent", "onnx_export")),
