@@ -1,9 +1,11 @@
 """Measures what a user waits for: the import, and the first move with a cold and with a warm cache.
 
-    python benchmarks/startup.py [--repeats N] [--json]
+    python benchmarks/startup.py [NAME ...] [--repeats N] [--json]
 
-Every figure comes from processes of its own; "cold" ones start with an empty folder for Numba's cache.
-The table shows the median and the worst of the repeats, in seconds.
+Every figure comes from processes of its own; "cold" ones start with an empty folder for Numba's cache. CPU
+is the time of the processor, user and system, with the start of the interpreter and all threads; wall is the
+time that passes. The table shows the medians of the repeats, in seconds. Names choose the rows that have
+them in their title, such as ``champion``; without names there are all.
 """
 
 import argparse
@@ -13,13 +15,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import NamedTuple
 
+from patchwork_env import agents
 from patchwork_env.learning.system.machine import describe_setup
 
 IMPORT = "import patchwork_env"
 GAME = """
-from patchwork_env.patchwork import Game
+from patchwork_env.{game} import Game
 game = Game(seed=1)
 game.play(int(game.legal_actions()[0]))
 """
@@ -30,7 +36,7 @@ _, info = env.reset(seed=1)
 env.step(int(info["action_mask"].argmax()))
 """
 BATCH = """
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.{game}_v0 import SelfPlayVectorEnv
 env = SelfPlayVectorEnv(64, seed=1, threads={threads})
 env.step(env.random_actions)
 """
@@ -39,59 +45,128 @@ from patchwork_env import agents
 from patchwork_env.{game} import Game
 agents.load("{spec}").act(Game(seed=1))
 """
+PLAY = """
+import json, subprocess, sys
+from urllib.request import Request, urlopen
+command = [sys.executable, "-m", "patchwork_env.cli", "play", "--no-browser", "--port", "0"]
+with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    address = server.stdout.readline().strip()
+    headers = {"Content-Type": "application/json", "Origin": address.rstrip("/")}
+    def ask(route, **message):
+        request = Request(f"{address}api/{route}", json.dumps(message).encode(), headers)
+        return urlopen(request).read().decode().splitlines()
+    notation = json.loads(ask("open", game="patchwork", seed=1)[0])["notation"]
+    answer = ask("choose", notation=notation, agent="champion:instant", seed=1)[-1]
+    server.terminate()
+assert "choice" in answer
+"""
+PATCHWORK_AGENTS = (
+    *("greedy", "mcts:simulations=100", "champion:instant", "champion:fast", "champion:strong"),
+    *("champion:seconds=1", "value", "partner:level=1", "partner:level=5"),
+)
+NMBR9_AGENTS = (
+    *("nmbr9_greedy", "beam", "nmbr9_champion:instant", "nmbr9_champion:fast"),
+    *("nmbr9_partner:level=1", "nmbr9_partner:level=5"),
+)
 
-Timings = dict[str, list[float]]
+
+class Seconds(NamedTuple):
+    """What a process took."""
+
+    cpu: float
+    wall: float
 
 
-def seconds(code: str, cache: str) -> float:
-    """Wall-clock seconds that a new process spends on code, not counting the start of the interpreter."""
-    timed = f"import time\nstart = time.perf_counter()\n{code}\nprint(time.perf_counter() - start)"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    command = [sys.executable, "-c", timed]
-    return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+class Start(NamedTuple):
+    """The starts of one kind of process: with an empty cache, and with the one that this left."""
+
+    cold: Seconds
+    warm: Seconds
 
 
-def measure(repeats: int) -> Timings:
-    """Seconds of every repeat, by what was measured."""
-    timings: Timings = {"import patchwork_env": []}
-    codes = {
-        "first move of a game": GAME,
+Timings = dict[str, list[Start]]
+
+
+def codes() -> dict[str, str]:
+    """What is measured: a title, and the code of a process."""
+    rows = {
+        "import": IMPORT,
+        "first move of a game": GAME.format(game="patchwork"),
+        "first move of a game of NMBR 9": GAME.format(game="nmbr9"),
         "first step with Gymnasium": GYMNASIUM,
-        "first step of a batch, 1 thread": BATCH.format(threads=1),
-        "first step of a batch, all threads": BATCH.format(threads=None),
-        "first move of champion:instant": AGENT.format(game="patchwork", spec="champion:instant"),
-        "first move of nmbr9_champion:fast": AGENT.format(game="nmbr9", spec="nmbr9_champion:fast"),
+        "first step of a batch, 1 thread": BATCH.format(game="patchwork", threads=1),
+        "first step of a batch, all threads": BATCH.format(game="patchwork", threads=None),
+        "first step of a batch of NMBR 9": BATCH.format(game="nmbr9", threads=1),
     }
+    for game, specs in (("patchwork", PATCHWORK_AGENTS), ("nmbr9", NMBR9_AGENTS)):
+        rows |= {f"first move of {spec}": AGENT.format(game=game, spec=spec) for spec in specs if known(spec)}
+    if find_spec("starlette") and find_spec("uvicorn"):
+        rows["patchwork-env play, first answer of champion:instant"] = PLAY
+    return rows
+
+
+def known(spec: str) -> bool:
+    """Whether this version has an agent for a spec."""
+    try:
+        agents.load(spec)
+    except ValueError:
+        return False
+    return True
+
+
+def seconds(code: str, cache: str) -> Seconds:
+    """What a new process takes for code, which ends with it."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    before, began = os.times(), time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    wall, after = time.perf_counter() - began, os.times()
+    user = after.children_user - before.children_user
+    return Seconds(user + after.children_system - before.children_system, wall)
+
+
+def measure(names: list[str], repeats: int) -> Timings:
+    """Every repeat of every row with one of the names in its title, or of all rows."""
+    timings: Timings = {}
     for _ in range(repeats):
-        with tempfile.TemporaryDirectory() as cache:
-            timings["import patchwork_env"].append(seconds(IMPORT, cache))
-        for name, code in codes.items():
-            with tempfile.TemporaryDirectory() as cache:
-                timings.setdefault(f"{name}, cold", []).append(seconds(code, cache))
-                timings.setdefault(f"{name}, warm", []).append(seconds(code, cache))
+        for title, code in codes().items():
+            if not names or any(name in title for name in names):
+                with tempfile.TemporaryDirectory() as cache:
+                    start = Start(seconds(code, cache), seconds(code, cache))
+                timings.setdefault(title, []).append(start)
     return timings
 
 
-def print_table(timings: Mapping[str, list[float]]) -> None:
-    """One line for every measurement."""
+def medians(starts: list[Start]) -> list[float]:
+    """CPU and wall of cold starts, then of warm ones."""
+    return [statistics.median(column) for column in zip(*(s.cold + s.warm for s in starts), strict=True)]
+
+
+def print_table(timings: Mapping[str, list[Start]]) -> None:
+    """One line for every row."""
     width = max(map(len, timings))
-    print(f"{'seconds, import included':{width}}  median  worst")
-    for name, values in timings.items():
-        print(f"{name:{width}}  {statistics.median(values):6.2f} {max(values):6.2f}")
+    print(f"{'seconds':{width}}  cold CPU  cold wall  warm CPU  warm wall")
+    for title, starts in timings.items():
+        cold_cpu, cold_wall, warm_cpu, warm_wall = medians(starts)
+        print(f"{title:{width}}  {cold_cpu:8.2f}  {cold_wall:9.2f}  {warm_cpu:8.2f}  {warm_wall:9.2f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="parts of the titles of the rows (default: all)")
     parser.add_argument("--repeats", type=int, default=3, help="processes for each figure (default: 3)")
     parser.add_argument("--json", action="store_true", help="print the medians as JSON in the last line")
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error("--repeats must be at least 1")
     print(describe_setup())
-    timings = measure(options.repeats)
+    timings = measure(options.names, options.repeats)
+    if not timings:
+        parser.error("no row has such a name")
     print_table(timings)
     if options.json:
-        print(json.dumps({name: round(statistics.median(values), 3) for name, values in timings.items()}))
+        print(
+            json.dumps({title: [round(s, 3) for s in medians(starts)] for title, starts in timings.items()})
+        )
 
 
 if __name__ == "__main__":

@@ -21,9 +21,11 @@ PROMISED = {"numba", "numba.extending", "numba.types", "numba.typed"}
 INTERNALS = {
     "numba.core.caching": ["CompileResultCacheImpl", "FunctionCache"],
     "numba.core.codegen": ["JITCodeLibrary"],
-    "numba.core.compiler": ["CompilerBase", "CompileResult", "DefaultPassBuilder", "compile_result"],
+    "numba.core.compiler": ["CompilerBase", "CompileResult", "DefaultPassBuilder", "Flags", "compile_result"],
     "numba.core.compiler_machinery": ["PassManager", "register_pass"],
+    "numba.core.event": ["Listener", "register", "trigger_event"],
     "numba.core.registry": ["CPUDispatcher"],
+    "numba.core.runtime": ["rtsys"],
     "numba.core.typed_passes": ["NativeLowering"],
     "numba.core.serialize": ["dumps"],
     "numba.core.errors": ["TypingError"],
@@ -39,10 +41,11 @@ INTERNALS = {
 METHODS = {
     "codegen.JITCodeLibrary": [
         *("_finalize_dynamic_globals", "_finalize_final_module", "_get_module_for_linking"),
-        *("_verify_declare_only_symbols", "finalize"),
+        *("_optimize_final_module", "_verify_declare_only_symbols", "add_linking_library", "finalize"),
     ],
     "compiler.CompileResult": ["_find_referenced_environments"],
-    "registry.CPUDispatcher": ["_numba_type_", "add_overload", "get_call_template"],
+    "compiler.Flags": ["_values"],
+    "registry.CPUDispatcher": ["_numba_type_", "add_overload", "compile", "get_call_template"],
     "typed_passes.NativeLowering": ["run_pass"],
 }
 """What is overridden or called of classes, which must have it."""

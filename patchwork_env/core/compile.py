@@ -15,15 +15,9 @@ from numba import config, types
 from numba.core.errors import TypingError
 
 from patchwork_env.core import cache
-from patchwork_env.core.callee import Kernel, LinkedKernel
+from patchwork_env.core.callee import Kernel
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_LINKED = ("patchwork_env.agents.", "patchwork_env.search.")
-"""The packages with kernels of which few are called from the interpreter; see :class:`LinkedKernel`.
-
-The rules could be among them, but batches of games step 4% slower then: what LLVM changes in a function when
-it makes machine code of it happens to do the rules good where they are inlined.
-"""
 
 
 @overload
@@ -145,10 +139,7 @@ def _compile(function: Any, inline: bool, allocates: bool, modules: tuple[str, .
         "_nrt": allocates,
         "no_cfunc_wrapper": True,  # only pointers to functions need it
     }
-    if function.__module__.startswith(_LINKED):
-        compiled = LinkedKernel(function, options)
-        cache.keep_on_disk(compiled.callee, modules)
-    else:
-        compiled = Kernel(function, options)
-    cache.keep_on_disk(compiled, modules)
+    compiled = Kernel(function, options)
+    for form in (compiled, compiled.callee):
+        cache.keep_on_disk(form, modules)
     return compiled

@@ -66,17 +66,16 @@ def _sum_of_two_cubes() -> int:
 @compiled_only
 def test_constants_share_the_code_of_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sum_of_two_cubes, "_cache", NullCache())
-    monkeypatch.setattr(_cube, "_cache", NullCache())
+    monkeypatch.setattr(_cube.callee, "_cache", NullCache())
     assert _sum_of_two_cubes() == 1729
-    assert [str(types) for (types,) in _cube.signatures] == ["int64"]
+    assert [str(types) for (types,) in _cube.callee.signatures] == ["int64"]
 
 
 @compiled_only
-def test_linked_kernels_get_an_entry_when_they_are_called_from_elsewhere(
+def test_kernels_get_an_entry_when_they_are_called_from_elsewhere(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compile, "_LINKED", (__name__,))
 
     def square(number):
         return number * number

@@ -46,7 +46,7 @@ def two_kernels():
         return halved(halved(number))
 
     halved, quarter = kernel(halved), kernel(quarter)
-    halved._cache = quarter._cache = NullCache()
+    halved.callee._cache = quarter._cache = NullCache()
     return quarter
 
 

@@ -119,7 +119,7 @@ def _estimate(states: States, i: int, action: int, game: States) -> float:
 
     ``game`` receives the position after it.
     """
-    player = states[i]["current_player"]
+    player = int(np.int64(states[i]["current_player"]))
     game[0] = states[i]
     apply(game, 0, action)
     before, after = np.int64(states[i]["position"][player]), np.int64(game[0]["position"][player])
@@ -159,7 +159,7 @@ def _add_placements(
 @kernel
 def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept: int) -> int:
     """Compares a placement with those kept so far; returns their new number."""
-    player, game = states[i]["current_player"], buffers.game
+    player, game = int(np.int64(states[i]["current_player"])), buffers.game
     game[0] = states[i]
     apply(game, 0, action)
     was_free = states[i]["bonus_owner"] == NOBODY

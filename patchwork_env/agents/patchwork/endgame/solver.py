@@ -262,7 +262,7 @@ def _close(solver: Solver, ply: int) -> None:
 @kernel
 def _value_now(states: States, i: int) -> int:
     """The value of the present scores for the player to move; who reaches the end first may still be open."""
-    player = states[i]["current_player"]
+    player = int(np.int64(states[i]["current_player"]))
     finisher = states[i]["first_finisher"]
     first = 0 if finisher == NOBODY else (1 if finisher == player else -1)
     return int(_POINT * (score(states, i, player) - score(states, i, 1 - player)) + first)
