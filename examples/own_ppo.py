@@ -27,7 +27,8 @@ from patchwork_env.learning import toolbox
 from patchwork_env.learning.toolbox import PolicyNetwork
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
-NETWORK = toolbox.NetworkConfig(width=256, depth=2, channels=0, offers=True)
+NETWORK = toolbox.NetworkConfig(width=256, depth=2, channels=0, offers=True, lookahead=True)
+LOOKAHEAD_FROM, LOOKAHEAD_FACTOR = 0.8, 12.0
 TURNS, EPOCHS, MINIBATCH = 64, 2, 1024
 GAMMA, GAE_LAMBDA = 1.0, 0.95  # no discount: winning late is winning
 CLIP, VALUE_COEFFICIENT, MAX_GRADIENT_NORM = 0.2, 0.5, 0.5
@@ -184,6 +185,12 @@ def learn(
     network: PolicyNetwork, optimizer: torch.optim.Optimizer, games: SelfPlay, progress: float
 ) -> dict[str, float]:
     """One rollout, and some epochs of minibatches from it; returns the last losses."""
+    # A network may judge kinds of move by its values of the positions behind them. That takes as long as all
+    # else, and pays when values are good: it begins late. Until then the factor is 0, and nothing is judged.
+    if progress < LOOKAHEAD_FROM:
+        network.look_ahead(0)
+    elif not network.looks_ahead:
+        network.look_ahead(LOOKAHEAD_FACTOR)
     batch = games.collect(network)
     # Annealing: large steps and much exploration first, then small ones that keep what was found. A constant
     # rate that is good at the beginning is too large at the end.

@@ -38,20 +38,31 @@ def test_its_settings_are_those_of_the_configuration():
     assert toolbox.NetworkConfig(**config.network.model_dump()) == example.NETWORK
     assert (config.reward, config.league) == (example.REWARD, example.LEAGUE)
     assert (config.ppo.rollout_steps, config.ppo.minibatch_size) == (example.TURNS, example.MINIBATCH)
+    lookahead = config.ppo.lookahead_from, config.ppo.lookahead_factor
+    assert lookahead == (example.LOOKAHEAD_FROM, example.LOOKAHEAD_FACTOR)
 
 
 def test_it_learns_what_the_algorithm_learns(monkeypatch):
     """The same weights to the bit, with past selves in play that are drawn anew in every iteration.
 
+    The last two iterations look ahead.
+
     Whoever changes one of the two changes the other, or tells in the example what is different.
     """
-    sizes = {"width": 16, "depth": 1, "channels": 0, "offers": True}
+    sizes = {"width": 16, "depth": 1, "channels": 0, "offers": True, "lookahead": True}
     monkeypatch.setattr(example, "TURNS", 24)
     monkeypatch.setattr(example, "MINIBATCH", 100)
+    monkeypatch.setattr(example, "LOOKAHEAD_FROM", 0.5)
     monkeypatch.setattr(example, "LEAGUE", toolbox.League(fraction=0.5, snapshot_every=1, size=2))
     keys = [f"network.{name}={value}" for name, value in sizes.items()]
     keys += [f"ppo.num_envs={ENVS}", "ppo.rollout_steps=24", "ppo.minibatch_size=100", "threads=2", "seed=3"]
-    keys += ["ppo.precision=float32", "league.fraction=0.5", "league.snapshot_every=1", "league.size=2"]
+    keys += [
+        "ppo.precision=float32",
+        "ppo.lookahead_from=0.5",
+        "league.fraction=0.5",
+        "league.snapshot_every=1",
+        "league.size=2",
+    ]
     trainer = make_trainer(load_config("ppo", [*keys, f"total_steps={ENVS * 24 * ITERATIONS}"]))
     torch.manual_seed(3)
     network = toolbox.PatchworkNetwork(toolbox.NetworkConfig(**sizes))
@@ -62,5 +73,6 @@ def test_it_learns_what_the_algorithm_learns(monkeypatch):
         example.learn(network, optimizer, games, iteration / ITERATIONS)
         games.pool.add(network)
     assert (games.opponents >= 0).any()
+    assert network.looks_ahead
     for name, weights in trainer.network.state_dict().items():
         assert torch.equal(network.state_dict()[name], weights), name
