@@ -26,6 +26,7 @@ INTERNALS = {
     "numba.core.event": ["Listener", "register", "trigger_event"],
     "numba.core.registry": ["CPUDispatcher"],
     "numba.core.runtime": ["rtsys"],
+    "numba.core.sigutils": ["normalize_signature"],
     "numba.core.typed_passes": ["NativeLowering"],
     "numba.core.serialize": ["dumps"],
     "numba.core.errors": ["TypingError"],

@@ -24,6 +24,7 @@ from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder,
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
+from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
 
 from patchwork_env.core.progress import Compilation
@@ -103,15 +104,15 @@ class Callee(_Function):
 
         As Numba does it, but that it sets no clocks, which slow down all that is compiled within each other.
         """
+        args, return_type = normalize_signature(sig)
         with self._compiling_counter:
-            result = self.overloads.get(sig) or self._cache.load_overload(sig, self.targetctx)
+            result = self.overloads.get(args) or self._cache.load_overload(args, self.targetctx)
             if result is None:
-                with event.trigger_event(
-                    "numba:compile", {"dispatcher": self, "args": sig, "return_type": None}
-                ):
-                    result = self._compiler.compile(sig, None)
-                self._cache.save_overload(sig, result)
-            elif sig not in self.overloads:
+                data = {"dispatcher": self, "args": args, "return_type": return_type}
+                with event.trigger_event("numba:compile", data):
+                    result = self._compiler.compile(args, return_type)
+                self._cache.save_overload(args, result)
+            elif args not in self.overloads:
                 self.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
             self.add_overload(result)
         return result.entry_point
