@@ -28,7 +28,7 @@ from patchwork_env.learning.toolbox import PolicyNetwork
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 NETWORK = toolbox.NetworkConfig(width=256, depth=2, channels=0, offers=True, lookahead=True)
-LOOKAHEAD_FROM, LOOKAHEAD_FACTOR = 0.8, 12.0
+LOOKAHEAD_FROM, LOOKAHEAD_FACTOR = 0.6, 12.0
 TURNS, EPOCHS, MINIBATCH = 64, 2, 1024
 GAMMA, GAE_LAMBDA = 1.0, 0.95  # no discount: winning late is winning
 CLIP, VALUE_COEFFICIENT, MAX_GRADIENT_NORM = 0.2, 0.5, 0.5
