@@ -5,8 +5,9 @@ The package ``partner`` in the folder of each game's agents defines what the lev
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,6 +27,22 @@ class Player(Protocol):
 
     def choose(self, states: States, streams: Streams, actions: Actions) -> None:
         """Writes the actions of games, none of which is over; random numbers come from ``streams[0]``."""
+
+
+class KernelPlayer:
+    """A player whose choices a kernel makes.
+
+    Args:
+        choose: The kernel; it takes the states, ``arguments``, the streams and the actions that it writes.
+        arguments: What the player knows, and room for what it thinks.
+    """
+
+    def __init__(self, choose: Callable[..., None], *arguments: Any) -> None:
+        self._choose, self._arguments = choose, arguments
+
+    def choose(self, states: States, streams: Streams, actions: Actions) -> None:
+        """See :meth:`Player.choose`."""
+        self._choose(states, *self._arguments, streams, actions)
 
 
 class PartnerAgent(BatchAgent):

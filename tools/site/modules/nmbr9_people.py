@@ -8,7 +8,7 @@ import numpy as np
 
 from patchwork_env.agents.nmbr9.partner.judgement import choose_by_experience, choose_by_eye
 from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS, Eye, Habits
-from patchwork_env.agents.nmbr9.partner.player import _SEEDS
+from patchwork_env.agents.nmbr9.partner.player import NUM_SEEDS
 from patchwork_env.core.random import random_below, start_streams
 from tools.site.modules.nmbr9_room import room
 from tools.site.modules.nmbr9_search import search_action
@@ -50,7 +50,7 @@ def _by_experience(habits: Habits) -> Callable[..., float]:
 def choose_as_champion() -> int:
     """The champion's action, with decks from a seed that is drawn."""
     here = room()
-    start_streams(here.streams, np.uint64(random_below(here.streams, 0, _SEEDS)))
+    start_streams(here.streams, np.uint64(random_below(here.streams, 0, NUM_SEEDS)))
     return search_action(here, CHAMPION_NODES)
 
 

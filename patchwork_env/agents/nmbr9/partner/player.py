@@ -7,16 +7,16 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion.agent import load
 from patchwork_env.agents.nmbr9.partner.decision import new_thoughts
 from patchwork_env.agents.nmbr9.partner.judgement import choose_by_experience, choose_by_eye, new_sight
-from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS, Eye, Habits
+from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS
 from patchwork_env.agents.nmbr9.value.agent import read_value
 from patchwork_env.agents.nmbr9.value.expansion import new_expansion
-from patchwork_env.agents.nmbr9.value.network import Weights
-from patchwork_env.agents.partner import Player
+from patchwork_env.agents.partner import KernelPlayer, Player
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.state import States
 
 _VALUE = SHIPPED_FOLDER / "nmbr9_champion"
-_SEEDS = 2**31 - 1
+NUM_SEEDS = 2**31 - 1
+"""The champion draws the decks of a move from one of so many seeds."""
 
 
 def new_player(level: int) -> Player:
@@ -24,34 +24,9 @@ def new_player(level: int) -> Player:
     if level not in HABITS:
         return Champion(load(_VALUE, nodes=CHAMPION_NODES))
     if level in EYES:
-        return ByEye(HABITS[level], EYES[level])
+        return KernelPlayer(choose_by_eye, HABITS[level], EYES[level], new_sight(), new_thoughts())
     weights, _ = read_value(_VALUE)
-    return ByExperience(HABITS[level], weights)
-
-
-class ByEye:
-    """Judges placements by eye."""
-
-    def __init__(self, habits: Habits, eye: Eye) -> None:
-        self._habits, self._eye, self._sight, self._thoughts = habits, eye, new_sight(), new_thoughts()
-
-    def choose(self, states: States, streams: Streams, actions: Actions) -> None:
-        """See :meth:`Player.choose`."""
-        choose_by_eye(states, self._habits, self._eye, self._sight, self._thoughts, streams, actions)
-
-
-class ByExperience:
-    """Judges placements by the learned value."""
-
-    def __init__(self, habits: Habits, weights: Weights) -> None:
-        self._habits, self._weights = habits, weights
-        self._expansion, self._thoughts = new_expansion(), new_thoughts()
-
-    def choose(self, states: States, streams: Streams, actions: Actions) -> None:
-        """See :meth:`Player.choose`."""
-        choose_by_experience(
-            states, self._habits, self._weights, self._expansion, self._thoughts, streams, actions
-        )
+    return KernelPlayer(choose_by_experience, HABITS[level], weights, new_expansion(), new_thoughts())
 
 
 class Champion:
@@ -63,5 +38,5 @@ class Champion:
     def choose(self, states: States, streams: Streams, actions: Actions) -> None:
         """See :meth:`Player.choose`."""
         for i in range(len(states)):
-            self._agent.reseed(random_below(streams, 0, _SEEDS))
+            self._agent.reseed(random_below(streams, 0, NUM_SEEDS))
             actions[i] = self._agent.act_batch(states[i : i + 1])[0]
