@@ -5,6 +5,7 @@
 
 import { element, reducedMotion, setAttribute, svg } from "../elements.js";
 import { t } from "../language.js";
+import { anchorAt } from "../pointing.js";
 import { STRIDE } from "./actions.js";
 import { areaOf } from "./area.js";
 import { CELL, middle, movedTo, shapeOf, surfaceOf, tileDrawing } from "./tiles.js";
@@ -38,7 +39,7 @@ export class Board {
     );
     this.grid = element("div", { class: "table-cells", role: "grid", dir: "ltr" });
     this.grid.addEventListener("click", (event) => {
-      const anchor = anchorOf(event.target);
+      const anchor = anchorAt(event.target, STRIDE);
       if (anchor !== null) onclick(player, anchor);
     });
     this.element = element("div", { class: "table", dir: "ltr" }, this.drawing, this.grid);
@@ -192,12 +193,6 @@ export class Board {
   get box() {
     return this.grid.getBoundingClientRect();
   }
-}
-
-/** The anchor of the cell that an event met; null if it met none. */
-export function anchorOf(target) {
-  const cell = target.closest('[data-role="cell"]');
-  return cell ? Number(cell.dataset.row) * STRIDE + Number(cell.dataset.column) : null;
 }
 
 function gridLines({ top, left, rows, columns }) {

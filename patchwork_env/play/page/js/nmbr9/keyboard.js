@@ -1,6 +1,6 @@
 /** The keys of the table. */
 
-import { anchorOf } from "./board.js";
+import { anchorAt } from "../pointing.js";
 import { STRIDE } from "./actions.js";
 import { placeText } from "./hand_panel.js";
 
@@ -48,7 +48,7 @@ function withTile(table, event) {
 function arrow(table, event) {
   const [rows, columns] = ARROWS[event.key];
   const { hand } = table;
-  const from = hand.isEmpty ? anchorOf(event.target) : hand.anchor;
+  const from = hand.isEmpty ? anchorAt(event.target, STRIDE) : hand.anchor;
   if (hand.isEmpty && from === null) return false;
   const board = hand.isEmpty ? table.boards[Number(event.target.dataset.player)] : table.board;
   const target = from === null ? (hand.best[0] ?? board.middle) : from + rows * STRIDE + columns;

@@ -4,7 +4,7 @@
  */
 
 import { svg } from "../elements.js";
-import { independent } from "../pictures.js";
+import { copyOf, pictureOf } from "../pictures.js";
 
 const SIDE = 640;
 const GAP = 40;
@@ -13,34 +13,17 @@ const HEAD = 70;
 /** @param {import("./table.js").Table} table */
 export function picture({ boards, plates }) {
   const [width, height] = [boards.length * (SIDE + GAP) + GAP, SIDE + HEAD + 2 * GAP];
-  return independent(
-    svg(
-      "svg",
-      {
-        xmlns: "http://www.w3.org/2000/svg",
-        viewBox: `0 0 ${width} ${height}`,
-        width,
-        height,
-        class: "picture",
-      },
-      svg("rect", { width, height, class: "picture-ground" }),
-      boards.map((board, player) => [
-        caption(plates[player], player, left(player)),
-        part(board.drawing, left(player)),
-      ]),
-    ),
+  return pictureOf(
+    width,
+    height,
+    boards.map((board, player) => [
+      caption(plates[player], player, left(player)),
+      copyOf(board.drawing, { x: left(player), y: GAP + HEAD, width: SIDE, height: SIDE }),
+    ]),
   );
 }
 
 const left = (player) => GAP + player * (SIDE + GAP);
-
-function part(drawing, x) {
-  const copy = drawing.cloneNode(true);
-  for (const [name, value] of Object.entries({ x, y: GAP + HEAD, width: SIDE, height: SIDE }))
-    copy.setAttribute(name, value);
-  copy.querySelector(".ghosts").replaceChildren();
-  return copy;
-}
 
 function caption({ name, score }, player, x) {
   return svg(

@@ -5,8 +5,9 @@ import { element, setAttribute } from "../elements.js";
 import { number, t } from "../language.js";
 import { fly } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
+import { followPointer } from "../pointing.js";
 import { chooseAction, parseWord, placementsOf, STRIDE } from "./actions.js";
-import { anchorOf, Board } from "./board.js";
+import { Board } from "./board.js";
 import { Hand } from "./hand.js";
 import { HandPanel, placeText } from "./hand_panel.js";
 import { handleKey } from "./keyboard.js";
@@ -67,29 +68,8 @@ export class Table {
       ),
     );
     this.sides.dataset.players = players;
-    for (const board of this.boards) this.#listenTo(board);
-  }
-
-  #listenTo(board) {
-    const inHand = () => !this.hand.isEmpty && board === this.board;
-    board.grid.addEventListener("pointermove", (event) => {
-      const anchor = anchorOf(event.target);
-      if (event.pointerType !== "touch" && !event.buttons && anchor !== null && inHand())
-        this.hand.aim(anchor);
-    });
-    board.grid.addEventListener(
-      "pointerleave",
-      (event) => event.pointerType !== "touch" && this.hand.aim(null),
-    );
-    board.grid.addEventListener(
-      "wheel",
-      (event) => {
-        if (!inHand()) return;
-        event.preventDefault();
-        this.hand.turn(event.deltaY > 0 ? 1 : -1);
-      },
-      { passive: false },
-    );
+    for (const board of this.boards)
+      followPointer(board.grid, STRIDE, this.hand, () => !this.hand.isEmpty && board === this.board);
   }
 
   close() {

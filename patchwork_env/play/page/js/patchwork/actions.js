@@ -1,6 +1,7 @@
 /** Actions and words of Patchwork: what the numbers of legal moves mean, and how a move is written. */
 
-const SIZE = 9;
+/** The rows and columns of a quilt; anchors are `row * SIZE + column`. */
+export const SIZE = 9;
 const CELLS = SIZE * SIZE;
 const ORIENTATIONS = 8;
 const COLUMNS = "abcdefghi";

@@ -1,9 +1,7 @@
 /** The patch in hand: which one, how it is turned, and where its ghost lies. */
 
-import { SPECIAL_PATCH, buyAction, choicesOf } from "./actions.js";
+import { SIZE, SPECIAL_PATCH, buyAction, choicesOf } from "./actions.js";
 import { SPECIAL, oriented } from "./pieces.js";
-
-const SIZE = 9;
 
 /** Tells of every change by the event "change". */
 export class Hand extends EventTarget {

@@ -1,9 +1,9 @@
 /** The keys of the table. */
 
 import { t } from "../language.js";
+import { SIZE } from "./actions.js";
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const SIZE = 9;
 
 /**
  * @param {import("./table.js").Table} table

@@ -5,7 +5,7 @@
 
 import { svg } from "../elements.js";
 import { number, t } from "../language.js";
-import { independent } from "../pictures.js";
+import { copyOf, pictureOf } from "../pictures.js";
 import { definitions } from "./fabric.js";
 import { WHOLE } from "./track.js";
 
@@ -16,33 +16,18 @@ const GAP = 40;
 /** @param {import("./table.js").Table} table */
 export function picture(table) {
   const [width, height] = [2 * SIDE + TRACK + 4 * GAP, SIDE + 2 * GAP + 90];
-  return independent(
-    svg(
-      "svg",
-      {
-        xmlns: "http://www.w3.org/2000/svg",
-        viewBox: `0 0 ${width} ${height}`,
-        width,
-        height,
-        class: "picture",
-      },
-      svg("rect", { width, height, class: "picture-ground" }),
-      definitions(),
-      side(table, 0, GAP),
-      part(table.track.drawing, 2 * GAP + SIDE, GAP + 60, TRACK, { viewBox: WHOLE }),
-      side(table, 1, 3 * GAP + SIDE + TRACK),
-    ),
+  return pictureOf(
+    width,
+    height,
+    definitions(),
+    side(table, 0, GAP),
+    part(table.track.drawing, 2 * GAP + SIDE, GAP + 60, TRACK, { viewBox: WHOLE }),
+    side(table, 1, 3 * GAP + SIDE + TRACK),
   );
 }
 
-function part(drawing, x, y, side, attributes = {}) {
-  const copy = drawing.cloneNode(true);
-  for (const [name, value] of Object.entries({ x, y, width: side, height: side, ...attributes }))
-    copy.setAttribute(name, value);
-  for (const child of copy.children) child.style.display = "";
-  copy.querySelector(".ghosts")?.replaceChildren();
-  return copy;
-}
+const part = (drawing, x, y, side, attributes = {}) =>
+  copyOf(drawing, { x, y, width: side, height: side, ...attributes });
 
 /** A player's name, score, buttons and income above the quilt. */
 function side({ position, plates, quilts }, player, x) {

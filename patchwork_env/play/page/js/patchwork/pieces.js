@@ -1,8 +1,6 @@
 /** Shapes of patches: which cell goes where when a patch is turned, and where its buttons are sewn on. */
 
-import { SPECIAL_PATCH } from "./actions.js";
-
-const SIZE = 9;
+import { SIZE, SPECIAL_PATCH } from "./actions.js";
 
 /**
  * A patch in an orientation: `orientation % 4` clockwise quarter turns, after a left-right flip from 4 on.

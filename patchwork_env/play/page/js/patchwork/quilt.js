@@ -5,11 +5,10 @@
 
 import { element, setAttribute, svg } from "../elements.js";
 import { t } from "../language.js";
-import { cellName } from "./actions.js";
+import { cellName, SIZE } from "./actions.js";
 import { CELL, pieceOfCloth } from "./fabric.js";
 import { piecesOn } from "./pieces.js";
 
-const SIZE = 9;
 const MARGIN = 4;
 const SIDE = SIZE * CELL;
 const BONUS = 7;

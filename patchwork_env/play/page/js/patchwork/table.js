@@ -5,7 +5,8 @@ import { element, reducedMotion, svg } from "../elements.js";
 import { t } from "../language.js";
 import { count, fly, walk } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
-import { parseWord, SPECIAL_PATCH } from "./actions.js";
+import { followPointer } from "../pointing.js";
+import { parseWord, SIZE, SPECIAL_PATCH } from "./actions.js";
 import { definitions } from "./fabric.js";
 import { Hand } from "./hand.js";
 import { HandPanel } from "./hand_panel.js";
@@ -67,39 +68,15 @@ export class Table {
     NARROW.addEventListener("change", () => this.#position && this.#arrange(), { signal });
     const table = {
       hand: this.hand,
-      area: () => ({ box: this.quilt.box, top: 0, left: 0, rows: 9, columns: 9, stride: 9 }),
+      area: () => ({ box: this.quilt.box, top: 0, left: 0, rows: SIZE, columns: SIZE, stride: SIZE }),
       drawing: () => patchDrawing(this.hand.patch, this.hand.shape, 0),
       drop: (anchor, box) => this.#place(anchor, box),
       take: (target) => this.#takenUp(target),
     };
     draggable(this.offers.cards, table);
     draggable(this.panel.piece, table);
-    for (const quilt of this.quilts) this.#listenTo(quilt);
-  }
-
-  #listenTo(quilt) {
-    const hovered = (event) => {
-      const cell = event.target.closest('[data-role="cell"]');
-      if (!cell || this.hand.isEmpty || quilt !== this.quilt) return;
-      this.hand.aim(Number(cell.dataset.row) * 9 + Number(cell.dataset.column));
-    };
-    quilt.grid.addEventListener(
-      "pointermove",
-      (event) => event.pointerType !== "touch" && !event.buttons && hovered(event),
-    );
-    quilt.grid.addEventListener(
-      "pointerleave",
-      (event) => event.pointerType !== "touch" && this.hand.aim(null),
-    );
-    quilt.grid.addEventListener(
-      "wheel",
-      (event) => {
-        if (this.hand.isEmpty || quilt !== this.quilt) return;
-        event.preventDefault();
-        this.hand.turn(event.deltaY > 0 ? 1 : -1);
-      },
-      { passive: false },
-    );
+    for (const quilt of this.quilts)
+      followPointer(quilt.grid, SIZE, this.hand, () => !this.hand.isEmpty && quilt === this.quilt);
   }
 
   close() {
