@@ -26,6 +26,7 @@ batches are ``tensor.shape[0]``, which an export leaves open; ``len(tensor)`` wo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -187,6 +188,14 @@ class PatchworkNetwork(PolicyNetwork):
     def look_ahead(self, factor: float) -> None:
         """See :meth:`PolicyNetwork.look_ahead`."""
         nn.init.constant_(self.ahead.weight, factor / _AHEAD_SCALE)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Takes weights; with those of a network without look-ahead, this one does not look ahead."""
+        if self.config.lookahead:
+            state_dict = {"ahead.weight": torch.zeros_like(self.ahead.weight), **state_dict}
+        return super().load_state_dict(state_dict, strict, assign)
 
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""

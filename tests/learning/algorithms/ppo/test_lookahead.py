@@ -98,6 +98,16 @@ def test_past_selves_look_ahead_as_they_did(states):
     assert [policy.looks_ahead for policy in snapshots.values()] == [False, False, True, True]
 
 
+def test_a_run_without_can_go_on_with_it():
+    never, late = trainer_after(3, NEVER), trainer_after(0)
+    late.restore(never.state())
+    assert not late.network.looks_ahead
+    assert differences(never.network.state_dict(), late.network.state_dict()) == []
+    late.steps, late.iteration = never.steps, never.iteration
+    late.iterate()
+    assert [policy.looks_ahead for policy in late.pool.snapshots.values()] == [False, False, False, True]
+
+
 def test_a_policy_from_before_plays_as_it_did(tmp_path):
     trainer, never = trainer_after(2), trainer_after(2, NEVER)
     trainer.write_policy(tmp_path)
