@@ -12,6 +12,8 @@ const MOST_SHOWN = 5;
 const MOST_WORDS = 8;
 /** How many moves of a line are drawn on the boards at once. */
 const MOST_DRAWN = 4;
+/** The share of the best line's visits from which on a line's own figure counts. */
+const ENOUGH_VISITS = 0.1;
 
 export class Lines {
   #app;
@@ -97,11 +99,17 @@ export class Lines {
   }
 }
 
-/** The move that the search would play, then the others by what they promise. */
-function bestFirst({ player, lines: [best, ...others] }) {
+/**
+ * The lines by what they promise. One that promises more than the move that the search would play, but was
+ * hardly looked at, is left out until it is.
+ */
+function bestFirst({ player, lines }) {
   const promise = ({ win, scores }) =>
     win === null || win === undefined ? (scores?.[player] ?? 0) : player === 0 ? win : 1 - win;
-  return [best, ...others.sort((one, other) => promise(other) - promise(one))];
+  const [best] = lines;
+  const isKnown = (line) =>
+    line.exact || line.visits >= ENOUGH_VISITS * best.visits || promise(line) <= promise(best);
+  return lines.filter(isKnown).sort((one, other) => promise(other) - promise(one));
 }
 
 /** The moves of a line with who plays them; null where the analysis does not tell. */

@@ -1,0 +1,79 @@
+"""Everybody can use the page: every view fits the screen, and axe finds nothing serious in any of them.
+
+In light and dark, on phones and wide screens, by mouse and by touch, in every language.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from tests.browser.fitting import what_does_not_fit
+from tests.browser.views import GAMES, LANGUAGES, query_of, views_of_game
+
+pytest.importorskip("playwright")
+
+HEIGHTS = {360: 740, 390: 844, 768: 1024, 1024: 768, 1440: 900}
+"""The heights of screens by their widths."""
+SCANNED = (360, 1440)
+"""The widths at which axe looks at the page."""
+GRAVE = ("serious", "critical")
+SCHEMES = ("light", "dark")
+SETTLED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Waits until what was changed is on the screen."""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The source of axe; the page's policy forbids foreign scripts, but not what a debugger evaluates."""
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def grave_findings(page: Any, axe: str) -> list[str]:
+    """What axe finds to be serious or critical: the rule, and where."""
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(axe)
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{rule['id']} ({rule['impact']}): {node['target']} {node['failureSummary']}"
+        for rule in found["violations"]
+        if rule["impact"] in GRAVE
+        for node in rule["nodes"]
+    ]
+
+
+def findings_at(page: Any, width: int, axe: str) -> list[str]:
+    """What does not fit a screen, and what axe finds on it in the colours of the day and of the night."""
+    page.set_viewport_size({"width": width, "height": HEIGHTS[width]})
+    page.evaluate(SETTLED)
+    findings = what_does_not_fit(page)
+    for scheme in SCHEMES if width in SCANNED else ():
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate(SETTLED)
+        findings += [f"{scheme}: {finding}" for finding in grave_findings(page, axe)]
+    return [f"{width} px: {finding}" for finding in findings]
+
+
+@pytest.mark.parametrize(("language", "touch"), [("en", False), ("fa", True)])
+@pytest.mark.parametrize("game", GAMES)
+def test_every_view(open_page: Any, axe: str, game: str, language: str, touch: bool) -> None:
+    findings = [
+        f"{name}, {finding}"
+        for name, page in views_of_game(open_page, game, language, touch=touch)
+        for width in HEIGHTS
+        for finding in findings_at(page, width, axe)
+    ]
+    assert not findings, "\n".join(findings)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language(open_page: Any, axe: str, language: str) -> None:
+    page = open_page(query_of("patchwork", language, 15))
+    assert page.evaluate("document.documentElement.lang") == language
+    assert page.evaluate("document.documentElement.dir") == ("rtl" if language == "fa" else "ltr")
+    findings = [finding for width in HEIGHTS for finding in findings_at(page, width, axe)]
+    page.goto(page.url.partition("?")[0] + f"rules/{language}.html")
+    findings += [f"rules, {finding}" for width in HEIGHTS for finding in findings_at(page, width, axe)]
+    assert not findings, "\n".join(findings)
