@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams, random_below
 
@@ -21,3 +24,16 @@ def draw_error(streams: Streams) -> float:
     for _ in range(3):
         total += random_below(streams, 0, _STEPS)
     return 2 * (total / _STEPS - 1.5)
+
+
+@kernel
+def draw_errors(
+    usual: float, lapses: float, lapse: float, errors: npt.NDArray[np.float64], streams: Streams
+) -> None:
+    """Draws how wrong somebody is about each of several things; from ``streams[0]``.
+
+    The standard deviation is ``usual``, or in a share ``lapses`` of the calls ``lapse``.
+    """
+    deviation = lapse if happens(lapses, streams) else usual
+    for k in range(len(errors)):
+        errors[k] = deviation * draw_error(streams)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.slips import draw_error, happens
+from patchwork_env.agents.compiled.slips import draw_error, draw_errors, happens
 from patchwork_env.agents.nmbr9.partner.levels import Habits
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams
@@ -54,9 +54,7 @@ def decide(thoughts: Thoughts, count: int, habits: Habits, streams: Streams) -> 
 
     The random numbers come from ``streams[0]``.
     """
-    misjudging = habits.lapse if happens(habits.lapses, streams) else habits.misjudging
-    for level in range(MAX_LEVELS + 1):
-        thoughts.errors[level] = misjudging * draw_error(streams)
+    draw_errors(habits.misjudging, habits.lapses, habits.lapse, thoughts.errors, streams)
     for orientation in range(NUM_TURNS):
         thoughts.tried[orientation] = happens(habits.turning, streams)
     best, most = thoughts.actions[0], -math.inf

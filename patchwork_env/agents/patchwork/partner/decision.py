@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.slips import draw_error, happens
+from patchwork_env.agents.compiled.slips import draw_error, draw_errors, happens
 from patchwork_env.agents.patchwork.partner.levels import Habits
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.placements import NUM_KINDS, kind_of
@@ -54,9 +54,7 @@ def decide(thoughts: Thoughts, count: int, habits: Habits, streams: Streams) -> 
 
     The random numbers come from ``streams[0]``.
     """
-    misjudging = habits.lapse if happens(habits.lapses, streams) else habits.misjudging
-    for kind in range(NUM_KINDS):
-        thoughts.errors[kind] = misjudging * draw_error(streams)
+    draw_errors(habits.misjudging, habits.lapses, habits.lapse, thoughts.errors, streams)
     for slot in range(NUM_OFFERED):
         for orientation in range(NUM_ORIENTATIONS):
             chance = habits.turning if orientation < _UNFLIPPED else habits.flipping
