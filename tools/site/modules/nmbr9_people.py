@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from patchwork_env.agents.nmbr9.partner.judgement import choose_by_experience, choose_by_eye
-from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS, Eye, Habits
+from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS, Habits
 from patchwork_env.agents.nmbr9.partner.player import NUM_SEEDS
 from patchwork_env.core.random import random_below, start_streams
+from tools.site.modules.exports import Export, beginner
 from tools.site.modules.nmbr9_room import room
 from tools.site.modules.nmbr9_search import search_action
 
@@ -19,23 +18,14 @@ def name_of(level: int) -> str:
     return f"partner_{level}" if level in HABITS else choose_as_champion.__name__
 
 
-def _level(level: int) -> Callable[..., float]:
+def _level(level: int) -> Export:
     habits = HABITS[level]
-    export = _by_eye(habits, EYES[level]) if level in EYES else _by_experience(habits)
+    export = beginner(room, choose_by_eye, habits, EYES[level]) if level in EYES else _by_experience(habits)
     export.__name__ = name_of(level)
     return export
 
 
-def _by_eye(habits: Habits, eye: Eye) -> Callable[..., float]:
-    def choose() -> int:
-        here = room()
-        choose_by_eye(here.states, habits, eye, here.sight, here.thoughts, here.streams, here.chosen)
-        return here.chosen[0]
-
-    return choose
-
-
-def _by_experience(habits: Habits) -> Callable[..., float]:
+def _by_experience(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
         expansion, thoughts = here.work.expansion, here.thoughts
@@ -54,4 +44,4 @@ def choose_as_champion() -> int:
     return search_action(here, CHAMPION_NODES)
 
 
-EXPORTS: tuple[Callable[..., float], ...] = (*map(_level, HABITS), choose_as_champion)
+EXPORTS: tuple[Export, ...] = (*map(_level, HABITS), choose_as_champion)

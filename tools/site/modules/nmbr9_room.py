@@ -25,7 +25,7 @@ class Room(NamedTuple):
     Attributes:
         states: The game.
         streams: The random stream of whoever draws.
-        maps: The legal set.
+        legal_set: The legal set.
         actions: int16, legal actions.
         supply: int64 ``(10,)``, how many tiles of each digit a player in free order may still choose.
         chosen: int64 ``(1,)``, the action of an agent.
@@ -37,7 +37,7 @@ class Room(NamedTuple):
 
     states: States
     streams: Streams
-    maps: Any
+    legal_set: Any
     actions: Any
     supply: Any
     chosen: Any

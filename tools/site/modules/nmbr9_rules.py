@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-
 from patchwork_env.agents.nmbr9 import greedy
-from patchwork_env.core.random import random_below, start_streams
 from patchwork_env.nmbr9 import engine
+from tools.site.modules.exports import Export, rules
 from tools.site.modules.nmbr9_room import room
 
 
@@ -18,43 +14,15 @@ def new_game(players: int, order: int, max_digit: int, copies: int, rounds: int)
     return 0
 
 
-def seed_stream(high: int, low: int) -> int:
-    """Starts the random stream with a seed, given by its upper and lower 32 bits."""
-    start_streams(room().streams, (np.uint64(high) << np.uint64(32)) | np.uint64(low))
-    return 0
-
-
 def shuffle() -> int:
     """Shuffles the deck of a new game."""
     engine.shuffle(room().states, 0, room().streams, 0)
     return 0
 
 
-def legal_actions() -> int:
-    """Lists the legal actions; returns their number."""
-    here = room()
-    count = engine.legal(here.states, 0, here.maps)
-    return engine.write_actions(here.maps, here.actions) if count > 0 else 0
-
-
 def is_legal(action: int) -> int:
     """Whether an action, any number, is legal."""
     return int(engine.is_legal(room().states, 0, action))
-
-
-def play(action: int) -> int:
-    """Plays an action if it is legal and does not meet the edge of the table; returns whether it did."""
-    return int(engine.play(room().states, 0, action))
-
-
-def is_over() -> int:
-    """Whether the game has ended."""
-    return int(engine.is_over(room().states, 0))
-
-
-def score(player: int) -> int:
-    """The score of a player as if the game ended now."""
-    return engine.score(room().states, 0, player)
 
 
 def digit_to_place() -> int:
@@ -76,19 +44,12 @@ def count_supply(player: int) -> int:
 # --- agents -----------------------------------------------------------------------------------------------
 
 
-def choose_at_random() -> int:
-    """The action of the agent ``random``."""
-    here = room()
-    count = engine.legal(here.states, 0, here.maps)
-    return engine.nth_legal(here.maps, random_below(here.streams, 0, count))
-
-
 def choose_greedily() -> int:
     """The action of the agent ``greedy``."""
     return greedy.choose_action(room().states, 0)
 
 
-EXPORTS: tuple[Callable[..., float], ...] = (
-    *(new_game, seed_stream, shuffle, legal_actions, is_legal, play, is_over, score),
-    *(digit_to_place, num_placed, count_supply, choose_at_random, choose_greedily),
+EXPORTS: tuple[Export, ...] = (
+    *rules(room, engine),
+    *(new_game, shuffle, is_legal, digit_to_place, num_placed, count_supply, choose_greedily),
 )

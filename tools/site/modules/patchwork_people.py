@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from patchwork_env.agents.patchwork.partner.experience import choose_ahead, choose_by_experience
 from patchwork_env.agents.patchwork.partner.eye import choose_by_eye
-from patchwork_env.agents.patchwork.partner.levels import EYES, HABITS, Eye, Habits
+from patchwork_env.agents.patchwork.partner.levels import EYES, HABITS, Habits
+from tools.site.modules.exports import Export, beginner
 from tools.site.modules.patchwork_room import room
 
 
@@ -15,26 +14,17 @@ def name_of(level: int) -> str:
     return f"partner_{level}"
 
 
-def _level(level: int) -> Callable[..., float]:
+def _level(level: int) -> Export:
     habits = HABITS[level]
     if level in EYES:
-        export = _by_eye(habits, EYES[level])
+        export = beginner(room, choose_by_eye, habits, EYES[level])
     else:
         export = _ahead(habits) if habits.lookahead else _by_experience(habits)
     export.__name__ = name_of(level)
     return export
 
 
-def _by_eye(habits: Habits, eye: Eye) -> Callable[..., float]:
-    def choose() -> int:
-        here = room()
-        choose_by_eye(here.states, habits, eye, here.sight, here.thoughts, here.streams, here.chosen)
-        return here.chosen[0]
-
-    return choose
-
-
-def _by_experience(habits: Habits) -> Callable[..., float]:
+def _by_experience(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
         weights, expansion, thoughts = here.settings.weights, here.expansion, here.thoughts
@@ -44,7 +34,7 @@ def _by_experience(habits: Habits) -> Callable[..., float]:
     return choose
 
 
-def _ahead(habits: Habits) -> Callable[..., float]:
+def _ahead(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
         tree, work, thoughts = here.tree, here.work, here.thoughts
@@ -54,4 +44,4 @@ def _ahead(habits: Habits) -> Callable[..., float]:
     return choose
 
 
-EXPORTS: tuple[Callable[..., float], ...] = tuple(map(_level, HABITS))
+EXPORTS: tuple[Export, ...] = tuple(map(_level, HABITS))

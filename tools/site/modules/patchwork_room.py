@@ -42,7 +42,7 @@ class Room(NamedTuple):
     Attributes:
         states: The game.
         streams: The random stream of whoever draws.
-        anchors: The legal set.
+        legal_set: The legal set.
         actions: int16, legal actions, or those of a line.
         chosen: int64 ``(1,)``, the action of an agent.
         sight: What a beginner judges with.
@@ -61,7 +61,7 @@ class Room(NamedTuple):
 
     states: States
     streams: Streams
-    anchors: Any
+    legal_set: Any
     actions: Any
     chosen: Any
     sight: Sight

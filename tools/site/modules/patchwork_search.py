@@ -161,8 +161,8 @@ def _list_best_play(here: Room, node: int, length: int) -> int:
 @kernel
 def _play_forced(here: Room, length: int) -> int:
     """Plays on as long as there is no choice; returns the new length of the list of actions."""
-    while engine.legal(here.successor, 0, here.anchors) == 1:
-        action = engine.nth_legal(here.anchors, 0)
+    while engine.legal(here.successor, 0, here.legal_set) == 1:
+        action = engine.nth_legal(here.legal_set, 0)
         here.actions[length] = action
         engine.apply(here.successor, 0, action)
         length += 1
