@@ -13,6 +13,7 @@ from tests.browser.serving import Server
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
+    "--host-resolver-rules=MAP *.test 127.0.0.1",  # names that lead to this machine, as an attacker's may
 )
 Open = Callable[..., Any]
 

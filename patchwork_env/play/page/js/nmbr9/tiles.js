@@ -64,13 +64,13 @@ function labelDrawing(digit, level, [row, column]) {
     { class: "tile-label" },
     svg(
       "text",
-      { class: "tile-digit", x: level ? x - 2 : x, y: y + 2.5, "text-anchor": "middle" },
+      { class: "tile-digit", x: level ? x - 2.4 : x, y: y + 2.5, "text-anchor": "middle" },
       number(digit),
     ),
     level > 0 &&
       svg(
         "text",
-        { class: "tile-level", x: x + 2.6, y: y + 2.4, "text-anchor": "middle" },
+        { class: "tile-level", x: x + 2.1, y: y + 2.4, "text-anchor": "middle" },
         `×${number(level)}`,
       ),
   );
