@@ -1,10 +1,8 @@
 /** The table of NMBR 9: a table for each player, the tile in hand, and the tiles that are still to come. */
 
+import { viewOf } from "../table_view.js";
 import { Table } from "./table.js";
-import { describe, moveLabel } from "./words.js";
-
-let app = null;
-let table = null;
+import * as words from "./words.js";
 
 const ORDERS = ["unknown", "known", "free"];
 const PLAYERS = ["1", "2", "3", "4"];
@@ -36,18 +34,5 @@ export const view = {
     { key: "Esc", text: "keys.back" },
     { key: "0 … 9", text: "nmbr9.keys.choose" },
   ],
-  mount(root, page) {
-    app = page;
-    table = new Table(root, page);
-  },
-  unmount() {
-    table.close();
-    table = null;
-  },
-  show: (position, options) => table.show(position, options),
-  preview: (words) => table.preview(words),
-  key: (event) => table.key(event),
-  describe: (position) => describe(app, position),
-  moveLabel: (position) => moveLabel(app, position),
-  picture: () => table.picture(),
+  ...viewOf(Table, words),
 };

@@ -7,10 +7,10 @@ import { groundOf, movedTo, shapeOf, surfaceOf } from "./tiles.js";
 
 /**
  * What the move that led to a position was.
- * @param {import("../view.js").App} app
  * @param {import("../backend.js").Position} position
+ * @param {import("../view.js").App} app
  */
-export function describe({ session, components }, position) {
+export function describe(position, { session, components }) {
   const move = parseWord(position.word);
   const person = isYou(session, position.mover) ? "you" : "other";
   const values = { player: nameOf(session, position.mover), digit: move.digit };
@@ -28,7 +28,7 @@ export function describe({ session, components }, position) {
  * The same as short as it can be said. For a move that was not played yet, in the position before it,
  * also the row and the column, counted from the first tile.
  */
-export function moveLabel({ components }, position) {
+export function moveLabel(position, { components }) {
   const move = parseWord(position.word);
   const digit = number(move.digit);
   if (move.kind === "choose") return `= ${digit}`;

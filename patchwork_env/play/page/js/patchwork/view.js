@@ -1,10 +1,8 @@
 /** The table of Patchwork: both quilts, the track with the circle of patches, the offers and the hand. */
 
+import { viewOf } from "../table_view.js";
 import { Table } from "./table.js";
-import { describe, moveLabel } from "./words.js";
-
-let app = null;
-let table = null;
+import * as words from "./words.js";
 
 /** @type {import("../view.js").View} */
 export const view = {
@@ -30,18 +28,5 @@ export const view = {
     { key: "Esc", text: "keys.back" },
     { key: "a", text: "keys.advance" },
   ],
-  mount(root, page) {
-    app = page;
-    table = new Table(root, page);
-  },
-  unmount() {
-    table.close();
-    table = null;
-  },
-  show: (position, options) => table.show(position, options),
-  preview: (words) => table.preview(words),
-  key: (event) => table.key(event),
-  describe: (position) => describe(app.session, position),
-  moveLabel,
-  picture: () => table.picture(),
+  ...viewOf(Table, words),
 };

@@ -6,10 +6,10 @@ import { cellName, parseWord } from "./actions.js";
 
 /**
  * What the move that led to a position was.
- * @param {import("../session.js").Session} session
  * @param {import("../backend.js").Position} position
+ * @param {import("../view.js").App} app
  */
-export function describe(session, position) {
+export function describe(position, { session }) {
   const move = parseWord(position.word);
   const before = session.line[position.ply - 1];
   const person = isYou(session, position.mover) ? "you" : "other";

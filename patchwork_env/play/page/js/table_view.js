@@ -1,0 +1,30 @@
+/** The part of a view that hands everything on to a table. */
+
+/**
+ * @param {new (root: HTMLElement, app: import("./view.js").App) => object} Table what draws the game in the
+ *   root, from when it is mounted
+ * @param {object} words
+ * @param {(position: Position, app: App) => string} words.describe
+ * @param {(position: Position, app: App) => string} words.moveLabel
+ * @returns {Partial<import("./view.js").View>}
+ */
+export function viewOf(Table, { describe, moveLabel }) {
+  let app = null;
+  let table = null;
+  return {
+    mount(root, page) {
+      app = page;
+      table = new Table(root, page);
+    },
+    unmount() {
+      table.close();
+      table = null;
+    },
+    show: (position, options) => table.show(position, options),
+    preview: (words) => table.preview(words),
+    key: (event) => table.key(event),
+    picture: () => table.picture(),
+    describe: (position) => describe(position, app),
+    moveLabel: (position) => moveLabel(position, app),
+  };
+}
