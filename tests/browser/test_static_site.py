@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
-from tests.browser.playing import role, wait_for_move
+from tests.browser.playing import role, wait_for_move, wait_for_turn
 
 pytest.importorskip("playwright")
 
@@ -51,25 +52,29 @@ def site(tmp_path: Path) -> Iterator[StaticSite]:
     running.stop()
 
 
-def test_patchwork_against_the_champion(open_page: Any, site: StaticSite) -> None:
-    page = open_page("?game=patchwork&opponent=champion:instant&seat=0&seed=7", at=site)
-    assert Patchwork.from_notation(page.evaluate("window.game.notation()")) == Patchwork(7)
-    page.evaluate("window.game.play('+')")
-    wait_for_move(page, 1)
-    game = Patchwork.from_notation(page.evaluate("window.game.notation()"))
-    assert game.num_moves > 1
-    for player in range(2):
-        assert role(page, "score", player=player).get_attribute("data-value") == str(game.scores()[player])
-
-
-def test_nmbr9_alone(open_page: Any, site: StaticSite) -> None:
-    page = open_page("?game=nmbr9&seed=3", at=site)
-    before = Nmbr9(3)
-    word = before.move_text(before.legal_actions()[0])
-    page.evaluate("word => window.game.play(word)", word)
-    wait_for_move(page, 0)
-    before.play(before.parse_move(word))
-    assert Nmbr9.from_notation(page.evaluate("window.game.notation()")) == before
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("?game=patchwork&opponent=champion:instant&seat=0&seed=7", Patchwork(7)),
+        ("?game=nmbr9&seed=3", Nmbr9(3)),
+    ],
+    ids=["patchwork", "nmbr9"],
+)
+def test_a_whole_game(open_page: Any, site: StaticSite, query: str, start: Any) -> None:
+    game = type(start)
+    page = open_page(query, at=site)
+    assert game.from_notation(page.evaluate("window.game.notation()")) == start
+    draw = np.random.default_rng(5)
+    while wait_for_turn(page, 0):
+        played = game.from_notation(page.evaluate("window.game.notation()"))
+        legal = page.evaluate("window.game.page.session.position.legal")
+        assert legal == [int(action) for action in played.legal_actions()]
+        page.evaluate("word => window.game.play(word)", played.move_text(int(draw.choice(legal))))
+        wait_for_move(page, played.num_moves)
+    over = game.from_notation(page.evaluate("window.game.notation()"))
+    assert over.is_over
+    for player, score in enumerate(over.scores()):
+        assert role(page, "score", player=player).get_attribute("data-value") == str(score)
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
