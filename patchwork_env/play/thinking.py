@@ -25,6 +25,7 @@ ANALYSTS = {PATCHWORK: "champion:analysis", NMBR9: "nmbr9_champion:analysis"}
 DEFAULT_LINES = 5
 _MOST_OF_ONE = 4
 """The most moves of one agent, and the most analyses, at the same time."""
+_MOVES_OF_AN_ENDING = 3
 
 Message = Mapping[str, Any]
 
@@ -44,7 +45,8 @@ class Thinking:
     def warm_up(self, game: str) -> None:
         """Does once what the page will ask for, so that all of it is loaded, or compiled, by then.
 
-        That is a position, a move of the first of the agents, an analysis, and a position of each other game.
+        That is a position, a move of the first of the agents, an analysis, a position of each other game, and the
+        analysis of an ending.
         Errors are kept for those who ask.
         """
         with suppress(Exception):
@@ -55,6 +57,8 @@ class Thinking:
                 next(analyses_of(beginning, agent, 1))
             for other in GAMES:
                 positions_of(new_game(other, {"seed": 0}))
+            with self._players.lent(ANALYSTS[game]) as agent:
+                next(analyses_of(_ending_of(beginning), agent, 1))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
         """The agents that the page offers for the game ``game``."""
@@ -107,6 +111,16 @@ class Thinking:
             except Exception as error:
                 raise OpponentError(f"agent {shorten(spec)} failed: {reason_of(error)}") from error
         return {"action": action, "word": game.move_text(action)}
+
+
+def _ending_of(game: BaseGame) -> BaseGame:
+    """A position shortly before the end of a game."""
+    ending = game.clone()
+    while not ending.is_over:
+        ending.play(ending.legal_actions()[0])
+    for _ in range(_MOVES_OF_AN_ENDING):
+        ending.undo()
+    return ending
 
 
 def _require_running(game: BaseGame) -> None:

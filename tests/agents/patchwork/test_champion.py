@@ -16,7 +16,7 @@ from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.patchwork.champion import agent as champion_agent
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent, load
-from patchwork_env.agents.patchwork.champion.endings import solve_root, solved_action
+from patchwork_env.agents.patchwork.champion.endings import solve_root, solved_action, solved_ending
 from patchwork_env.agents.patchwork.champion.levels import LEVELS
 from patchwork_env.agents.patchwork.champion.simulation import (
     NO_LIMIT,
@@ -193,10 +193,10 @@ def test_the_time_of_a_search_includes_that_of_the_ending(monkeypatch) -> None:
     def solve_slowly(*arguments):
         nonlocal now
         now += 2.0
-        return solved_action(*arguments)
+        return solved_ending(*arguments)
 
     monkeypatch.setattr(champion_agent, "perf_counter", lambda: now)
-    monkeypatch.setattr(champion_agent, "solved_action", solve_slowly)
+    monkeypatch.setattr(champion_agent, "solved_ending", solve_slowly)
     lines = ChampionAgent(WEIGHTS, PAYOFFS, seconds=1.0).search(Game(seed=3))
     assert sum(line.visits for line in lines) == 16
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from patchwork_env.agents.patchwork.champion.agent import _known_action
+from patchwork_env.agents.patchwork.champion.agent import only_action
 from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.simulation import (
     NO_LIMIT,
@@ -26,7 +26,9 @@ from tools.site.modules.patchwork_room import Room, room
 def choose(simulations: int, effort: int, to_solve: int) -> int:
     """The champion's action with a budget; ``to_solve`` is that of each question for the solver."""
     here = room()
-    known, spent = _known_action(here.states, 0, here.work, here.settings.payoffs, to_solve, here.solver)
+    known, spent = only_action(here.states, 0, here.work), 0
+    if known == NO_ACTION:
+        known, _, spent = solved_action(here.states, 0, here.settings.payoffs, to_solve, here.solver)
     if known != NO_ACTION:
         return known
     reset_search(here.tree, here.work, here.states, 0)

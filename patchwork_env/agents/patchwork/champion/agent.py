@@ -14,7 +14,7 @@ from patchwork_env.agents.base import Actions, BatchAgent, takes_turns
 from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork.champion.deepening import Deepening, Limits
-from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
+from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action, solved_ending
 from patchwork_env.agents.patchwork.champion.levels import (
     DEFAULT_AIM,
     DEFAULT_LEVEL,
@@ -128,7 +128,7 @@ class ChampionAgent(BatchAgent):
         self._grow(_NOTHING, may_stop=False)  # completes the root
         solved, is_exact = NO_ACTION, False
         if tree.nodes[ROOT]["count"] > 0:
-            solved, is_exact, _ = solved_action(
+            solved, is_exact, _ = solved_ending(
                 tree.states, ROOT, self._settings.payoffs, self._to_solve, solver
             )
         if solved != NO_ACTION:
@@ -169,7 +169,9 @@ class ChampionAgent(BatchAgent):
     def _choose(self, states: States, i: int) -> int:
         tree, work, solver = self.workspace()
         began = perf_counter()
-        known, spent = _known_action(states, i, work, self._settings.payoffs, self._to_solve, solver)
+        known, spent = only_action(states, i, work), 0
+        if known == NO_ACTION:
+            known, _, spent = solved_ending(states, i, self._settings.payoffs, self._to_solve, solver)
         if known != NO_ACTION:
             return int(known)
         reset_search(tree, work, states, i)
@@ -201,7 +203,8 @@ class _Buffers(NamedTuple):
 def _compile(buffers: _Buffers, settings: Settings) -> None:
     """Compiles, or loads, all that searches need, so that no search waits for it."""
     state, search = Game(seed=0).state, (buffers.tree, buffers.work, settings)
-    _known_action(state, 0, buffers.work, settings.payoffs, 1, buffers.solver)
+    only_action(state, 0, buffers.work)
+    solved_action(state, 0, settings.payoffs, 1, buffers.solver)
     reset_search(buffers.tree, buffers.work, state, 0)
     grow(*search, _BLOCK, False)
     action = int(buffers.tree.edges[best_edge(buffers.tree, ROOT)]["action"])
@@ -251,12 +254,7 @@ def _budget(level: str | None, nodes: int | None, seconds: float | None) -> tupl
 
 
 @kernel
-def _known_action(
-    states: States, i: int, work: Workspace, payoffs: Payoffs, budget: int, solver: Solver
-) -> tuple[int, int]:
-    """The only legal action of a game, or the solver's, or ``NO_ACTION``; and the effort that it took."""
+def only_action(states: States, i: int, work: Workspace) -> int:
+    """The only legal action of a game, or ``NO_ACTION`` if there are several."""
     anchors = work.expansion.anchors
-    if legal(states, i, anchors) == 1:
-        return nth_legal(anchors, 0), 0
-    action, _, effort = solved_action(states, i, payoffs, budget, solver)
-    return action, effort
+    return nth_legal(anchors, 0) if legal(states, i, anchors) == 1 else NO_ACTION

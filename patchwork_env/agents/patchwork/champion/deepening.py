@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from patchwork_env.agents.analysis import Line
-from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
+from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_ending
 from patchwork_env.agents.patchwork.champion.levels import LEVELS
 from patchwork_env.agents.patchwork.champion.lines import lines_of
 from patchwork_env.agents.patchwork.champion.simulation import (
@@ -110,7 +110,7 @@ class Deepening:
         if quilts <= self._tried or is_solved(tree, ROOT):
             return False
         self._tried = quilts
-        solved, is_exact, _ = solved_action(tree.states, ROOT, settings.payoffs, quilts, self._solver)
+        solved, is_exact, _ = solved_ending(tree.states, ROOT, settings.payoffs, quilts, self._solver)
         if solved == NO_ACTION or (solved == self._solved and not is_exact):
             return False
         self._solved = solved

@@ -28,6 +28,23 @@ _EDGE_BUDGETS = 3
 
 
 @kernel
+def is_ending(states: States, i: int, payoffs: Payoffs) -> bool:
+    """Whether the solver tries a position: few spaces are left, and players are pure opponents."""
+    position = states[i]["position"]
+    left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
+    return left <= _MOST_SPACES and payoffs.denial == 1
+
+
+def solved_ending(
+    states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
+) -> tuple[int, bool, int]:
+    """:func:`solved_action`, which is not compiled before the first ending."""
+    if not is_ending(states, i, payoffs):
+        return NO_ACTION, False, 0
+    return solved_action(states, i, payoffs, budget, solver)
+
+
+@kernel
 def solved_action(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
@@ -35,15 +52,13 @@ def solved_action(
 
     To find out who wins takes much less effort than by how much, so that is asked first, each with ``budget``
     quilts to look at. An ending that is lost by an unknown margin is left to the search: the opponent may
-    err. The solver is used only where players are pure opponents.
+    err.
 
     Returns:
         The best action or else one that surely wins, or ``NO_ACTION``; whether it is the best; and the number
         of quilts that were looked at.
     """
-    position = states[i]["position"]
-    left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
-    if left > _MOST_SPACES or payoffs.denial != 1:
+    if not is_ending(states, i, payoffs):
         return NO_ACTION, False, 0
     is_solved, value, winning = solve(states, i, budget, solver, True)
     effort = solver.buffers.effort[0]
