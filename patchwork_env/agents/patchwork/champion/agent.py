@@ -14,7 +14,12 @@ from patchwork_env.agents.base import Actions, BatchAgent, takes_turns
 from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork.champion.deepening import Deepening, Limits
-from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action, solved_ending
+from patchwork_env.agents.patchwork.champion.endings import (
+    ensure_edge,
+    solve_root,
+    solved_action,
+    solved_ending,
+)
 from patchwork_env.agents.patchwork.champion.levels import (
     DEFAULT_AIM,
     DEFAULT_LEVEL,
