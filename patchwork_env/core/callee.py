@@ -63,6 +63,8 @@ class Kernel(_Function):
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         super().__init__(function, options, _Compiler)
         self.callee = Callee(function, options)
+        # Functions may call themselves, which Numba notices by this.
+        self.callee._compiling_counter = self._compiling_counter
 
     @property
     def _numba_type_(self) -> types.Type:

@@ -103,6 +103,20 @@ def test_kernels_keep_their_name_and_description() -> None:
 
 
 @compiled_only
+@kernel
+def factorial(n: int) -> int:
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+@kernel
+def twice_the_factorial(n: int) -> int:
+    return 2 * factorial(n)
+
+
+def test_kernels_may_call_themselves() -> None:
+    assert (factorial(5), twice_the_factorial(4)) == (120, 48)
+
+
 def test_division_follows_numpy() -> None:
     assert _quotient(1.0, 0.0) == np.inf
 
