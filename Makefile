@@ -29,13 +29,15 @@ proofs := $(VENV)-proofs
 ray := $(VENV)-ray
 clients := $(VENV)-clients
 browser := $(VENV)-browser
+frameworks := $(VENV)-frameworks
+openenv := $(VENV)-openenv
 resolved := $(VENV)-$(RESOLUTION)
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
 .PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-clients test-ray \
-	test-resolution test-browser site lint format bench benchmark clean distclean clear-kernels
+	test-frameworks test-openenv test-resolution test-browser site lint format bench benchmark clean distclean clear-kernels
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -91,10 +93,12 @@ $(old_gymnasium)/ready: $(ready)
 site: $(ready)  ## build the page that plays without a server, in site/, and compare its moves with the package's
 	$(python) -m tools.site
 
-# The test files that skip themselves without a library run in an environment that has it, and no others.
+# The test files that skip themselves without a library, or one of several, run in an environment that has it, and no
+# others but those that are named beside.
 define test_what_needs
-	$(2)/bin/python -c "import $(1)"
-	files=$$(grep -rlF --include='*.py' 'importorskip("$(1)"' tests); $(2)/bin/python -m pytest $$files
+	$(2)/bin/python -c "$(foreach name,$(1),import $(name);)"
+	files=$$(grep -rlF --include='*.py' $(foreach name,$(1),-e 'importorskip("$(name)"') tests || true); \
+	test -n "$$files$(3)" && $(2)/bin/python -m pytest $$files $(3)
 endef
 
 test-tianshou: $(tianshou)/ready  ## run the tests of self-play with Tianshou
@@ -115,6 +119,18 @@ test-clients: $(clients)/ready  ## run the tests of tracking services' clients, 
 
 $(clients)/ready: $(ready) requirements-clients.lock
 	$(call create_beside,$(clients),--requirement requirements-clients.lock)
+
+test-frameworks: $(frameworks)/ready  ## run the tests with OpenSpiel, TorchRL, Minari, MCP, Hugging Face's Hub and SuperSuit
+	$(call test_what_needs,pyspiel torchrl minari mcp huggingface_hub supersuit,$(frameworks),tests/integrations/test_pages.py)
+
+$(frameworks)/ready: $(ready) requirements-frameworks.lock
+	$(call create_beside,$(frameworks),--requirement requirements-frameworks.lock)
+
+test-openenv: $(openenv)/ready  ## run the tests with OpenEnv
+	$(call test_what_needs,openenv,$(openenv),tests/integrations/test_pages.py)
+
+$(openenv)/ready: $(ready) requirements-openenv.lock
+	$(call create_beside,$(openenv),--requirement requirements-openenv.lock)
 
 test-browser: site $(browser)/ready  ## drive the page in headless Chromium, with a server and without
 	@command -v chromium > /dev/null || { echo "make test-browser: there is no Chromium: apt-get install chromium" >&2; exit 1; }
@@ -159,4 +175,5 @@ clean:  ## delete caches and build results (environments and training runs stay)
 	rm -rf build dist site .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(clients) $(browser) $(VENV)-lowest-direct $(VENV)-highest
+	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(clients) $(browser) $(frameworks) $(openenv) \
+		$(VENV)-lowest-direct $(VENV)-highest

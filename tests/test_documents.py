@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from _pytest.mark import ParameterSet
 from pydantic import BaseModel
 
 from patchwork_env.agents import specs
@@ -35,6 +36,10 @@ DOCUMENTS = [
 ]
 
 
+LATER = ("datasets", "engine", "hub", "interfaces", "open_spiel", "openenv", "torchrl")
+DOCUMENTS += [f"docs/{name}.md" for name in LATER if (PROJECT / f"docs/{name}.md").exists()]
+LIBRARIES = {"huggingface_hub", "mcp", "minari", "open_spiel", "openenv", "pyspiel", "tensordict", "torchrl"}
+"""Libraries that examples use and `make test` does without: tests/integrations/test_pages.py runs these."""
 PAGES = sorted(
     path.relative_to(PROJECT).as_posix()
     for folder, pattern in ((".", "*.md"), ("docs", "**/*.md"), ("research", "**/*.md"))
@@ -89,15 +94,30 @@ def examples() -> list[tuple[str, int, str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "code"), [pytest.param(*e, id=f"{e[0]}:{e[1]}") for e in examples()]
-)
+def libraries(code: str) -> set[str]:
+    """Those of :data:`LIBRARIES` that an example imports, by itself or with the adapter of that name."""
+    imports = re.findall(r"^\s*(?:from|import) .*", code, re.MULTILINE)
+    return LIBRARIES & set(re.findall(r"\w+", " ".join(imports)))
+
+
+def examples_as_parameters(with_libraries: bool) -> list[ParameterSet]:
+    """The examples that need some of :data:`LIBRARIES`, or those that need none."""
+    chosen = [example for example in examples() if bool(libraries(example[2])) == with_libraries]
+    return [pytest.param(*example, id=f"{example[0]}:{example[1]}") for example in chosen]
+
+
+@pytest.mark.parametrize(("name", "line", "code"), examples_as_parameters(with_libraries=False))
 def test_examples_run(
     name: str, line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "sb3_contrib" in code:
         pytest.importorskip("sb3_contrib")
     monkeypatch.chdir(tmp_path)  # for what examples write
+    run_example(name, line, code)
+
+
+def run_example(name: str, line: int, code: str) -> None:
+    """Execute the example at a line of a page; what it prints is not shown."""
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile("\n" * line + code, str(PROJECT / name), "exec"), {"__name__": "example"})
 

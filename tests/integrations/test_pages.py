@@ -1,0 +1,20 @@
+"""Examples of the documents with libraries that `make test` does without.
+
+They run where the libraries are installed: ``make test-frameworks`` and ``make test-openenv``.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_documents import examples_as_parameters, libraries, run_example
+
+
+@pytest.mark.parametrize(("name", "line", "code"), examples_as_parameters(with_libraries=True))
+def test_examples_run(
+    name: str, line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in sorted(libraries(code)):
+        pytest.importorskip(library, reason="runs in an environment of its own")
+    monkeypatch.chdir(tmp_path)  # for what examples write
+    run_example(name, line, code)
