@@ -32,6 +32,8 @@ browser := $(VENV)-browser
 frameworks := $(VENV)-frameworks
 openenv := $(VENV)-openenv
 resolved := $(VENV)-$(RESOLUTION)
+# One that stands by itself would end a call of make's too late.
+parenthesis := (
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
@@ -97,8 +99,8 @@ site: $(ready)  ## build the page that plays without a server, in site/, and com
 # others but those that are named beside.
 define test_what_needs
 	$(2)/bin/python -c "$(foreach name,$(1),import $(name);)"
-	files=$$(grep -rlF --include='*.py' $(foreach name,$(1),-e 'importorskip("$(name)"') tests || true); \
-	test -n "$$files$(3)" && $(2)/bin/python -m pytest $$files $(3)
+	files=$$(grep -rlF --include='*.py' $(foreach name,$(1),-e 'importorskip$(parenthesis)"$(name)"') tests || true); \
+	test -n "$${files}$(3)" && $(2)/bin/python -m pytest $${files} $(3)
 endef
 
 test-tianshou: $(tianshou)/ready  ## run the tests of self-play with Tianshou
