@@ -10,8 +10,6 @@ import numpy.typing as npt
 from gymnasium import logger
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import AECEnv
-from pettingzoo.utils.env_logger import EnvLogger
-from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_between, check_seed
@@ -19,20 +17,19 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.core.tensors import Observation
+from patchwork_env.envs.aec_wrappers import AssertOutOfBounds, OrderEnforcing, TerminateIllegal, TurnEnv
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_layout, check_rewards, complete
-from patchwork_env.envs.spaces import GameSpaces
+from patchwork_env.envs.spaces import GameSpaces, MaskedObservation
 from patchwork_env.errors import IllegalActionError
 
 IGNORED_RESET_OPTIONS = ("options",)  # what PettingZoo's api_test passes to see whether options are taken
 
-MaskedObservation = dict[str, Any]
-"""``{"observation": vector or named tensors, "action_mask": mask}``."""
 _ALL_GAMES = np.zeros(1, np.int64)
 
 
-class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
+class GameAECEnv(TurnEnv):
     """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
 
     An illegal action raises an error and changes nothing; :meth:`wrapped` makes it end the game instead. An
@@ -91,8 +88,8 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     @classmethod
     def wrapped(cls, *args: Any, **options: Any) -> AECEnv[str, MaskedObservation, Any]:
         """The environment in PettingZoo's standard wrappers: an illegal action ends the game, with -1."""
-        env = _TerminateIllegal(cls(*args, **options), illegal_reward=ILLEGAL_REWARD)
-        return _OrderEnforcing(_AssertOutOfBounds(env))
+        env = TerminateIllegal(cls(*args, **options), illegal_reward=ILLEGAL_REWARD)
+        return OrderEnforcing(AssertOutOfBounds(env))
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """The space of an agent's observations, the same object at every call."""
@@ -120,8 +117,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Plays an action of ``agent_selection``; None removes an agent whose game is over.
 
         Raises:
-            IllegalActionError: The action is not legal; nothing has changed.
-            ValueError: An agent whose game is over was given an action.
+            IllegalActionError: The action is not legal, or the agent's game is over; nothing has changed.
             RuntimeError: No agent is left, or there was no :meth:`reset` yet.
         """
         if not self.agents:
@@ -152,6 +148,11 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._change(after)
         if self.render_mode == "human":
             self.render()
+
+    @property
+    def has_game(self) -> bool:
+        """Whether there was a :meth:`reset`, or a game was given."""
+        return self._game is not None
 
     def is_illegal(self, action: int | None) -> bool:
         """Whether ``agent_selection`` is to move and the action, any integer, is not legal."""
@@ -284,7 +285,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     def _was_dead_step(self, action: int | None) -> None:
         """Removes ``agent_selection``, whose game is over, as PettingZoo's own does, but all at once."""
         if action is not None:
-            raise ValueError(
+            raise IllegalActionError(
                 f"the game of {self.agent_selection} is over, so its action is None, not {shorten(action)}"
             )
         gone = self.agent_selection
@@ -369,70 +370,3 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         if game is None:
             raise RuntimeError("no game is on: call reset()")
         return game if len(game._plies) == self._moves else game._rewind(self._moves)
-
-
-class _TerminateIllegal(TerminateIllegalWrapper[str, MaskedObservation, Any]):
-    """Ends the game at an illegal action, like PettingZoo's own, but remembers nothing, so is never torn.
-
-    It judges an action by the game as it is now, which may have been set since the last observation.
-    """
-
-    env: GameAECEnv
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        self.env.reset(seed, options)
-
-    def observe(self, agent: str) -> MaskedObservation:
-        return self.env.observe(agent)
-
-    def step(self, action: int | None) -> None:
-        if self.env.is_illegal(action):
-            EnvLogger.warn_on_illegal_move()
-            self.env.forfeit()
-        else:
-            self.env.step(action)
-
-
-class _OutOfSpaceError(IllegalActionError, AssertionError):
-    """An action outside its space: the documented error, and the one of PettingZoo's wrapper as well."""
-
-
-class _AssertOutOfBounds(AssertOutOfBoundsWrapper[str, MaskedObservation, Any]):
-    """Refuses actions outside their space, like PettingZoo's own, in words that name them."""
-
-    env: _TerminateIllegal
-
-    def step(self, action: int | None) -> None:
-        inner = self.env.env
-        agent = inner.agent_selection
-        if not inner.action_spaces[agent].contains(action) and not (
-            action is None and (inner.terminations[agent] or inner.truncations[agent])
-        ):
-            last = inner._rules.num_actions - 1
-            raise _OutOfSpaceError(
-                f"{shorten(action)} is not in action space: an action of {agent} is one of 0 to {last}"
-            )
-        self.env.step(action)
-
-
-class _OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
-    """Enforces the order of calls like PettingZoo's own, and asks the environment whether there is a game.
-
-    A flag beside the environment would be wrong after an interrupt during the first :meth:`reset`.
-    """
-
-    def __init__(self, env: _AssertOutOfBounds) -> None:
-        self._game_env = env.env.env
-        super().__init__(env)
-
-    @property
-    def _has_reset(self) -> bool:
-        return self._game_env._game is not None
-
-    @_has_reset.setter
-    def _has_reset(self, value: bool) -> None:
-        """PettingZoo's wrapper sets it, too early."""
-
-    def __str__(self) -> str:
-        """The name of the environment, as PettingZoo's wrapper has it."""
-        return str(self.unwrapped)

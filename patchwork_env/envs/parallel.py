@@ -13,7 +13,8 @@ from patchwork_env.core.checks import check_action
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules
-from patchwork_env.envs.aec import GameAECEnv, MaskedObservation
+from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.errors import IllegalActionError
 
 Rewards = dict[str, float]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
 from patchwork_env.core.rules import Rules
+
+MaskedObservation = dict[str, Any]
+"""``{"observation": vector or named tensors, "action_mask": mask}``."""
 
 
 class GameSpaces:

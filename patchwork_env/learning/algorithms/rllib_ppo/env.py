@@ -10,7 +10,8 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.core.game import BaseGame
-from patchwork_env.envs.aec import GameAECEnv, MaskedObservation
+from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import Reward
