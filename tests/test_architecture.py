@@ -23,7 +23,7 @@ TIERS = (
     ("drawing",),
     ("patchwork", "nmbr9"),
     ("games",),
-    ("envs", "search"),
+    ("envs", "search", "protocol"),
     ("agents",),
     ("play",),
     ("patchwork_v0", "nmbr9_v0"),

@@ -69,7 +69,7 @@ PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agents that an example registers are forgotten when it ends."""
     known = specs._registered()
-    own = specs._Registry(dict(known.names), dict(known.kinds), dict(known.endings))
+    own = specs._Registry(dict(known.names), dict(known.kinds), dict(known.endings), dict(known.schemes))
     monkeypatch.setattr(specs, "_registry", own)
 
 

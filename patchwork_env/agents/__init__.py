@@ -21,16 +21,14 @@ from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
 from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.observing import ObservingAgent
 from patchwork_env.agents.random import RandomAgent
+from patchwork_env.agents.readers import boolean, integer, seconds
 from patchwork_env.agents.specs import (
-    boolean,
-    integer,
     load,
     names,
     path_of,
     register,
     register_checkpoint,
     register_file,
-    seconds,
 )
 from patchwork_env.core.names import shorten
 from patchwork_env.games import NMBR9, PATCHWORK

@@ -1,4 +1,8 @@
-"""Agents that are named as ``module:name``: whoever lets a text name one runs the code of that module."""
+"""Agents that are named as ``module:name``: whoever lets a text name one runs the code of that module.
+
+:func:`runs_code` says of any spec whether it must come from the user, which every program asks that lets
+others name agents: the page, the engine over pipes, the servers of language models.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,12 @@ _IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Z
 def is_import(text: str) -> bool:
     """Whether a text is ``module:name`` and no spec, such as ``champion:fast``."""
     match = _IMPORTED.fullmatch(text)
-    return match is not None and match["module"] not in specs.names()
+    return match is not None and match["module"] not in specs.names() and not specs.has_scheme(text)
+
+
+def runs_code(text: str) -> bool:
+    """Whether loading what a text names runs code of its choice: a module, or a program."""
+    return is_import(text) or specs.needs_trust(text)
 
 
 def import_agent(text: str) -> Agent:

@@ -6,7 +6,8 @@ with options behind the last colon where there are any: ``"mcts:simulations=400"
 ``"champion:fast"`` is ``"champion:level=fast"``.
 
 What a spec can name is registered next to the agent: :func:`register` for an agent with a name,
-:func:`register_checkpoint` for a kind of checkpoint, :func:`register_file` for files by their ending. A
+:func:`register_checkpoint` for a kind of checkpoint, :func:`register_file` for files by their ending,
+:func:`register_scheme` for all that begins with a word and a colon, such as ``"program:./my_engine"``. A
 factory is a function or the text ``"module:function"``, whose module is imported when the agent is asked for.
 
 Packages make their agents known by an entry point of the group ``patchwork_env.agents``: its name is that of
@@ -28,6 +29,7 @@ from typing import Any
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Agent
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
+from patchwork_env.agents.readers import Reader
 from patchwork_env.core.checks import check_one_of, check_seed
 from patchwork_env.core.names import nearest, shorten
 from patchwork_env.games import GAMES
@@ -40,49 +42,8 @@ MAX_SPEC_LENGTH = 4096
 _PROVIDERS = ("patchwork_env.agents.patchwork", "patchwork_env.agents.nmbr9")
 """Packages of this library that register agents when they are imported."""
 
-Reader = Callable[[str], Any]
-"""Makes the value of an option from its text; the ValueError that it raises says what is allowed."""
 Factory = str | Callable[..., Agent]
 """Makes an agent, or ``"module:function"`` for a function to import."""
-
-
-# --- options ----------------------------------------------------------------------------------------------
-
-
-def boolean(text: str) -> bool:
-    """Reads ``true`` or ``false``."""
-    if text not in ("true", "false"):
-        raise ValueError("true or false")
-    return text == "true"
-
-
-def seconds(text: str) -> float:
-    """Reads a time in seconds."""
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) == 0:
-        raise ValueError("a number above 0, such as 0.5")
-    return float(text)
-
-
-def integer(lowest: int, highest: int = 10**6) -> Reader:
-    """A reader of integers of ``lowest ... highest``."""
-
-    def read(text: str) -> int:
-        if not re.fullmatch("[0-9]{1,9}", text) or not lowest <= int(text) <= highest:
-            raise ValueError(f"an integer of {lowest} to {highest}")
-        return int(text)
-
-    return read
-
-
-def one_of(*words: str) -> Reader:
-    """A reader that accepts only the words given."""
-
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"one of {', '.join(words)}")
-        return text
-
-    return read
 
 
 # --- registry ---------------------------------------------------------------------------------------------
@@ -98,6 +59,7 @@ class _Entry:
     listed: bool = True
     extra: str = ""
     made_from: str = ""
+    needs_trust: bool = False
 
     def make(self, *arguments: Any, **options: Any) -> Agent:
         """Calls the factory, which is imported first if it is a text."""
@@ -125,6 +87,7 @@ class _Registry:
     names: dict[str, _Entry] = field(default_factory=dict)
     kinds: dict[tuple[str, str], _Entry] = field(default_factory=dict)
     endings: dict[str, _Entry] = field(default_factory=dict)
+    schemes: dict[str, _Entry] = field(default_factory=dict)
 
 
 _registry = _Registry()
@@ -195,6 +158,43 @@ def register_file(
     _registry.endings[ending] = _Entry(factory, dict(options or {}), extra=extra, made_from=made_from)
 
 
+def register_scheme(
+    scheme: str,
+    factory: Factory,
+    *,
+    options: Mapping[str, Reader] | None = None,
+    extra: str = "",
+    needs_trust: bool = False,
+) -> None:
+    """Makes every text that begins with a word and a colon a spec.
+
+    The factory is a function, called as ``factory(rest, seed, **options)`` with what stands between the colon
+    and the options, or a text; see :func:`register` for it and for the options, and
+    :func:`register_checkpoint` for ``extra``. ``needs_trust`` says that :func:`needs_trust` is true of these
+    specs.
+
+    Raises:
+        ValueError: There is such a scheme already.
+    """
+    if scheme in _registry.schemes:
+        raise ValueError(f"there are agents that begin with '{scheme}:' already")
+    made_from = f"specs {scheme}:"
+    _registry.schemes[scheme] = _Entry(
+        factory, dict(options or {}), extra=extra, made_from=made_from, needs_trust=needs_trust
+    )
+
+
+def needs_trust(spec: str) -> bool:
+    """Whether a spec may come from the user alone, and from no message: loading it does more than read."""
+    entry = _of_scheme(spec)
+    return entry is not None and entry.needs_trust
+
+
+def has_scheme(spec: str) -> bool:
+    """Whether a spec begins with a word that :func:`register_scheme` made known."""
+    return _of_scheme(spec) is not None
+
+
 def _registered() -> _Registry:
     """The registry with all agents of this library."""
     for module in _PROVIDERS:
@@ -208,6 +208,12 @@ def _named(name: str) -> _Entry | None:
     if name not in known and name in _entry_points():
         _load_entry_point(_entry_points()[name])
     return known.get(name)
+
+
+def _of_scheme(name: str) -> _Entry | None:
+    """The entry of the scheme that a name begins with; None if it begins with none."""
+    scheme, colon, _ = name.partition(":")
+    return _registered().schemes.get(scheme) if colon else None
 
 
 def _entry_points() -> dict[str, EntryPoint]:
@@ -270,8 +276,8 @@ def path_of(spec: str | os.PathLike[str]) -> Path | None:
     Raises:
         ValueError: The spec is empty, too long or no text, or gives an option twice.
     """
-    name, _ = _parse(spec)
-    return None if _named(name) else Path(checkpoint_path(name))
+    name, _ = parse(spec)
+    return None if _named(name) or _of_scheme(name) else Path(checkpoint_path(name))
 
 
 def checkpoint_path(name: str) -> str:
@@ -298,9 +304,11 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
         ModuleNotFoundError: The agent needs a library, such as PyTorch, that is not installed.
     """
     check_seed(seed)
-    name, texts = _parse(spec)
+    name, texts = parse(spec)
     if entry := _named(name):
         return entry.make(seed, **_read_options(name, texts, entry.options))
+    if entry := _of_scheme(name):
+        return entry.make(name.partition(":")[2], seed, **_read_options(name, texts, entry.options))
     for ending, entry in _registry.endings.items():
         if name.endswith(ending) and not os.path.isdir(name):
             return entry.make(name, seed, **_read_options(name, texts, entry.options))
@@ -328,8 +336,12 @@ _SPEC = re.compile(
 )
 
 
-def _parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
-    """Takes a spec apart into the name or path and the texts of the options behind the last colon."""
+def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
+    """Takes a spec apart into the name or path and the texts of the options behind the last colon.
+
+    Raises:
+        ValueError: The spec is empty, too long or no text, or gives an option twice.
+    """
     try:
         text = os.fspath(spec)
     except Exception:  # no path, or whatever a foreign one raises

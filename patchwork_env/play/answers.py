@@ -8,7 +8,7 @@ from typing import Any
 from patchwork_env.games import rules_of
 from patchwork_env.play import messages, positions
 from patchwork_env.play.components import components_of
-from patchwork_env.play.messages import check_fields
+from patchwork_env.protocol.messages import Check, check_fields
 
 Message = Mapping[str, Any]
 
@@ -47,8 +47,8 @@ def play(message: Message) -> dict[str, Any]:
 
 def read_game_and(
     message: Message,
-    needed: Mapping[str, messages.Check],
-    allowed: Mapping[str, messages.Check] | None = None,
+    needed: Mapping[str, Check],
+    allowed: Mapping[str, Check] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     """The game of a message's ``notation``, and its other fields."""
     given = check_fields(message, {"notation": messages.text, **needed}, allowed)

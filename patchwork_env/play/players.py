@@ -5,18 +5,23 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.imported import import_agent, is_import
+from patchwork_env.agents.imported import import_agent, is_import, runs_code
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.agents.specs import LEVELS
+from patchwork_env.core.checks import as_integer
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
-from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.play.positions import known_game
+from patchwork_env.errors import OpponentError
+from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.play.analyses import Entry, analyses_of
+from patchwork_env.play.positions import action_of, known_game
+from patchwork_env.protocol.messages import reason_of
 
 CHAMPIONS = {PATCHWORK: "champion", NMBR9: "nmbr9_champion"}
 """The strongest agent of each game; its levels are budgets."""
@@ -35,8 +40,8 @@ class Players:
     """Agents by their specs.
 
     Args:
-        trusted: The specs that the user named when the server was started. Of specs ``module:name``, which
-            run code, only these are loaded.
+        trusted: The specs that the user named when the server was started. Of specs that run code, such as
+            ``module:name``, only these are loaded.
     """
 
     def __init__(self, trusted: Collection[str] = ()) -> None:
@@ -69,7 +74,7 @@ class Players:
 
     def check(self, spec: str) -> str:
         """The spec, if the page may ask for it; ValueError if it runs code that the user has not named."""
-        if is_import(spec) and spec not in self.trusted:
+        if runs_code(spec) and spec not in self.trusted:
             raise ValueError(
                 f"the agent {shorten(spec)} would run code; start the server with --opponent {shorten(spec)} "
                 "if it may"
@@ -88,6 +93,38 @@ class Players:
         agent = self._take(self.check(spec)) or _loaded(spec)
         yield agent
         self._keep(spec, agent)
+
+    def choice(self, game: BaseGame, spec: str, seed: int | None = None) -> dict[str, Any]:
+        """The move that an agent chooses, checked to be legal: its ``action`` and ``word``.
+
+        Args:
+            game: The game, which is left as it was.
+            spec: The spec of the agent.
+            seed: The seed from which its random numbers restart; None for none.
+
+        Raises:
+            OpponentError: The agent fails, or its choice is not legal.
+            ValueError, FileNotFoundError, ImportError: See :meth:`lent`; or it does not play the game.
+        """
+        with self.lent(spec) as agent:
+            agent.check_game(rules_of(game.state).name)
+            try:
+                if seed is not None:
+                    agent.reseed(seed)
+                action = action_of(game, as_integer(agent.act(game.clone()), "its action"))
+            except Exception as error:
+                raise OpponentError(f"agent {shorten(spec)} failed: {reason_of(error)}") from error
+        return {"action": action, "word": game.move_text(action)}
+
+    def analyses(self, game: BaseGame, spec: str, most: int) -> Iterator[Entry]:
+        """Ever deeper analyses of a game by an agent, which whoever has seen enough may close.
+
+        See :func:`~patchwork_env.play.analyses.analyses_of`, and :meth:`lent` for errors.
+        """
+        with self.lent(spec) as agent:
+            agent.check_game(rules_of(game.state).name)
+            with suppress(GeneratorExit):  # the agent is kept
+                yield from analyses_of(game, agent, most)
 
     def _take(self, spec: str) -> Agent | None:
         with self._lock:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from starlette.responses import Response
 
-from patchwork_env.play.messages import error_of
+from patchwork_env.protocol.messages import encoded, error_of
 
 
 class JsonResponse(Response):
@@ -18,11 +17,6 @@ class JsonResponse(Response):
     def render(self, content: Any) -> bytes:
         """The body."""
         return encoded(content)
-
-
-def encoded(content: Any) -> bytes:
-    """Compact JSON; numbers that are not finite are refused."""
-    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def refusal(status: int, message: str) -> JsonResponse:

@@ -20,10 +20,11 @@ from starlette.types import ASGIApp
 from patchwork_env.errors import TableEdgeError
 from patchwork_env.play.answers import ANSWERS, Message
 from patchwork_env.play.doors import Doors
-from patchwork_env.play.messages import MOST_BYTES, error_of, read_message
-from patchwork_env.play.responses import JsonResponse, encoded, refusal
+from patchwork_env.play.messages import MOST_BYTES
+from patchwork_env.play.responses import JsonResponse, refusal
 from patchwork_env.play.streams import Event
 from patchwork_env.play.thinking import Thinking
+from patchwork_env.protocol.messages import encoded, error_of, read_message
 
 PAGE = Path(__file__).parent / "page"
 LINES = "application/x-ndjson"

@@ -7,18 +7,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
-from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.play import messages
 from patchwork_env.play.analyses import analyses_of
 from patchwork_env.play.answers import read_game_and
-from patchwork_env.play.messages import check_fields, reason_of
 from patchwork_env.play.players import Players
-from patchwork_env.play.positions import GAMES, action_of, new_game, positions_of
+from patchwork_env.play.positions import GAMES, new_game, positions_of
 from patchwork_env.play.streams import Event, Tell, Threads
+from patchwork_env.protocol.messages import check_fields
 
 ANALYSTS = {PATCHWORK: "champion:analysis", NMBR9: "nmbr9_champion:analysis"}
 """The agents that analyse unless another one is named."""
@@ -51,7 +49,7 @@ class Thinking:
         with suppress(Exception):
             beginning = new_game(game, {"seed": 0})
             positions_of(beginning)
-            self._choice(beginning, self._players.listed(game)[0]["spec"], 0)
+            self._players.choice(beginning, self._players.listed(game)[0]["spec"], 0)
             with self._players.lent(ANALYSTS[game]) as agent:
                 next(analyses_of(beginning, agent, 1))
             for other in GAMES:
@@ -74,7 +72,7 @@ class Thinking:
         _require_running(game)
 
         def work(tell: Tell, stopped: threading.Event) -> None:
-            tell({"choice": self._choice(game, spec, seed)})
+            tell({"choice": self._players.choice(game, spec, seed)})
 
         return self.threads.stream(work, f"the agent {shorten(spec)}", _MOST_OF_ONE)
 
@@ -90,26 +88,12 @@ class Thinking:
         _require_running(game)
 
         def work(tell: Tell, stopped: threading.Event) -> None:
-            with self._players.lent(spec) as agent:
-                agent.check_game(rules_of(game.state).name)
-                for analysis in analyses_of(game, agent, most):
-                    if stopped.is_set():
-                        return
-                    tell({"analysis": analysis})
+            for analysis in self._players.analyses(game, spec, most):
+                if stopped.is_set():
+                    return
+                tell({"analysis": analysis})
 
         return self.threads.stream(work, "the analysis", _MOST_OF_ONE)
-
-    def _choice(self, game: BaseGame, spec: str, seed: int | None) -> dict[str, Any]:
-        """The move that an agent chooses, checked to be legal."""
-        with self._players.lent(spec) as agent:
-            agent.check_game(rules_of(game.state).name)
-            try:
-                if seed is not None:
-                    agent.reseed(seed)
-                action = action_of(game, as_integer(agent.act(game.clone()), "its action"))
-            except Exception as error:
-                raise OpponentError(f"agent {shorten(spec)} failed: {reason_of(error)}") from error
-        return {"action": action, "word": game.move_text(action)}
 
 
 def _ending_of(game: BaseGame) -> BaseGame:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, specs
+from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, readers, specs
 from patchwork_env.games import GAMES, register
 from patchwork_env.patchwork import Game
 from tests.toy.game import Game as Row
@@ -20,7 +20,7 @@ register("row", "tests.toy.rules")
 def registry(monkeypatch: pytest.MonkeyPatch) -> specs._Registry:
     """A registry that forgets what a test registers."""
     known = specs._registered()
-    own = specs._Registry(dict(known.names), dict(known.kinds), dict(known.endings))
+    own = specs._Registry(dict(known.names), dict(known.kinds), dict(known.endings), dict(known.schemes))
     monkeypatch.setattr(specs, "_registry", own)
     return own
 
@@ -37,7 +37,7 @@ class Patient(Agent):
 
 @pytest.mark.usefixtures("registry")
 def test_a_registered_agent_is_a_spec_like_any_other() -> None:
-    agents.register("patient", Patient, games=("patchwork",), options={"patience": specs.integer(1, 9)})
+    agents.register("patient", Patient, games=("patchwork",), options={"patience": readers.integer(1, 9)})
     agent = agents.as_agent("patient:patience=5", seed=4)
     assert isinstance(agent, Patient)
     assert (agent.patience, agent.seed) == (5, 4)

@@ -1,0 +1,100 @@
+"""Messages between programs: objects of JSON, whose fields are checked before anything is done with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from patchwork_env.core.documents import one_line, parse_json
+from patchwork_env.core.names import hint, shorten
+from patchwork_env.errors import OpponentError, TableEdgeError
+
+_LONGEST_ERROR = 500
+_FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError, TableEdgeError)
+"""Errors whose messages say all."""
+
+Check = Callable[[Any, str], Any]
+"""Returns a value if it is allowed, else raises ValueError with its name."""
+
+
+class FieldError(ValueError):
+    """A field of a message that is missing, unknown, or has a value that is not allowed.
+
+    Attributes:
+        field: The name of the field.
+    """
+
+    def __init__(self, message: str, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def read_message(body: bytes) -> dict[str, Any]:
+    """The object that the bytes of a message hold.
+
+    Raises:
+        ValueError: It is no text in UTF-8, no JSON, too deep, has a key twice, or is no object.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the message is no text in UTF-8: {error.reason} at byte {error.start}") from None
+    message = parse_json(text, "the message")
+    if not isinstance(message, dict):
+        raise ValueError(f"a message is an object, not {shorten(message)}")
+    return message
+
+
+def check_fields(
+    message: Mapping[str, Any], needed: Mapping[str, Check], allowed: Mapping[str, Check] | None = None
+) -> dict[str, Any]:
+    """The fields of a message that are given and not null, each checked.
+
+    Args:
+        message: The message.
+        needed: The fields that it must have.
+        allowed: The fields that it may have besides.
+
+    Raises:
+        FieldError: A field is missing, unknown, or has a value that is not allowed.
+    """
+    checks = {**needed, **(allowed or {})}
+    for name in message:
+        if name not in checks:
+            raise FieldError(unknown_field(name, checks), name)
+    for name in needed:
+        if message.get(name) is None:
+            raise FieldError(f"the message lacks {name!r}; it needs {', '.join(map(repr, needed))}", name)
+    return {name: _checked(checks[name], value, name) for name, value in message.items() if value is not None}
+
+
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """What to say about a field that a message has, but should not."""
+    return f"the message has an unknown field {shorten(name)}; {hint(name, known)}"
+
+
+def _checked(check: Check, value: Any, name: str) -> Any:
+    try:
+        return check(value, name)
+    except ValueError as error:
+        raise FieldError(str(error), name) from None
+
+
+def error_of(message: str) -> dict[str, str]:
+    """An error as the page reads it, on one line and not too long."""
+    return {"error": one_line(message, _LONGEST_ERROR)}
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error says, with its kind where it is none that is meant for people."""
+    return str(error) if isinstance(error, _FOR_PEOPLE) and str(error) else f"{type(error).__name__}: {error}"
+
+
+def encoded(content: Any) -> bytes:
+    """Compact JSON in ASCII alone, which can also hold halves of characters.
+
+    Raises:
+        ValueError: There is a number in it that is not finite.
+    """
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
