@@ -1,4 +1,4 @@
-"""Mutated texts: games in notation, positions, moves as words, and specs of agents."""
+"""Mutated texts: games in notation, positions, moves as words and in phrases, and specs of agents."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.random import Generator
 from patchwork_env import agents, games
 from patchwork_env.core.rules import Rules
 from patchwork_env.errors import IllegalActionError
+from patchwork_env.integrations import text as text_view
 from tests.attack.mutations import mutate_text
 from tests.attack.sound import pick, refused_or, require_consistent, require_sound, started
 
@@ -67,6 +68,34 @@ def words(name: str, random: Generator) -> int:
     return BATCH
 
 
+_PHRASES = (
+    *("advance", "buy patch 12 in orientation 3 at d5", "Move: **12/3@d5**", "place the special patch at d5"),
+    *("place tile 7, orientation 3, at row -2, column 5", "choose tile 7", "moves", "rules", "position"),
+    *(
+        "placements of patch 12 orientation 3 row 2 page 2",
+        "placements of tile 7 level 1",
+        "shapes of tile 7",
+    ),
+)
+
+
+def phrases(name: str, random: Generator) -> int:
+    """What language models may say: a legal action, an answer, or an error of one or two lines."""
+    rules = games.rules_of(name)
+    game = started(rules, random)
+    before = game.to_bytes()
+    for number in range(BATCH // 10):
+        known = game.move_text(random.choice(game.legal_actions())) if not game.is_over else "+"
+        phrase = mutate_text(pick(random, _PHRASES) if number % 2 else known, random, pick(random, _PHRASES))
+        if text_view.is_request(phrase):
+            refused_or(text_view.ask, game, phrase)
+            continue
+        action = refused_or(text_view.parse, game, phrase, errors=IllegalActionError)
+        assert action is None or action in game.legal_actions(), f"{action} is not legal"
+    assert game.to_bytes() == before
+    return BATCH // 10
+
+
 _SPECS = (
     *("random", "greedy", "mcts:simulations=400", "champion:level=fast,aim=score", "champion:fast", "uct"),
     *("runs/quick/final:simulations=64,sample=true", "policy.onnx:sample=true", "beam:width=8", "a/b/c"),
@@ -86,6 +115,6 @@ def specs(random: Generator) -> int:
 
 ATTACKS = {
     f"{attack.__name__}_{name}": partial(attack, name)
-    for attack in (notation, positions, words)
+    for attack in (notation, positions, words, phrases)
     for name in (games.PATCHWORK, games.NMBR9)
 } | {"specs": specs}

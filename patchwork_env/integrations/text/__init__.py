@@ -1,0 +1,47 @@
+"""Both games in words: for language models, for people at a terminal, and for whatever reads and writes text.
+
+>>> from patchwork_env.integrations import text
+>>> from patchwork_env.patchwork import Game
+>>> game = Game(seed=7)
+>>> print(text.ask(game, "moves"))  # doctest: +ELLIPSIS
+It is player 0's move. 641 legal moves:
++ (advance): to space 1, for 1 button
+...
+>>> game.play(text.parse(game, "advance"))
+
+Moves are called by the words of the notation, such as ``12/3@d5``. There may be more than a thousand of them,
+so that placements are listed on demand, by pages. All functions only read the game.
+"""
+
+from __future__ import annotations
+
+from patchwork_env.integrations.text.moves import (
+    PAGE,
+    describe,
+    moves,
+    moves_text,
+    parse,
+    placements,
+    placements_text,
+    rules,
+    shapes_text,
+)
+from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request
+from patchwork_env.integrations.text.view import Choice, Group
+
+__all__ = [
+    "PAGE",
+    "REQUESTS",
+    "Choice",
+    "Group",
+    "ask",
+    "describe",
+    "is_request",
+    "moves",
+    "moves_text",
+    "parse",
+    "placements",
+    "placements_text",
+    "rules",
+    "shapes_text",
+]

@@ -1,0 +1,252 @@
+"""Positions in words, legal moves by name, and the moves that words mean."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from importlib import import_module
+
+from patchwork_env.core.checks import check_at_least_one, check_between
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import hint, shorten
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.games import rules_of
+from patchwork_env.integrations.text.view import Choice, Group, View, counted, draw, listed
+
+PAGE = 60
+"""The placements on a page."""
+MOST_CHARACTERS = 4000
+"""So many characters at the end of a text are read for a move."""
+_VIEWS = ("patchwork", "nmbr9")
+_NEAREST = 3
+_ANSWER = re.compile(r"(?:my |the |final )*(?:move|answer)(?: is)? ?:(.*)", re.IGNORECASE)
+_AROUND = " \t\"'()[]<>.!,"
+"""What may stand around an answer and belongs to no move."""
+
+
+def rules(game: BaseGame) -> str:
+    """The rules in short, for a prompt, and how moves are written."""
+    return _view(game).rules(game)
+
+
+def describe(game: BaseGame, player: int | None = None) -> str:
+    """The position in words and as a drawing: boards with coordinates, what is offered, and what lies ahead.
+
+    Args:
+        game: The game; it is only read.
+        player: Who reads it; None for the player to move.
+
+    Returns:
+        Several lines, which hold all that the player may know.
+
+    Raises:
+        ValueError: There is no such player, or the game cannot be told in words.
+    """
+    highest = game.num_players - 1
+    reader = game.current_player if player is None else check_between(player, 0, highest, "player")
+    view = _view(game)
+    who = f"You are player {reader} of players 0 to {highest}." if highest else "You play alone."
+    lines = [f"{who} {_turn(game, reader)}", *view.situation(game, reader)]
+    lines += ["", str(game).rstrip()]
+    if not game.is_over:
+        for group in view.groups(game):
+            if shapes := view.shapes(group.name):
+                lines += ["", f"{group.name}:", *draw(shapes)]
+    return "\n".join(lines)
+
+
+def moves(game: BaseGame) -> tuple[Group, ...]:
+    """All legal moves by groups; what is on offer but cannot be taken is an empty group.
+
+    Raises:
+        ValueError: The game cannot be told in words.
+    """
+    return _view(game).groups(game)
+
+
+def moves_text(game: BaseGame) -> str:
+    """A line for each group of moves, with how many there are and an example."""
+    groups = moves(game)
+    number = sum(len(group.choices) for group in groups)
+    if game.is_over:
+        return "The game is over; there are no moves."
+    head = f"It is player {game.current_player}'s move. {counted(number, 'legal move')}:"
+    return "\n".join([head, *map(_group_text, groups)])
+
+
+def placements(
+    game: BaseGame,
+    group: str | None = None,
+    *,
+    orientation: int | None = None,
+    row: int | str | None = None,
+    column: int | str | None = None,
+    level: int | None = None,
+) -> tuple[Choice, ...]:
+    """The legal moves that place a piece, those alone that fit what is given.
+
+    Args:
+        game: The game; it is only read.
+        group: The name of a group of :func:`moves` or its number alone, such as ``"patch 17"`` or ``"17"``.
+        orientation: The orientation of the piece.
+        row: The row of the top-left corner of its bounding box, as the notation writes it.
+        column: The column of that corner, as the notation writes it.
+        level: The level of a tile of NMBR 9.
+
+    Raises:
+        ValueError: There is no such group now, or the game cannot be told in words.
+    """
+    wanted = {"orientation": orientation, "row": row, "column": column, "level": level}
+    given = {name: str(value).lower() for name, value in wanted.items() if value is not None}
+    return tuple(
+        choice
+        for of_it in ([_group(game, group)] if group is not None else moves(game))
+        for choice in of_it.choices
+        if choice.orientation is not None
+        and all(str(getattr(choice, name)) == value for name, value in given.items())
+    )
+
+
+def placements_text(
+    game: BaseGame,
+    group: str | None = None,
+    *,
+    orientation: int | None = None,
+    row: int | str | None = None,
+    column: int | str | None = None,
+    level: int | None = None,
+    page: int = 1,
+) -> str:
+    """A page of :func:`placements` by their words, a line for each orientation; see there.
+
+    Raises:
+        ValueError: As there, or there is no such page.
+    """
+    found = placements(game, group, orientation=orientation, row=row, column=column, level=level)
+    pages = max(1, math.ceil(len(found) / PAGE))
+    number = check_between(check_at_least_one(page, "page"), 1, pages, "page")
+    shown = found[(number - 1) * PAGE : number * PAGE]
+    lines = [_page_head(len(found), group, number, pages)]
+    if group is not None and not found and (about := _group(game, group)).choices == ():
+        lines.append(f"{about.name}: {about.about}")
+    by_piece: dict[str, list[str]] = {}
+    for choice in shown:
+        by_piece.setdefault(_piece_text(choice), []).append(choice.word)
+    return "\n".join([*lines, *(f"{piece}: {' '.join(words)}" for piece, words in by_piece.items())])
+
+
+def shapes_text(game: BaseGame, group: str) -> str:
+    """The shape of a group's piece in all its orientations.
+
+    Raises:
+        ValueError: There is no such group now, or it has no piece; or the game cannot be told in words.
+    """
+    found = _group(game, group)
+    shapes = _view(game).shapes(found.name)
+    if not shapes:
+        raise ValueError(f"{found.name!r} has no shape that could be turned")
+    return "\n".join([f"{found.name}:", *draw(shapes)])
+
+
+def parse(game: BaseGame, text: str) -> int:
+    """The legal action that a text means.
+
+    It is a word of the notation, such as ``12/3@d5``, or a phrase, such as ``buy patch 12 in orientation 3 at
+    d5``. Of a text of several lines the last one that begins with ``move:`` counts, or else the last one.
+
+    Raises:
+        IllegalActionError: It means no legal move; the message says why, and names the nearest ones.
+        ValueError: The game cannot be told in words.
+    """
+    view = _view(game)
+    if not isinstance(text, str):
+        raise IllegalActionError(f"a move is a text, not {shorten(text)}")
+    if game.is_over:
+        raise IllegalActionError("the game is over; there are no moves")
+    asked = answer_of(text)
+    word = view.to_word(game, asked)
+    if word is None:
+        raise IllegalActionError(f"{shorten(asked)} is no move; write {view.forms}. {_allowed(game)}")
+    try:
+        return game.parse_move(word)
+    except IllegalActionError:
+        reason = view.why_not(game, word)
+    raise IllegalActionError(f"{shorten(word)} is not legal: {reason}. {_nearest(game, view, word)}")
+
+
+def answer_of(text: str) -> str:
+    """What a text says in the end: in lower case, with single spaces, without quotes and marks around it."""
+    plain = text[-MOST_CHARACTERS:].replace("**", " ").replace("`", " ")
+    lines = [line.strip(_AROUND) for line in plain.splitlines()]
+    named = [match[1] for line in lines if (match := _ANSWER.fullmatch(line))]
+    answer = next((line for line in reversed(named or lines) if line), "")
+    return re.sub(r" ?([/@]) ?", r"\1", " ".join(answer.strip(_AROUND).lower().split()))
+
+
+def _view(game: BaseGame) -> View:
+    name = rules_of(game.state).name
+    if name not in _VIEWS:
+        raise ValueError(f"the game {shorten(name)} cannot be told in words; allowed are {listed(_VIEWS)}")
+    view: View = import_module(f"patchwork_env.integrations.text.{name}").VIEW
+    return view
+
+
+def _turn(game: BaseGame, reader: int) -> str:
+    """Who is to move, or who has won."""
+    scores = f"The scores are {listed(f'{score} (player {i})' for i, score in enumerate(game.scores()))}"
+    if game.is_over:
+        won = " and ".join("you" if player == reader else f"player {player}" for player in game.winners())
+        return f"The game is over, won by {won}. {scores}."
+    mover = "your move" if game.current_player == reader else f"the move of player {game.current_player}"
+    return f"It is {mover}. {scores}, if the game ended now."
+
+
+def _group(game: BaseGame, name: str) -> Group:
+    """The group of that name or number."""
+    groups = moves(game)
+    wanted = " ".join(str(name).lower().split())
+    for group in groups:
+        if wanted in (group.name, group.name.rpartition(" ")[2]):
+            return group
+    raise ValueError(f"there is no {shorten(wanted)} now; {hint(wanted, [group.name for group in groups])}")
+
+
+def _group_text(group: Group) -> str:
+    if not group.choices:
+        return f"{group.name}: no placements ({group.about})"
+    first = group.choices[0]
+    if first.orientation is None:
+        return f"{first.word} ({group.name}): {group.about}"
+    orientations = sorted({choice.orientation or 0 for choice in group.choices})
+    number = counted(len(group.choices), "placement")
+    return (
+        f"{group.name}: {number}, such as {first.word}; orientations {listed(orientations)} ({group.about})"
+    )
+
+
+def _page_head(number: int, group: str | None, page: int, pages: int) -> str:
+    of_it = f" of {group}" if group else ""
+    return f"{counted(number, 'placement')}{of_it}" + (f", page {page} of {pages}" if pages > 1 else "")
+
+
+def _piece_text(choice: Choice) -> str:
+    on_level = "" if choice.level is None else f" on level {choice.level}"
+    return f"{choice.group} in orientation {choice.orientation}{on_level}"
+
+
+def _allowed(game: BaseGame) -> str:
+    return f"Allowed are {'; '.join(_brief(group) for group in moves(game) if group.choices)}"
+
+
+def _brief(group: Group) -> str:
+    word = group.choices[0].word
+    return f"{len(group.choices)} of {group.name}, such as {word}" if len(group.choices) > 1 else word
+
+
+def _nearest(game: BaseGame, view: View, word: str) -> str:
+    """The legal moves that are most like a word, or all that there are in short."""
+    choices: Sequence[Choice] = [choice for group in moves(game) for choice in group.choices]
+    ranked = sorted((view.distance(word, choice), choice.action) for choice in choices)
+    near = [action for distance, action in ranked[:_NEAREST] if distance < math.inf]
+    return f"The nearest that are: {listed(map(game.move_text, near))}" if near else _allowed(game)

@@ -1,0 +1,185 @@
+"""NMBR 9 in words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from patchwork_env.core.polyomino import Cell, Cells, normalize
+from patchwork_env.integrations.text.view import Choice, Group, View, listed
+from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, ORIENTED, Move
+from patchwork_env.nmbr9.game import Game
+from patchwork_env.nmbr9.notation import move_text, parse_tile, tile_text
+
+_FORMS = (
+    "'7/3@-2,5' to place tile 7 in orientation 3 at row -2, column 5; in free order '=7' to choose tile 7"
+)
+_NUMBER = r"([+-]?[0-9]{1,2})"
+_CORNER = rf"\(?(?:row )?{_NUMBER}[ ,]*(?:column )?{_NUMBER}\)?"
+_PLACE = re.compile(
+    rf"(?:(?:put|place) )?tile ([0-9])[ ,]*(?:in )?orientation ([0-9])[ ,]*(?:at |on )?{_CORNER}"
+)
+_CHOOSE = re.compile(r"(?:choose|take) (?:tile )?([0-9])")
+_WORD = re.compile(rf"([0-9])/([0-9])@{_NUMBER},{_NUMBER}")
+_BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
+_TURNED = 2
+"""How many cells' distance another orientation counts."""
+
+Table = dict[Cell, list[int]]
+"""For each covered cell the numbers of the tiles on it, from the table up."""
+
+
+_ORDERS = {
+    "unknown": "The tiles come in the order of a shuffled deck that nobody knows.",
+    "known": "The tiles come in an order that everybody knows.",
+    "free": "Everybody chooses which of their remaining tiles to place next.",
+}
+
+
+def _rules(game: Game) -> str:
+    return f"""\
+NMBR 9, for one to four players, each on a table of their own. Everybody places {game.num_rounds} tiles, \
+polyominoes in the shape of the digits 0-9. {_ORDERS[game.order]}
+- A tile may be turned, not flipped. It lies on one level; level 0 is the table, which has no edge.
+- On a level that has tiles already, a new one must share an edge of a cell with one of them.
+- Above level 0 every cell must rest on a cell of the level below, and the tile on at least two different \
+tiles.
+- A tile scores its digit times its level, so those on the table score nothing. The highest total wins.
+Moves: {_FORMS}.
+Rows and columns are counted from the top-left corner of the bounding box of the first tile, which is at \
+0,0; negative ones lie above and to the left. They say where the top-left corner of the bounding box of \
+the tile comes to lie. Its level follows from what lies below it. Orientation 0 is upright; 1, 2 and 3 are \
+so many quarter turns clockwise."""
+
+
+def _situation(game: Game, player: int) -> Iterator[str]:
+    moves = game.placements(player)
+    for level in sorted({move.level or 0 for move in moves}, reverse=True):
+        words = " ".join(_word(move, _corner(moves)) for move in moves if move.level == level)
+        yield f"Your tiles on level {level}: {words}."
+    if game.is_over:
+        return
+    left = listed(f"{digit}x{count}" for digit, count in enumerate(game.remaining(player)) if count)
+    what = "Tiles left to choose from" if game.order == "free" else "Cards not yet turned, in unknown order"
+    if game.upcoming:
+        yield f"The cards to come, in this order: {listed(game.upcoming)}."
+    else:
+        yield f"{what}: {left}."
+
+
+def _word(move: Move, corner: Cell | None) -> str:
+    """The word that placed a tile, which lies on the table, from the corner of the first one."""
+    top, left = corner or (0, 0)
+    orientation = ORIENTED[move.digit].index(normalize(move.cells))
+    row, column = _corner((move,)) or (0, 0)
+    return tile_text(NUM_TURNS * move.digit + orientation, row - top, column - left)
+
+
+def _groups(game: Game) -> tuple[Group, ...]:
+    actions = game.legal_actions().tolist()
+    moves = game.decode_all(actions)
+    corner = _corner(game.placements(game.current_player))
+    words = [move_text(action, game.digit, corner) for action in actions]
+    if game.digit is None:
+        return tuple(
+            Group(
+                f"choose {move.digit}",
+                f"to place tile {move.digit} next",
+                (Choice(action, word, f"choose {move.digit}"),),
+            )
+            for action, move, word in zip(actions, moves, words, strict=True)
+        )
+    name = f"tile {game.digit}"
+    choices = tuple(
+        _choice(action, move, word, name) for action, move, word in zip(actions, moves, words, strict=True)
+    )
+    levels = sorted({choice.level or 0 for choice in choices}, reverse=True)
+    counts = (f"{sum(choice.level == level for choice in choices)} on level {level}" for level in levels)
+    return (Group(name, listed(counts), choices),)
+
+
+def _corner(moves: tuple[Move, ...]) -> Cell | None:
+    """The top-left corner of the bounding box of the first tile, where words begin to count; None without."""
+    if not moves:
+        return None
+    return min(row for row, _ in moves[0].cells), min(column for _, column in moves[0].cells)
+
+
+def _choice(action: int, move: Move, word: str, group: str) -> Choice:
+    piece, down, right = parse_tile(word)
+    return Choice(action, word, group, piece % NUM_TURNS, str(down), str(right), move.level)
+
+
+def _shapes(group: str) -> dict[int, Cells]:
+    kind, _, number = group.partition(" ")
+    if kind != "tile":
+        return {}
+    return {orientation: ORIENTED[int(number)][orientation] for orientation in DISTINCT[int(number)]}
+
+
+def _to_word(game: Game, text: str) -> str | None:
+    if match := _CHOOSE.fullmatch(text):
+        return f"={match[1]}"
+    match = _PLACE.fullmatch(text) or _WORD.fullmatch(text)
+    if not match:
+        return text if re.fullmatch("=[0-9]", text) else None
+    digit, orientation = match[1], match[2]
+    if orientation in "0123":
+        shapes = ORIENTED[int(digit)]
+        orientation = str(shapes.index(shapes[int(orientation)]))
+    return f"{digit}/{orientation}@{int(match[3])},{int(match[4])}"
+
+
+def _why_not(game: Game, word: str) -> str:
+    if word.startswith("="):
+        return (
+            f"tile {game.digit} is to be placed now"
+            if game.digit is not None
+            else f"no tile {word[1:]} is left"
+        )
+    digit, orientation = int(word[0]), int(word[2])
+    if game.digit is None:
+        return f"choose a tile first, such as '={digit}'"
+    if digit != game.digit:
+        return f"the tile to be placed is {game.digit}, not {digit}"
+    if orientation >= NUM_TURNS:
+        return f"there is no orientation {orientation}; orientations are {listed(DISTINCT[digit])}"
+    moves = game.placements(game.current_player)
+    if not moves:
+        return f"the first tile lies at 0,0, as '{digit}/{orientation}@0,0'"
+    _, down, right = parse_tile(word)
+    top, left = _corner(moves) or (0, 0)
+    return _why_no_room(moves, {(top + down + r, left + right + c) for r, c in ORIENTED[digit][orientation]})
+
+
+def _why_no_room(moves: tuple[Move, ...], cells: set[Cell]) -> str:
+    """Why a tile cannot lie on these cells of a table with these tiles."""
+    table: Table = {}
+    for number, move in enumerate(moves):
+        for cell in move.cells:
+            table.setdefault(cell, []).append(number)
+    heights = {cell: len(table.get(cell, ())) for cell in cells}
+    level = min(heights.values())
+    if max(heights.values()) > level:
+        different = listed(sorted(set(heights.values())))
+        return f"it would lie on cells of the heights {different}, which must be equal"
+    below = {table[cell][-1] for cell in cells} if level else set()
+    if len(below) == 1:
+        return f"on level {level} it would rest on one tile alone; it must rest on two or more"
+    beside = ((row + down, column + right) for row, column in cells for down, right in _BESIDE)
+    is_first = all(len(numbers) <= level for numbers in table.values())
+    if not is_first and not any(len(table.get(cell, ())) > level for cell in beside):
+        return f"on level {level} it would touch no other tile of that level"
+    return "it would lie beyond the table"
+
+
+def _distance(word: str, choice: Choice) -> float:
+    match = _WORD.fullmatch(word)
+    if not match or choice.group != f"tile {match[1]}" or choice.row is None or choice.column is None:
+        return math.inf
+    turned = _TURNED * (choice.orientation != int(match[2]))
+    return turned + abs(int(choice.row) - int(match[3])) + abs(int(choice.column) - int(match[4]))
+
+
+VIEW = View(_rules, _situation, _groups, _shapes, _to_word, _why_not, _distance, _FORMS)

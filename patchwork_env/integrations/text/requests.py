@@ -1,0 +1,84 @@
+"""What a player may ask without moving: texts such as ``placements of patch 17 orientation 3``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import hint, shorten
+from patchwork_env.integrations.text.moves import (
+    answer_of,
+    describe,
+    moves_text,
+    placements_text,
+    rules,
+    shapes_text,
+)
+
+REQUESTS = {
+    "rules": "the rules, and how moves are written",
+    "position": "the position",
+    "moves": "the kinds of legal moves, with their numbers",
+    "placements": "legal placements, such as 'placements of patch 17', with any of 'orientation 3', 'row 2', "
+    "'column d', 'level 1' (of a tile) and 'page 2'",
+    "shapes": "the shape of a piece in all its orientations, such as 'shapes of patch 17'",
+}
+"""The first words of requests, each with a phrase about what it gives."""
+
+_NUMBERS = ("orientation", "level", "page")
+_TEXTS = ("row", "column")
+_GROUPS = ("patch", "tile", "special")
+_FILLING = ("of", "in", "at", "on", "for", "and", "the", "all")
+
+
+def is_request(text: str) -> bool:
+    """Whether a text asks for something instead of moving."""
+    return isinstance(text, str) and answer_of(text).partition(" ")[0] in REQUESTS
+
+
+def ask(game: BaseGame, text: str, player: int | None = None) -> str:
+    """The answer to a request, which begins with one of :data:`REQUESTS`.
+
+    Args:
+        game: The game; it is only read.
+        text: The request.
+        player: Who asks; None for the player to move.
+
+    Raises:
+        ValueError: It is no request, or asks for what there is not; the message says what there is.
+    """
+    asked = answer_of(text) if isinstance(text, str) else ""
+    kind, _, rest = asked.partition(" ")
+    if kind not in REQUESTS:
+        raise ValueError(f"there is no request {shorten(text)}; {hint(kind, REQUESTS)}")
+    details = _details(rest)
+    if kind == "placements":
+        return placements_text(game, **details)
+    if kind == "shapes" and set(details) == {"group"}:
+        return shapes_text(game, details["group"])
+    if details or kind == "shapes":
+        raise ValueError(f"{shorten(asked)} is not understood; {kind!r} gives {REQUESTS[kind]}")
+    if kind == "position":
+        return describe(game, player)
+    return rules(game) if kind == "rules" else moves_text(game)
+
+
+def _details(text: str) -> dict[str, Any]:
+    """The details of a request by the names of the arguments of :func:`placements_text`."""
+    words = [word for word in re.split(r"[ ,;]+", text) if word and word not in _FILLING]
+    details: dict[str, Any] = {}
+    while words:
+        name, value = words.pop(0), words.pop(0) if words else ""
+        if name in _GROUPS:
+            details["group"] = f"{name} {value or 'patch'}"
+        elif name in _NUMBERS and re.fullmatch("[0-9]{1,6}", value):
+            details[name] = int(value)
+        elif name in _TEXTS and re.fullmatch("[a-i]|[+-]?[0-9]{1,6}", value):
+            details[name] = value.removeprefix("+")
+        else:
+            raise ValueError(
+                f"{shorten(f'{name} {value}'.strip())} is not understood; after 'placements' may come "
+                "'of patch 17', 'of tile 7', 'orientation 3', 'row 2', 'column d', 'level 1', 'page 2'"
+            )
+    return details

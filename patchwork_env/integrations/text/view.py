@@ -1,0 +1,99 @@
+"""What the text views of all games are made of: legal moves with their words, groups, and drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from patchwork_env.core.polyomino import Cells, extent
+
+_BETWEEN_SHAPES = 3
+
+
+class Choice(NamedTuple):
+    """A legal move.
+
+    Attributes:
+        action: The action.
+        word: Its word in the game's notation, by which it is called.
+        group: The name of the group that it belongs to, such as ``"patch 17"``.
+        orientation: The orientation of the piece that it places; None if it places none.
+        row: The row of the top-left corner of that piece's bounding box, as the notation writes it.
+        column: The column of that corner, as the notation writes it.
+        level: The level on which a tile of NMBR 9 will lie; None for anything else.
+    """
+
+    action: int
+    word: str
+    group: str
+    orientation: int | None = None
+    row: str | None = None
+    column: str | None = None
+    level: int | None = None
+
+
+class Group(NamedTuple):
+    """Legal moves that belong together, or what is on offer but cannot be taken.
+
+    Attributes:
+        name: What the moves are called together, such as ``"advance"`` or ``"patch 17"``.
+        about: A phrase about them.
+        choices: The moves; empty if it cannot be taken, and ``about`` then says why.
+    """
+
+    name: str
+    about: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """How one game is told in words.
+
+    Attributes:
+        rules: The rules in short, with how to write moves.
+        situation: What a player should know besides the picture of the game, in phrases.
+        groups: The legal moves by groups, of which there are few.
+        shapes: The shapes of a group's piece by orientation; empty if it has none.
+        to_word: Reads a move that is written in phrases; the word it means, or None. The text is in lower
+            case, with single spaces.
+        why_not: Why a word, which is of the right form, is no legal move.
+        distance: How far a choice is from the move that a word means; infinite for another piece.
+        forms: Examples of how moves may be written.
+    """
+
+    rules: Callable[[Any], str]
+    situation: Callable[[Any, int], Iterable[str]]
+    groups: Callable[[Any], tuple[Group, ...]]
+    shapes: Callable[[str], dict[int, Cells]]
+    to_word: Callable[[Any, str], str | None]
+    why_not: Callable[[Any, str], str]
+    distance: Callable[[str, Choice], float]
+    forms: str
+
+
+def draw(shapes: dict[int, Cells]) -> list[str]:
+    """Shapes side by side, each below the name of its orientation: ``#`` for a cell, ``.`` beside it."""
+    columns = [[f"orientation {orientation}", *_rows(cells)] for orientation, cells in shapes.items()]
+    width = max((len(column[0]) for column in columns), default=0) + _BETWEEN_SHAPES
+    lines = zip_longest(*columns, fillvalue="")
+    return ["".join(part.ljust(width) for part in line).rstrip() for line in lines]
+
+
+def _rows(cells: Cells) -> list[str]:
+    height, width = extent(cells)
+    return [
+        "".join("#" if (row, column) in cells else "." for column in range(width)) for row in range(height)
+    ]
+
+
+def counted(number: int, what: str) -> str:
+    """A number with what it counts, in the plural where it must be."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def listed(things: Iterable[object]) -> str:
+    """Things as a list in a sentence; ``"none"`` if there are none."""
+    return ", ".join(map(str, things)) or "none"

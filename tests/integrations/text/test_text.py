@@ -1,0 +1,240 @@
+"""Both games in words: everything a player needs is told, and every legal move is found by its name."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import pytest
+
+from patchwork_env import games
+from patchwork_env.core.game import BaseGame
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.integrations import text
+from patchwork_env.nmbr9 import Game as Nmbr9
+from patchwork_env.patchwork import Game as Patchwork
+from tests.toy.game import Game as Toy
+
+
+def after(game: BaseGame, moves: int, seed: int = 0) -> Any:
+    """The game after some random moves."""
+    chance = random.Random(seed)
+    for _ in range(moves):
+        game.play(chance.choice(game.legal_actions().tolist()))
+    return game
+
+
+def positions() -> list[Any]:
+    """Positions of both games, of all kinds."""
+    special = after(Patchwork(seed=7), 25)
+    assert special.pending_special
+    return [
+        Patchwork(seed=7),
+        after(Patchwork(seed=7), 20),
+        special,
+        Nmbr9(seed=7),
+        after(Nmbr9(seed=7, players=3), 40),
+        after(Nmbr9(seed=7, order="known"), 19),
+        Nmbr9(seed=7, order="free"),
+        after(Nmbr9(seed=7, order="free", players=2), 21),
+    ]
+
+
+def finished(game: BaseGame) -> Any:
+    while not game.is_over:
+        after(game, 1)
+    return game
+
+
+def refusal(game: BaseGame, move: str) -> str:
+    with pytest.raises(IllegalActionError) as caught:
+        text.parse(game, move)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("game", positions(), ids=repr)
+def test_the_groups_hold_each_legal_move_once(game: BaseGame) -> None:
+    choices = [choice for group in text.moves(game) for choice in group.choices]
+    assert sorted(choice.action for choice in choices) == game.legal_actions().tolist()
+    assert all(choice.word == game.move_text(choice.action) for choice in choices)
+    assert f" {len(choices)} legal move" in text.moves_text(game)
+
+
+@pytest.mark.parametrize("game", positions(), ids=repr)
+def test_the_pages_hold_each_placement_once(game: BaseGame) -> None:
+    placing = [move for move in map(game.move_text, game.legal_actions()) if "@" in move or move[0] == "*"]
+    listed: list[str] = []
+    for page in range(1, len(placing) // text.PAGE + 2):
+        shown = text.ask(game, f"placements page {page}") if len(listed) < len(placing) else ""
+        listed += re.findall(r"(?<=[ ])(?:[0-9]+/[0-7]@\S+|\*[a-i][1-9])", shown)
+    assert sorted(listed) == sorted(placing)
+    with pytest.raises(ValueError, match="page is 99; allowed are 1 to"):
+        text.ask(game, "placements page 99")
+
+
+@pytest.mark.parametrize("game", positions(), ids=repr)
+def test_words_and_phrases_are_read_as_the_moves_they_name(game: BaseGame) -> None:
+    for action in game.legal_actions().tolist()[::7]:
+        word = game.move_text(action)
+        piece, _, corner = word.partition("@")
+        number, _, orientation = piece.partition("/")
+        phrases = [word, f" `{word}` ", f"I think so.\n\n**Move: {word}**\n", f"The answer: {word}."]
+        if corner and isinstance(game, Patchwork):
+            phrases += [f"Buy patch {number} in orientation {orientation} at {corner}"]
+        elif corner:
+            row, column = corner.split(",")
+            phrases += [f"place tile {number}, orientation {orientation}, at row {row}, column {column}"]
+        elif word[0] == "*":
+            phrases += [f"Place the special patch at {word[1:]}"]
+        elif word[0] == "=":
+            phrases += [f"choose tile {word[1:]}"]
+        else:
+            phrases += ["Advance!", "advance"]
+        assert [text.parse(game, phrase) for phrase in phrases] == [action] * len(phrases)
+
+
+@pytest.mark.parametrize("game", positions(), ids=repr)
+def test_nothing_changes_the_game(game: BaseGame) -> None:
+    before, history = game.to_bytes(), game.history
+    for request in ("rules", "position", "moves", "placements"):
+        assert text.is_request(request)
+        assert text.ask(game, request)
+    refusal(game, "nonsense")
+    assert (game.to_bytes(), game.history) == (before, history)
+
+
+@pytest.mark.parametrize("name", sorted({*text.REQUESTS}))
+def test_requests_are_told_from_moves(name: str) -> None:
+    assert text.is_request(f"  {name.upper()} ")
+    assert not any(map(text.is_request, ("+", "12/3@d5", "*d5", "7/3@-2,5", "advance", "", "buy patch 3")))
+
+
+def test_a_position_of_patchwork_holds_everything() -> None:
+    game = after(Patchwork(seed=7), 20)
+    told = text.describe(game, 1 - game.current_player)
+    assert told.startswith(f"You are player {1 - game.current_player} of players 0 to 1. It is the move of")
+    assert str(game) in told
+    for player in range(2):
+        assert f"space {game.positions[player]} of 53" in told
+    assert f"Special patches still on the track: {', '.join(map(str, game.special_spaces))}." in told
+    for patch in game.offered:
+        assert text.shapes_text(game, f"patch {patch}") in told
+
+
+def test_a_position_of_nmbr9_holds_everything_but_the_deck() -> None:
+    game = after(Nmbr9(seed=7), 12)
+    told = text.describe(game)
+    assert told.startswith("You play alone. It is your move.")
+    words = re.findall(r"[0-9]/[0-3]@[-0-9,]+[0-9]", told)
+    assert sorted(words) == sorted(game.notation().split("\n")[1].split())
+    imagined = game.imagine(3)
+    assert imagined.deck != game.deck
+    assert text.describe(imagined) == told
+
+
+def test_known_cards_are_told() -> None:
+    game = Nmbr9(seed=7, order="known")
+    assert f"The cards to come, in this order: {', '.join(map(str, game.upcoming))}." in text.describe(game)
+
+
+@pytest.mark.parametrize("game", [finished(Patchwork(seed=1)), finished(Nmbr9(seed=1, players=2))], ids=repr)
+def test_ended_games(game: BaseGame) -> None:
+    winner = game.winners()[0]
+    assert "The game is over, won by you" in text.describe(game, winner)
+    assert text.moves_text(game) == "The game is over; there are no moves."
+    assert sum(len(group.choices) for group in text.moves(game)) == 0
+    assert refusal(game, "+") == "the game is over; there are no moves"
+
+
+def test_what_cannot_be_bought_says_why() -> None:
+    game = Patchwork(seed=7)  # offers 25, 17 and 12 for 4, 7 and 2 buttons, of which the player has 5
+    assert "patch 17: no placements (7 buttons" in text.moves_text(game)
+    assert "too dear, you have 5" in refusal(game, "17/0@a1")
+    assert "patch 3 is not offered; the offered patches are 25, 17, 12" in refusal(game, "3/0@a1")
+    assert "there is no special patch to place" in refusal(game, "*a1")
+    assert "there is no orientation 9" in refusal(game, "25/9@a1")
+    assert "would leave the quilt. The nearest that are: 25/0@f8" in refusal(game, "25/0@f9")
+
+
+def test_coinciding_orientations_mean_the_legal_one() -> None:
+    game = Patchwork(seed=7)
+    assert game.move_text(text.parse(game, "25/2@c3")) == "25/0@c3"
+    assert Nmbr9(deck=[8]).parse_move("8/0@0,0") == text.parse(Nmbr9(deck=[8]), "8/2@0,0")
+
+
+def test_covered_cells_are_named() -> None:
+    game = Patchwork(circle=[12, 1, *(patch for patch in range(2, 33) if patch != 12), 0])
+    for move in ("12/0@a1", "advance"):
+        game.play(text.parse(game, move))
+    assert game.current_player == 0
+    assert "it would cover a2, b2, which are covered already. The nearest" in refusal(game, "2/0@a2")
+    assert "it would cover b2, which is covered already. The nearest" in refusal(game, "2/0@b2")
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("5/0@0,0", "the tile to be placed is 8, not 5"),
+        ("=8", "tile 8 is to be placed now"),
+        ("8/0@0,1", "heights 0, 1, which must be equal"),
+        ("8/0@9,9", "on level 0 it would touch no other tile of that level"),
+        ("8/0@0,0", "on level 1 it would rest on one tile alone"),
+    ],
+)
+def test_tiles_that_cannot_lie_there_say_why(word: str, reason: str) -> None:
+    game = Nmbr9(deck=[8, 8])
+    game.play(text.parse(game, "8/0@0,0"))
+    assert reason in refusal(game, word)
+
+
+def test_filters_of_placements() -> None:
+    game = Patchwork(seed=7)
+    words = [choice.word for choice in text.placements(game, "25", orientation=0, row=3)]
+    assert words == [f"25/0@{column}3" for column in "abcdef"]
+    assert text.ask(game, "placements of patch 25 in orientation 0, column C, row 3").endswith("25/0@c3")
+    tower = after(Nmbr9(seed=7, players=2), 14)
+    on_table = text.placements(tower, level=0)
+    assert {choice.level for choice in on_table} == {0}
+    assert len(on_table) + len(text.placements(tower, level=1)) == len(tower.legal_actions())
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ("placements of patch 3", "there is no 'patch 3' now; did you mean"),
+        ("placements of cushion 3", "'cushion 3' is not understood; after 'placements'"),
+        ("placements orientation", "'orientation' is not understood"),
+        ("shapes", "'shapes' gives the shape of a piece"),
+        ("rules of patch 3", "is not understood; 'rules' gives"),
+        ("shapes of advance", "'advance' is not understood"),
+        ("shapes of patch 3", "there is no 'patch 3' now"),
+        ("help", "there is no request 'help'; allowed are 'rules'"),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused(request_: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        text.ask(Patchwork(seed=7), request_)
+
+
+@pytest.mark.parametrize("game", [Patchwork(seed=7), Nmbr9(seed=7)], ids=repr)
+@pytest.mark.parametrize(
+    "move",
+    [
+        *("", " ", "+ +", "9" * 50 + "/0@a1", "25/" + "9" * 50 + "@a1", "٢٥/٠@a1", "7/3@--2,5", "7/3@99,-99"),
+        *("\0", "a" * 10**6, "\n" * 10**6, " " * 10**6 + "x", "move:" * 10**5, "*" * 10**6, "/@" * 10**5),
+    ],
+    ids=lambda move: repr(move[:12]),
+)
+def test_odd_texts_are_refused_briefly(game: BaseGame, move: str) -> None:
+    assert len(refusal(game, move)) < 600
+
+
+def test_texts_alone_are_read() -> None:
+    assert "a move is a text, not 7" in refusal(Patchwork(seed=7), 7)  # type: ignore[arg-type]
+
+
+def test_other_games_have_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(games._MODULES, "row", "tests.toy.rules")
+    with pytest.raises(ValueError, match="'row' cannot be told in words; allowed are patchwork, nmbr9"):
+        text.rules(Toy(seed=1))
