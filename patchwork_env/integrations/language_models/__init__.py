@@ -1,0 +1,19 @@
+"""Language models as players: any function from text to text plays paired games and gets a rating.
+
+>>> from patchwork_env.integrations.language_models import TextAgent, rate
+>>> result = rate(lambda prompt: "answer: +", games=2, against=["random", "greedy"])
+>>> result.usage.illegal_answers > 0  # where a special patch was to be placed
+True
+
+- :class:`TextAgent`, a player that asks a function for its moves, wherever an agent can stand;
+- :func:`rate`, its rating in the gauntlet, a :class:`ModelRating`;
+- :class:`Usage`, what the function was asked, and how often its answers were bad.
+"""
+
+from __future__ import annotations
+
+from patchwork_env.integrations.language_models.agent import TextAgent
+from patchwork_env.integrations.language_models.rating import ModelRating, rate
+from patchwork_env.integrations.language_models.usage import Usage
+
+__all__ = ["ModelRating", "TextAgent", "Usage", "rate"]

@@ -1,0 +1,126 @@
+"""The talk about one move: prompts that hold everything, questions, bad answers, and what came of it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
+from patchwork_env.errors import TableEdgeError
+from patchwork_env.integrations import text
+from patchwork_env.integrations.language_models.usage import Usage
+
+Complete = Callable[[str], str]
+"""A language model: from a prompt to its answer."""
+_REPEATED = 300
+"""How much of an answer later prompts repeat: its end."""
+_THOUGHTS = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_TASK = """\
+Think first if you like. The last line of your answer is "answer:" with a move, such as "answer: {example}",
+or with one of these requests, after which you are asked again:
+{requests}"""
+
+
+class Limits(NamedTuple):
+    """How often a model may answer for one move.
+
+    Attributes:
+        retries: How often it is asked again after an answer that is no legal move.
+        questions: How often it may ask for something first.
+    """
+
+    retries: int
+    questions: int
+
+
+@dataclass
+class Decision:
+    """How a model came to a move.
+
+    Attributes:
+        prompt: What it was told first.
+        exchange: Its answers, each with the reply that it got; None for a legal move.
+        action: The action that it chose; None if it found no legal one.
+        usage: What the decision took.
+    """
+
+    prompt: str
+    exchange: list[dict[str, str | None]] = field(default_factory=list)
+    action: int | None = None
+    usage: Usage = field(default_factory=lambda: Usage(decisions=1))
+
+    @property
+    def last_answer(self) -> str | None:
+        """The last of the answers."""
+        return self.exchange[-1]["answer"]
+
+
+def decide(game: BaseGame, complete: Complete, limits: Limits) -> Decision:
+    """Asks a model for a move until it has given a legal one, or has had all of its tries.
+
+    Raises:
+        ValueError: An answer is no text.
+    """
+    task = _task(game)
+    prompt = "\n\n".join([text.rules(game), text.describe(game), text.moves_text(game), task])
+    decision = Decision(prompt)
+    usage = decision.usage
+    while decision.action is None and usage.illegal_answers <= limits.retries:
+        answer = _ask(complete, prompt, usage)
+        try:
+            decision.action, reply = _read(game, answer, usage, limits)
+        except ValueError as error:
+            usage.illegal_answers += 1
+            reply = f"No legal move: {error}"
+        decision.exchange.append({"answer": answer, "reply": reply})
+        prompt = f"{prompt}\n\nYour answer:\n{answer.strip()[-_REPEATED:]}\n\n{reply}\n\n{task}"
+    usage.retries = min(usage.illegal_answers, limits.retries)
+    return decision
+
+
+def _task(game: BaseGame) -> str:
+    example = next(group for group in text.moves(game) if group.choices).choices[0].word
+    requests = "\n".join(f"- {name}: {what}" for name, what in text.REQUESTS.items())
+    return _TASK.format(example=example, requests=requests)
+
+
+def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
+    """The answer to a prompt, which is counted."""
+    began = time.perf_counter()
+    answer: Any = complete(prompt)
+    usage.seconds += time.perf_counter() - began
+    if not isinstance(answer, str):
+        raise ValueError(f"a language model answers with text, not with {shorten(answer)}")
+    usage.calls += 1
+    usage.prompt_characters += len(prompt)
+    usage.answer_characters += len(answer)
+    return answer
+
+
+def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[int | None, str | None]:
+    """The action that an answer chooses, or else the reply to its question.
+
+    Raises:
+        ValueError: The answer is neither a legal move nor a question that may be asked.
+    """
+    said = _THOUGHTS.sub("", answer)
+    if not text.is_request(said):
+        return _playable(game, text.parse(game, said)), None
+    if usage.questions == limits.questions:
+        raise ValueError(f"all {limits.questions} requests are used up; the answer must be a move")
+    reply = text.ask(game, said)
+    usage.questions += 1
+    return None, reply
+
+
+def _playable(game: BaseGame, action: int) -> int:
+    """A legal action, unless the tiles of NMBR 9 would spread too far with it; ValueError says so."""
+    try:
+        game.clone().play(action)
+    except TableEdgeError as error:
+        raise ValueError(str(error)) from None
+    return action

@@ -1,0 +1,243 @@
+"""Language models as players: what they are told, how answers are read, and what bad answers lead to."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+import threading
+
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents.imported import import_agent
+from patchwork_env.errors import IllegalActionError, StorageError, TableEdgeError
+from patchwork_env.integrations.language_models import TextAgent, Usage, rate
+from patchwork_env.learning.evaluation import play_matches
+from patchwork_env.nmbr9 import Game as Nmbr9
+from patchwork_env.patchwork import Game
+
+WORD = re.compile(r"\d+/\d@[-\w,]*\w|\*[a-i]\d|^=\d|^\+", re.MULTILINE)
+
+
+def first_offer(prompt: str) -> str:
+    """A model that plays the first move that the list of moves gives as an example."""
+    listed = prompt.rpartition("legal moves:")[2].partition("Think first")[0]
+    words = WORD.findall(listed)
+    return f"I have looked at it.\n**answer:** `{words[-1]}`"
+
+
+def scripted(*answers: str):
+    """A model that gives these answers, one after the other, and the prompts that it got."""
+    left, prompts = list(answers), []
+
+    def model(prompt: str) -> str:
+        prompts.append(prompt)
+        return left.pop(0)
+
+    return model, prompts
+
+
+def asks_first(prompt: str) -> str:
+    """A model that asks where pieces may lie, and plays what stands in the middle of the answer."""
+    before, asked, reply = prompt.rpartition("Your answer:")
+    words = WORD.findall(reply.partition("Think first")[0] if asked else "")
+    if not asked:
+        return "answer: placements"
+    return f"answer: {words[len(words) // 2]}" if words else first_offer(before)
+
+
+player = TextAgent(first_offer, "first offer")
+"""A player that a command can name."""
+
+
+@pytest.mark.parametrize("game", [Game(seed=7), Nmbr9(seed=7), Nmbr9(seed=7, order="free")])
+def test_whole_games_are_played_from_the_prompts_alone(game) -> None:
+    agent = TextAgent(asks_first, retries=0, fallback=None)
+    while not game.is_over:
+        game.play(agent.act(game))
+    assert agent.usage.decisions == agent.usage.questions == game.num_moves
+    assert agent.usage.illegal_answers == 0
+
+
+def test_tiles_that_would_spread_too_far_are_bad_answers() -> None:
+    game = Nmbr9(deck=[1] * 30)
+    while True:
+        action = game.legal_actions()[0]
+        try:
+            game.play(action)
+        except TableEdgeError:
+            break
+    agent = TextAgent(lambda prompt: game.move_text(action), retries=0)
+    game.play(agent.act(game))
+    assert agent.usage.fallbacks == 1
+
+
+def test_the_prompt_holds_rules_position_moves_and_what_may_be_asked() -> None:
+    model, prompts = scripted("+")
+    game = Game(seed=7)
+    assert TextAgent(model).act(game) == 0
+    assert "Patchwork, for two players" in prompts[0]
+    assert str(game).rstrip() in prompts[0]
+    assert "641 legal moves:" in prompts[0]
+    assert "- placements: " in prompts[0]
+
+
+def test_questions_are_answered_and_counted() -> None:
+    model, prompts = scripted(
+        "answer: placements of patch 25 row 9", "Let me see.\nanswer: placements of patch 12", "12/0@a1"
+    )
+    agent, game = TextAgent(model), Game(seed=7)
+    assert game.move_text(agent.act(game)) == "12/0@a1"
+    assert "0 placements of patch 25" in prompts[1]
+    assert "448 placements of patch 12, page 1 of 8" in prompts[2]
+    assert "0 placements of patch 25" in prompts[2]  # a prompt holds all that was said
+    assert (agent.usage.calls, agent.usage.questions, agent.usage.illegal_answers) == (3, 2, 0)
+
+
+def test_bad_answers_are_told_why_and_tried_again() -> None:
+    model, prompts = scripted("12/0@i9", "", "answer: 12/0@a1")
+    agent, game = TextAgent(model, retries=2), Game(seed=7)
+    assert game.move_text(agent.act(game)) == "12/0@a1"
+    assert "No legal move: '12/0@i9' is not legal" in prompts[1]
+    assert prompts[2].startswith(prompts[1])
+    assert (agent.usage.illegal_answers, agent.usage.retries, agent.usage.fallbacks) == (2, 2, 0)
+
+
+def test_after_all_tries_the_fallback_moves() -> None:
+    agent, game = TextAgent(lambda prompt: "pass", retries=1, fallback="greedy"), Game(seed=7)
+    assert agent.act(game) == agents.load("greedy").act(game)
+    expected = {
+        "decisions": 1,
+        "calls": 2,
+        "illegal_answers": 2,
+        "retries": 1,
+        "fallbacks": 1,
+        "answer_characters": 8,
+    }
+    assert agent.usage.as_dict().items() >= expected.items()
+
+
+def test_without_a_fallback_bad_answers_end_the_match() -> None:
+    agent = TextAgent(lambda prompt: "pass", "passer", retries=0, fallback=None)
+    with pytest.raises(
+        IllegalActionError, match="'passer' gave no legal move in 1 tries; its last answer: 'pass'"
+    ):
+        agent.act(Game(seed=7))
+    assert agent.usage.illegal_answers == 1
+
+
+def test_too_many_questions_are_bad_answers() -> None:
+    agent = TextAgent(lambda prompt: "answer: shapes of patch 12", questions=3, retries=1)
+    agent.act(Game(seed=7))
+    assert (agent.usage.questions, agent.usage.illegal_answers, agent.usage.fallbacks) == (3, 2, 1)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "+",
+        "answer: +",
+        "**Answer:** `+`",
+        "I could play 12/0@a1.\n\n```\n+\n```\n",
+        "<think>\nanswer: 12/0@a1\n</think>\nanswer: advance",
+        "answer: 12/0@a1\nNo, wait.\nanswer: +",
+    ],
+)
+def test_answers_are_read_as_models_write_them(answer) -> None:
+    assert TextAgent(lambda prompt: answer, retries=0, fallback=None).act(Game(seed=7)) == 0
+
+
+def test_transcripts_grow_by_a_line_for_each_decision(tmp_path) -> None:
+    path = tmp_path / "said.jsonl"
+    game = Game(seed=7)
+    for answers in (("?", "+"), ("12/0@a1",)):
+        model, _ = scripted(*answers)
+        game.play(TextAgent(model, transcript=path).act(game))
+    first, second = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    assert [said["answer"] for said in first["exchange"]] == ["?", "+"]
+    assert first["exchange"][0]["reply"].startswith("No legal move")
+    assert (first["move"], first["calls"], second["move"], second["player"]) == ("+", 2, "12/0@a1", 1)
+    assert second["prompt"].startswith("Patchwork, for two players")
+    assert Game.from_position(second["position"]).offered == game.root().offered
+    with pytest.raises(StorageError, match="cannot write to"):
+        TextAgent(first_offer, transcript=tmp_path / "missing" / "said.jsonl").act(Game(seed=7))
+
+
+def test_odd_characters_in_answers_reach_the_transcript(tmp_path) -> None:
+    path = tmp_path / "said.jsonl"
+    TextAgent(lambda prompt: "\ud800 \x00 ż\nanswer: +", transcript=path).act(Game(seed=7))
+    assert json.loads(path.read_text(encoding="utf-8"))["move"] == "+"
+
+
+def test_paired_games_are_the_same_with_several_threads() -> None:
+    names = set()
+
+    def model(prompt: str) -> str:
+        names.add(threading.current_thread().name)
+        return first_offer(prompt)
+
+    one, many = TextAgent(first_offer, "model"), TextAgent(model, "model", threads=4)
+    results = [play_matches(agent, "greedy", games=4, keep=4) for agent in (one, many)]
+    assert results[0].kept == results[1].kept
+    assert len(names) > 1
+    assert one.usage.as_dict() | {"seconds": 0} == many.usage.as_dict() | {"seconds": 0}
+
+
+def test_a_rating_comes_with_its_interval_and_what_it_took() -> None:
+    agent = TextAgent(first_offer, "model")
+    agent.usage.add(Usage(decisions=5))
+    result = rate(agent, games=2, against=["random", "greedy"])
+    low, high = result.interval
+    assert [match.opponent for match in result.gauntlet.results] == ["random", "greedy"]
+    assert low is None or low < result.rating
+    assert high is None or result.rating < high
+    turns = sum(int(match.games.turns[:, 0].sum()) for match in result.gauntlet.results)
+    assert result.usage.decisions == turns == agent.usage.decisions - 5
+    assert f"rating {result.rating:.0f}" in result.table()
+    assert "moves by the fallback" in result.table()
+    assert json.loads(json.dumps(result.as_dict()))["usage"]["decisions"] == turns
+
+
+def test_only_members_of_the_pool_give_a_rating() -> None:
+    with pytest.raises(ValueError, match="partner is not in gauntlet v2; its members: random"):
+        rate(first_offer, against=["partner"])
+    with pytest.raises(ValueError, match="against must be a list of texts"):
+        rate(first_offer, against="random")
+
+
+def test_a_command_can_name_a_player() -> None:
+    agent = import_agent(f"{__name__}:player")
+    assert isinstance(agent, TextAgent)
+    assert agent.act(Game(seed=7)) in Game(seed=7).legal_actions()
+
+
+def test_copies_and_pickles_append_to_the_same_transcript(tmp_path) -> None:
+    agent = TextAgent(first_offer, transcript=tmp_path / "said.jsonl")
+    for same in (agent, copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
+        same.act(Game(seed=7))
+    assert len((tmp_path / "said.jsonl").read_text(encoding="utf-8").splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"complete": "gpt"}, "'gpt' is no function from a prompt to an answer"),
+        ({"complete": str}, "is no function"),
+        ({"name": 3}, "the name of an agent must be text, not 3"),
+        ({"retries": -1}, "retries is -1; allowed are 0 to 100"),
+        ({"questions": 101}, "questions is 101"),
+        ({"threads": 0}, "threads is 0; allowed are 1 to 256"),
+        ({"fallback": "gredy"}, "there is no agent 'gredy'"),
+        ({"transcript": 3}, "3 is no path"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        TextAgent(**{"complete": first_offer, **options})
+
+
+def test_answers_must_be_text() -> None:
+    with pytest.raises(ValueError, match="a language model answers with text, not with None"):
+        TextAgent(lambda prompt: None).act(Game(seed=7))
