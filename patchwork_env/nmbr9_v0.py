@@ -181,7 +181,9 @@ class Nmbr9VectorEnv(GameVectorEnv):
         opponent: The opponent, see :class:`Nmbr9Env`, or several in a list.
         options: The options of :class:`Nmbr9Env`, and ``copy``: whether observations and
             ``action_mask`` are fresh arrays (True, the default), or are overwritten by the next call;
-            ``opponent_shares``, the relative share of the games for each of several opponents.
+            ``opponent_shares``, the relative share of the games for each of several opponents;
+            ``autoreset_mode``: ``"SameStep"`` (default), ``"NextStep"``, ``"Disabled"`` or an
+            ``AutoresetMode``. ``render_mode`` is ``"ansi"``, ``"rgb_array"`` or None.
 
     Raises:
         ValueError: An option is unknown or its value not allowed.

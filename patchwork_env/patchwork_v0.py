@@ -143,7 +143,9 @@ class PatchworkVectorEnv(GameVectorEnv):
         opponent: The opponent, see :class:`PatchworkEnv`, or several in a list.
         options: The options of :class:`PatchworkEnv`, and ``copy``: whether observations and
             ``action_mask`` are fresh arrays (True, the default), or are overwritten by the next call;
-            ``opponent_shares``, the relative share of the games for each of several opponents.
+            ``opponent_shares``, the relative share of the games for each of several opponents;
+            ``autoreset_mode``: ``"SameStep"`` (default), ``"NextStep"``, ``"Disabled"`` or an
+            ``AutoresetMode``. ``render_mode`` is ``"ansi"``, ``"rgb_array"`` or None.
 
     Raises:
         ValueError: An option is unknown or its value not allowed.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.rules import RENDER_MODES, Rules
 
 if TYPE_CHECKING:
     from patchwork_env.drawing.pixel_drawing import Frame
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 FRAMES_PER_SECOND = 4
 """The pace of the mode ``"human"``."""
+
+BATCH_RENDER_MODES = tuple(mode for mode in RENDER_MODES if mode != "human")
+"""How a batch may be shown: a window has room for one game."""
 
 
 class Display:
@@ -24,13 +27,15 @@ class Display:
     Args:
         mode: The render mode, one of the rules' ``render_modes``, or None.
         rules: The rules of the game.
+        of: The modes that the environment has, of those that there are.
 
     Raises:
-        ValueError: The game has no such mode.
+        ValueError: The game or the environment has no such mode.
     """
 
-    def __init__(self, mode: str | None, rules: Rules) -> None:
-        self.mode: str | None = check_one_of(mode, (None, *rules.render_modes), "render_mode")
+    def __init__(self, mode: str | None, rules: Rules, of: tuple[str, ...] = RENDER_MODES) -> None:
+        modes = [each for each in rules.render_modes if each in of]
+        self.mode: str | None = check_one_of(mode, (None, *modes), "render_mode")
         self._rules = rules
         self._window: Window | None = None
 
@@ -65,3 +70,15 @@ class Display:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_window": None}
+
+
+def names_of(seat: int, players: int, others: str) -> tuple[str, ...]:
+    """What drawings call the players of a learner's game.
+
+    Args:
+        seat: The learner's player number.
+        players: The number of players.
+        others: The name of the opponent.
+    """
+    names = tuple("learner" if player == seat else others for player in range(players))
+    return names if players > 1 else ("player",)

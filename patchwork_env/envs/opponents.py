@@ -8,7 +8,14 @@ from typing import Any, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import first_illegal, loop
+from patchwork_env.core.batches import (
+    check_cut_offs,
+    first_illegal,
+    list_games,
+    list_waiting,
+    loop,
+    play_listed,
+)
 from patchwork_env.core.checks import check_action, check_answer, check_at_least_one
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
@@ -248,3 +255,49 @@ def answers(
             f"opponent {opponent.name!r}: action {actions[illegal]} is not legal in game {games[illegal]}"
         )
     return actions
+
+
+def let_opponents_play(
+    opponents: Opponents | None,
+    rules: Rules,
+    states: States,
+    seats: npt.NDArray[np.int64],
+    cut_off: npt.NDArray[np.bool_],
+) -> None:
+    """Plays the opponents' moves in a batch until every game is over, cut off or at the learner's turn.
+
+    Args:
+        opponents: The opponents; None if the learner plays alone.
+        rules: The rules of the game.
+        states: The ``(n,)`` games, which are changed.
+        seats: The ``(n,)`` learners' player numbers.
+        cut_off: Bool ``(n,)``, the games that are cut off, to which those are added that an answer cuts off.
+
+    Raises:
+        OpponentError: An opponent did not answer with one legal action for each game.
+    """
+    if opponents is None:
+        return
+    while True:
+        games = list_games(list_waiting, rules, states, seats)
+        if rules.can_cut_off:
+            games = games[~cut_off[games]]
+        if not len(games):
+            return
+        batch = states[games]
+        actions = opponents.answers(batch, games)
+        if rules.can_cut_off:
+            refused = find_cut_offs(rules, batch, actions, np.ones(len(games), np.bool_))
+            cut_off[games[refused]] = True
+            games, actions = games[~refused], actions[~refused]
+        loop(play_listed, rules)(states, games, actions)
+
+
+def find_cut_offs(
+    rules: Rules, states: States, actions: npt.NDArray[np.int64], legal: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which of the ``legal`` actions cut their games off, bool ``(n,)``."""
+    found = np.zeros(len(states), np.bool_)
+    if rules.can_cut_off:
+        loop(check_cut_offs, rules)(states, actions, legal, found)
+    return found

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
 
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
-from patchwork_env.core.checks import check_between, check_one_of
+from patchwork_env.core.checks import check_between, check_one_of, check_seed
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.errors import UnknownOptionError
 
@@ -69,6 +70,53 @@ def check_layout(observation: Any) -> bool:
         ValueError: ``observation`` is none of :data:`LAYOUTS`.
     """
     return bool(check_one_of(observation, LAYOUTS, "observation") == "dict")
+
+
+def check_autoreset_mode(mode: Any) -> AutoresetMode:
+    """The way in which the games of a batch follow each other, given as an ``AutoresetMode`` or its value.
+
+    Raises:
+        ValueError: There is no such way.
+    """
+    value = mode.value if isinstance(mode, AutoresetMode) else mode
+    return AutoresetMode(check_one_of(value, [each.value for each in AutoresetMode], "autoreset_mode"))
+
+
+def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
+    """The seed of every game, ``seed + i`` or ``seed[i]``; None for a game without one.
+
+    Raises:
+        ValueError: A seed is not allowed, or there is not one for each game.
+    """
+    if seed is None:
+        return [None] * num_envs
+    if not isinstance(seed, Sequence | np.ndarray) or np.ndim(seed) == 0:  # type: ignore[arg-type]
+        first = check_seed(seed)
+        return [check_seed(first + i) for i in range(num_envs)]
+    if len(seed) != num_envs:
+        raise ValueError(f"there are {len(seed)} seeds for {num_envs} games")
+    return [None if value is None else check_seed(value) for value in seed]
+
+
+def take_reset_mask(
+    options: Mapping[str, Any] | None, num_envs: int
+) -> tuple[Mapping[str, Any] | None, npt.NDArray[np.bool_] | None]:
+    """The options of a reset without ``reset_mask``, and that mask, or None where all games begin anew.
+
+    Raises:
+        ValueError: The mask is not an array ``(num_envs,)`` of bools with at least one True.
+    """
+    if not isinstance(options, Mapping) or "reset_mask" not in options:
+        return options, None
+    mask, others = options["reset_mask"], {key: options[key] for key in options if key != "reset_mask"}
+    if mask is None:
+        return others, None
+    is_array = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (num_envs,)
+    if not (is_array and mask.any()):
+        raise ValueError(
+            f"reset_mask is {shorten(mask)}; it must be an array ({num_envs},) of bools, one of them True"
+        )
+    return others, mask.copy()
 
 
 def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:

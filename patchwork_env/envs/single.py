@@ -16,7 +16,7 @@ from patchwork_env.core.checks import check_action, check_one_of, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.envs.dealing import Dealer
-from patchwork_env.envs.display import FRAMES_PER_SECOND, Display
+from patchwork_env.envs.display import FRAMES_PER_SECOND, Display, names_of
 from patchwork_env.envs.opponents import Opponent, opponent_seed, play_answer, require_opponent
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
@@ -213,8 +213,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             gymnasium.logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make")
             return None
         others = "" if self._opponent is None else self._opponent.name
-        names = ["learner" if player == self.seat else others for player in range(self._players)]
-        return self._display.show(self._require_game(), tuple(names) if self._players > 1 else ("player",))
+        return self._display.show(self._require_game(), names_of(self.seat, self._players, others))
 
     def close(self) -> None:
         """Closes the window if there is one."""

@@ -7,26 +7,37 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import logger
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, list_games, loop
-from patchwork_env.core.checks import check_flag, check_one_of, check_seed
+from patchwork_env.core.checks import check_flag, check_one_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules, SetUp, States
 from patchwork_env.envs.dealing import Dealer
-from patchwork_env.envs.opponents import Opponent, Opponents, require_opponent
+from patchwork_env.envs.display import BATCH_RENDER_MODES, FRAMES_PER_SECOND, Display, names_of
+from patchwork_env.envs.opponents import (
+    Opponent,
+    Opponents,
+    find_cut_offs,
+    let_opponents_play,
+    require_opponent,
+)
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
+    check_autoreset_mode,
     check_batch,
     check_layout,
     check_num_envs,
     check_rewards,
+    check_seeds,
     complete,
+    take_reset_mask,
 )
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
@@ -42,9 +53,14 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     infos, and all is laid out as in Gymnasium's own vector environments. The opponent sees all games in which
     it is to move at once, through ``act_batch``.
 
-    A game that ends is followed by the next in the same step (``AutoresetMode.SAME_STEP``): the observation
-    and ``action_mask`` are then those of the new game, and ``infos["final_obs"]`` and ``infos["final_info"]``
-    hold what the single environment returned at the end.
+    How games follow each other is Gymnasium's ``autoreset_mode``:
+
+    * ``SAME_STEP`` (default): a game that ends is followed by the next in the same step. The observation and
+      ``action_mask`` are then those of the new game, and ``infos["final_obs"]`` and ``infos["final_info"]``
+      hold what the single environment returned at the end.
+    * ``NEXT_STEP``: the step after the end of a game begins the next one, with the reward 0, whatever the
+      action. Between them ``action_mask`` is all zeros, unless an illegal action ended the game.
+    * ``DISABLED``: games that have ended wait for ``reset(options={"reset_mask": …})``.
 
     With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``, and against an
     opponent that uses no random numbers it goes on like it, whatever the number of games.
@@ -66,8 +82,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         observation: The layout of observations: ``"flat"`` or ``"dict"``.
         copy: Whether observations and ``action_mask`` are fresh arrays; otherwise the next call overwrites
             them.
-        autoreset_mode: The way in which games follow each other: ``AutoresetMode.SAME_STEP``, the only one.
-        render_mode: None, the only mode: a batch is not drawn; draw single games of :meth:`games`.
+        autoreset_mode: The way in which games follow each other, an ``AutoresetMode`` or its value.
+        render_mode: How to show games: ``"ansi"``, ``"rgb_array"`` or None. ``"human"`` is for single
+            environments.
         options: Options of the game.
 
     Raises:
@@ -77,7 +94,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
         "autoreset_mode": AutoresetMode.SAME_STEP,
-        "render_modes": [],
+        "render_modes": list(BATCH_RENDER_MODES),
+        "render_fps": FRAMES_PER_SECOND,
     }
 
     def __init__(
@@ -102,8 +120,10 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._named = check_layout(observation)
         self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
         self._copy = check_flag(copy, "copy")
-        self.render_mode = check_one_of(render_mode, (None,), "render_mode")
-        check_one_of(getattr(autoreset_mode, "value", autoreset_mode), ("SameStep",), "autoreset_mode")
+        self._display = Display(render_mode, rules, of=BATCH_RENDER_MODES)
+        self.render_mode = render_mode
+        self._autoreset = check_autoreset_mode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
         defaults = complete(options, rules.options, (*own, "copy"), type(self).__name__)
         self._dealer = Dealer(rules, self.num_envs, defaults, seat)
         self._players = self._dealer.players
@@ -118,6 +138,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._states: States | None = None
         self._spare: States | None = None  # the states before the last call, whose memory is used again
         self._learners = np.zeros(self.num_envs, np.int64)
+        self._ended = np.zeros(self.num_envs, np.bool_)  # games after which no other has begun yet
         self._observations = np.zeros((self.num_envs, rules.layout.size), np.float32)
         self._masks = np.zeros((self.num_envs, rules.num_actions), np.int8)
         self._is_shown = True  # whether observations and masks are those of the present states
@@ -128,13 +149,15 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> tuple[Any, Infos]:
-        """Begins all games and lets the opponent play until it is the learner's turn in each.
+        """Begins all games, or some, and lets the opponent play until it is the learner's turn in each.
 
         Args:
             seed: The seed from which random numbers start anew: ``seed + i`` or ``seed[i]`` for those of
                 game ``i``, and the first of these for the opponent's. None, for all or for one game, goes on
                 with the present ones.
-            options: Options for these games; the docstring of the single environment lists them.
+            options: Options for these games; the docstring of the single environment lists them. With
+                ``reset_mask``, bool ``(num_envs,)``, only the games where it is True begin anew; the others
+                stay as they are, and have no infos.
 
         Returns:
             Observations and infos.
@@ -142,21 +165,29 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         Raises:
             ValueError: The seed or an option is not allowed; nothing has changed.
             OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
+            ResetNeeded: Some games are to begin anew, and the others have never begun.
         """
-        set_up = self._dealer.set_up(options)
+        given, chosen = take_reset_mask(options, self.num_envs)
+        set_up = self._dealer.set_up(given)
         seeds = check_seeds(seed, self.num_envs)
-        states, learners = self._rules.empty_states(self.num_envs), self._learners.copy()
-        dealer = self._dealer.copy()
-        self._reseed(dealer, seeds)
-        opponents = self._copy_of_opponents()
-        self._deal(dealer, opponents, states, learners, self._all_games, set_up)
-        return self._commit(states, learners, dealer, opponents, {})
+        if chosen is None:
+            states, games = self._rules.empty_states(self.num_envs), self._all_games
+        else:
+            states, games = self._copy_of_states(), np.flatnonzero(chosen)
+        learners, dealer, opponents = self._learners.copy(), self._dealer.copy(), self._copy_of_opponents()
+        self._reseed(dealer, {game: seeds[game] for game in games.tolist()})
+        self._deal(dealer, opponents, states, learners, games, set_up)
+        ended = self._ended.copy()
+        ended[games] = False
+        return self._commit(states, learners, dealer, opponents, ended, {}, chosen)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
-        """Plays the learner's action in every game, then the opponent's; where a game ends, begins the next.
+        """Plays the learner's action in every game, then the opponent's.
+
+        Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says.
 
         Args:
-            actions: Integers ``(num_envs,)``.
+            actions: Integers ``(num_envs,)``. Those of games that this step only begins do not count.
 
         Returns:
             Observations, rewards, terminations, truncations and infos.
@@ -166,35 +197,39 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
                 the message names the first such game. No game has changed.
             ValueError: The actions have another shape or type. No game has changed.
             OpponentError: The opponent's action is not legal. No game has changed.
-            ResetNeeded: There was no :meth:`reset` yet.
+            ResetNeeded: There was no :meth:`reset` yet, or none of a game that has ended.
         """
         states, learners = self._copy_of_states(), self._learners.copy()
         checked, legal = self._check_actions(states, actions)
-        truncations = self._cut_offs(states, checked, legal)
+        illegal, dealer, opponents = ~legal, self._dealer, self._opponents
+        if self._ended.any():  # without an autoreset, _check_actions has refused
+            illegal[self._ended] = legal[self._ended] = False
+            dealer, opponents = dealer.copy(), self._copy_of_opponents()
+            self._deal(dealer, opponents, states, learners, np.flatnonzero(self._ended))
+        truncations = find_cut_offs(self._rules, states, checked, legal)
         played = np.flatnonzero(legal & ~truncations)
         rewards = np.zeros(self.num_envs)
         if self._kind == SCORE:
             loop(batches.play_for_points, self._rules)(states, played, checked[played], rewards)
         else:
             loop(batches.play_listed, self._rules)(states, played, checked[played])
-        self._let_opponent_play(self._opponents, states, learners, truncations)
+        let_opponents_play(opponents, self._rules, states, learners, truncations)
         over = list_games(batches.list_over, self._rules, states)
         if self._kind != SCORE:
             loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
-        rewards[~legal] = ILLEGAL_REWARD
-        terminations = ~legal
+        rewards[illegal] = ILLEGAL_REWARD
+        terminations = illegal.copy()
         terminations[over] = True
         infos: Infos = {}
-        ended, dealer, opponents = terminations | truncations, self._dealer, self._opponents
+        ended = terminations | truncations
         if ended.any():
-            infos, dealer = self._final_infos(states, learners, ended), dealer.copy()
-            opponents = self._copy_of_opponents()
-            scores = np.zeros((self.num_envs, self._players), np.int16)
-            loop(batches.write_scores, self._rules)(states, np.flatnonzero(ended & legal), learners, scores)
-            add_info(infos["final_info"], "scores", scores, ended & legal)
-            add_info(infos["final_info"], "illegal_action", np.where(legal, 0, checked), ~legal)
-            self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
-        observations, infos = self._commit(states, learners, dealer, opponents, infos)
+            infos = self._results(states, learners, ended, illegal, checked)
+            if self._autoreset is AutoresetMode.SAME_STEP:
+                infos = self._final_infos(states, learners, ended, infos)
+                dealer, opponents = dealer.copy(), self._copy_of_opponents()
+                self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
+                ended = np.zeros_like(ended)
+        observations, infos = self._commit(states, learners, dealer, opponents, ended, infos)
         return observations, rewards, terminations, truncations, infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -202,6 +237,24 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._require_states()
         self._write_views()
         return self._masks.copy() if self._copy else self._masks
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Every game as text (``"ansi"``) or as uint8 ``(height, width, 3)`` (``"rgb_array"``).
+
+        Raises:
+            MissingExtraError: A library of the extra ``render`` is not installed.
+            ResetNeeded: There was no :meth:`reset` yet.
+        """
+        if self.render_mode is None:
+            logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make_vec")
+            return None
+        frames = []
+        for game, seat, number in zip(
+            self.games(), self._learners.tolist(), self.opponent_numbers, strict=True
+        ):
+            others = self.opponents[number].name if self.opponents else ""
+            frames.append(self._display.show(game, names_of(seat, self._players, others)))
+        return tuple(frames)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy or pickle; its records are checked, since compiled rules check no bounds."""
@@ -288,36 +341,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """Begins the listed games anew and brings them to the learner's turn."""
         dealer.deal(states, games, set_up)
         dealer.assign_seats(learners, games)
+        others = np.ones(self.num_envs, np.bool_)
+        others[games] = False
         if opponents is not None:
             opponents.begin(games)
-        self._let_opponent_play(opponents, states, learners, np.zeros(self.num_envs, np.bool_))
-
-    def _let_opponent_play(
-        self, opponents: Opponents | None, states: States, learners: Games, cut_off: Flags
-    ) -> None:
-        """Plays the opponents' moves until every game is over, ``cut_off`` or at the learner's turn."""
-        if opponents is None:
-            return
-        while True:
-            games = list_games(batches.list_waiting, self._rules, states, learners)
-            if self._rules.can_cut_off:
-                games = games[~cut_off[games]]
-            if not len(games):
-                return
-            batch = states[games]
-            actions = opponents.answers(batch, games)
-            if self._rules.can_cut_off:
-                refused = self._cut_offs(batch, actions, np.ones(len(games), np.bool_))
-                cut_off[games[refused]] = True
-                games, actions = games[~refused], actions[~refused]
-            loop(batches.play_listed, self._rules)(states, games, actions)
-
-    def _cut_offs(self, states: States, actions: npt.NDArray[np.int64], legal: Flags) -> Flags:
-        """Which of the legal actions cut their games off, bool ``(n,)``."""
-        found = np.zeros(len(states), np.bool_)
-        if self._rules.can_cut_off:
-            loop(batches.check_cut_offs, self._rules)(states, actions, legal, found)
-        return found
+        let_opponents_play(opponents, self._rules, states, learners, others)
 
     def _commit(
         self,
@@ -325,9 +353,20 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         learners: Games,
         dealer: Dealer,
         opponents: Opponents | None,
+        ended: Flags,
         infos: Infos,
+        present: Flags | None = None,
     ) -> tuple[Any, Infos]:
         """Makes ``states`` the present ones; returns what the learner sees, and the complete infos.
+
+        Args:
+            states: The state of every game.
+            learners: The learner's player number in every game.
+            dealer: What the next games begin with.
+            opponents: Who plays against the learner.
+            ended: Which games have ended without being followed by the next.
+            infos: The infos so far.
+            present: Which games have infos; None for all.
 
         An interrupt can come before the line that changes the attributes or after it, but not within it.
         """
@@ -337,12 +376,16 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             _learners=learners,
             _dealer=dealer,
             _opponents=opponents,
+            _ended=ended,
             _is_shown=False,
         )
-        self._write_views()
-        everywhere = np.ones(self.num_envs, np.bool_)
-        add_info(infos, "action_mask", self.action_masks(), everywhere)
-        add_info(infos, "seat", learners.copy(), everywhere)
+        masks, seats = self.action_masks(), learners.copy()
+        if present is None:
+            present = np.ones(self.num_envs, np.bool_)
+        else:
+            masks, seats = masks * present[:, None], seats * present
+        add_info(infos, "action_mask", masks, present)
+        add_info(infos, "seat", seats, present)
         observations = self._observations.copy() if self._copy else self._observations
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
@@ -355,8 +398,22 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             )
             self._is_shown = True
 
-    def _final_infos(self, states: States, learners: Games, ended: Flags) -> Infos:
-        """The entries ``final_obs`` and ``final_info`` for the games that have ``ended``."""
+    def _results(
+        self, states: States, learners: Games, ended: Flags, illegal: Flags, actions: Games
+    ) -> Infos:
+        """What infos say of the games that have ``ended``, some of them by an ``illegal`` action."""
+        infos: Infos = {}
+        scored = ended & ~illegal
+        scores = np.zeros((self.num_envs, self._players), np.int16)
+        loop(batches.write_scores, self._rules)(states, np.flatnonzero(scored), learners, scores)
+        add_info(infos, "scores", scores, scored)
+        add_info(infos, "illegal_action", np.where(illegal, actions, 0), illegal)
+        if len(self.opponents) > 1:
+            add_info(infos, "opponent", np.where(ended, self.opponent_numbers, 0), ended)
+        return infos
+
+    def _final_infos(self, states: States, learners: Games, ended: Flags, results: Infos) -> Infos:
+        """The entries ``final_obs`` and ``final_info``, the ``results`` included, for the ``ended`` games."""
         vectors = np.empty_like(self._observations)
         masks = np.zeros(self._masks.shape, np.int8)  # zeros_like would touch all of its memory
         games = np.flatnonzero(ended)
@@ -365,13 +422,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         for game in games:
             vector = vectors[game].copy()
             observations[game] = self._rules.layout.as_dict(vector) if self._named else vector
+        add_info(results, "action_mask", masks, ended)
+        add_info(results, "seat", np.where(ended, learners, 0), ended)
         infos: Infos = {}
         add_info(infos, "final_obs", observations, ended)
-        add_info(infos, "final_info", {}, ended)
-        add_info(infos["final_info"], "action_mask", masks, ended)
-        add_info(infos["final_info"], "seat", np.where(ended, learners, 0), ended)
-        if len(self.opponents) > 1:
-            add_info(infos["final_info"], "opponent", np.where(ended, self.opponent_numbers, 0), ended)
+        add_info(infos, "final_info", results, ended)
         return infos
 
     # --- checks -------------------------------------------------------------------------------------------
@@ -379,9 +434,13 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def _check_actions(self, states: States, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Flags]:
         """The actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
         checked = check_batch(actions, self.num_envs)
+        if self._autoreset is AutoresetMode.DISABLED and self._ended.any():
+            games = shorten(np.flatnonzero(self._ended).tolist())
+            raise ResetNeeded(f"games {games} have ended: call reset() with options={{'reset_mask': …}}")
         legal = np.empty(self.num_envs, np.bool_)
         loop(batches.check_actions, self._rules)(states, checked, legal)
         wrong = ~legal if self._raises else (checked < 0) | (checked >= self._rules.num_actions)
+        wrong &= ~self._ended
         if wrong.any():
             game = int(wrong.argmax())
             raise IllegalActionError(
@@ -389,8 +448,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             )
         return checked, legal
 
-    def _reseed(self, dealer: Dealer, seeds: list[int | None]) -> None:
-        given = {game: seed for game, seed in enumerate(seeds) if seed is not None}
+    def _reseed(self, dealer: Dealer, seeds: Mapping[int, int | None]) -> None:
+        given = {game: seed for game, seed in seeds.items() if seed is not None}
         for game, seed in given.items():
             dealer.reseed(game, seed)
         if given and self._opponents is not None:
@@ -409,22 +468,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if self._states is None:
             raise ResetNeeded("no game is on: call reset()")
         return self._states
-
-
-def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
-    """The seed of every game, ``seed + i`` or ``seed[i]``; None for a game without one.
-
-    Raises:
-        ValueError: A seed is not allowed, or there is not one for each game.
-    """
-    if seed is None:
-        return [None] * num_envs
-    if not isinstance(seed, Sequence | np.ndarray) or np.ndim(seed) == 0:  # type: ignore[arg-type]
-        first = check_seed(seed)
-        return [check_seed(first + i) for i in range(num_envs)]
-    if len(seed) != num_envs:
-        raise ValueError(f"there are {len(seed)} seeds for {num_envs} games")
-    return [None if value is None else check_seed(value) for value in seed]
 
 
 def add_info(infos: Infos, key: str, values: Any, present: Flags) -> None:

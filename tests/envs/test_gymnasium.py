@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from patchwork_env.agents import load
@@ -25,7 +24,6 @@ from tests.envs.cases import (
     Cheat,
     LastAction,
     cases,
-    choose,
     flat,
     layouts,
     opponent_of,
@@ -200,29 +198,6 @@ def test_before_the_first_reset(case: Case) -> None:
 
 
 # --- many games ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("illegal", [0.0, 0.03])
-@pytest.mark.parametrize("rewards", [None, "score"])
-@cases
-def test_a_batch_does_what_single_environments_do(case: Case, rewards: str | None, illegal: float) -> None:
-    options = {"rewards": rewards, "observation": "dict" if illegal else "flat", "seat": SEATS[illegal > 0]}
-    own = batched(case, 4, **options)
-    theirs = SyncVectorEnv([partial(single, case, **options)] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
-    assert own.single_observation_space == theirs.single_observation_space
-    assert own.action_space == theirs.action_space
-    rng, ended = np.random.default_rng(0), 0
-    for arguments in ({"seed": 40}, {"seed": [9, 9, 1, 2]}, {}, {"options": case.given}):
-        results = own.reset(**arguments), theirs.reset(**arguments)
-        assert_same(*results)
-        for _ in range(30):
-            masks = results[0][-1]["action_mask"]
-            actions = np.array([choose(mask, rng, illegal) for mask in masks])
-            results = own.step(actions), theirs.step(actions)
-            assert_same(*results)
-            assert results[0][0] in own.observation_space
-            ended += results[0][2].sum()
-    assert ended > 4
 
 
 @cases

@@ -111,11 +111,15 @@ def test_single(make: Callable[[], Any]) -> None:
     at_every_moment("make", env, lambda env: env.reset(seed=4))
 
 
-@pytest.mark.parametrize("copies", [True, False])
-def test_vector(copies: bool) -> None:
-    envs = nmbr9_v0.Nmbr9VectorEnv(3, Last(), copy=copies, **SMALL)
+@pytest.mark.parametrize(
+    ("copies", "mode", "steps"),
+    [(True, "SameStep", 2), (False, "SameStep", 2), (True, "NextStep", 3), (True, "Disabled", 3)],
+)
+def test_vector(copies: bool, mode: str, steps: int) -> None:
+    """The step in which the games end and begin, or the one that only begins them."""
+    envs = nmbr9_v0.Nmbr9VectorEnv(3, Last(), copy=copies, autoreset_mode=mode, **SMALL)
     envs.reset(seed=3)
-    for _ in range(2):
+    for _ in range(steps):
         learners.step_vector(envs, 3)
     at_every_moment("make_vec", envs, lambda envs: learners.step_vector(envs, 3))
     at_every_moment("make_vec", envs, lambda envs: envs.reset(seed=4))

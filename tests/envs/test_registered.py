@@ -21,10 +21,6 @@ def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
         if right != "copy":
             with pytest.raises(UnknownOptionError, match=f"no option '{wrong}'; did you mean '{right}'"):
                 gymnasium.make(name, **{wrong: 1})
-    with pytest.raises(ValueError, match="render_mode is 'ansi'; allowed are None"):
-        gymnasium.make_vec(name, num_envs=2, render_mode="ansi")
-    with pytest.raises(ValueError, match="autoreset_mode is 'NextStep'; allowed are 'SameStep'"):
-        gymnasium.make_vec(name, num_envs=2, autoreset_mode=gymnasium.vector.AutoresetMode.NEXT_STEP)
     gymnasium.make_vec(name, num_envs=2, autoreset_mode="SameStep", render_mode=None).reset(seed=np.int64(3))
 
 

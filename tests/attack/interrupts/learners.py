@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.random import Generator
 
 from patchwork_env import patchwork_v0
@@ -73,6 +74,7 @@ def make_vector(random: Generator) -> Any:
     name = "Patchwork-v0" if module is patchwork_v0 else "Nmbr9-v0"
     given = gymnasium_options(module, options) | {"illegal_action": pick(random, ("raise", "terminate"))}
     given |= {"copy": bool(random.random() < 0.7), "seat": pick(random, ("alternate", "random"))}
+    given |= {"autoreset_mode": pick(random, ("SameStep", "NextStep", "Disabled"))}
     envs = gymnasium.make_vec(
         f"patchwork_env:{name}", int(random.integers(1, 9)), vectorization_mode="vector_entry_point", **given
     )
@@ -87,6 +89,10 @@ def _vector_actions(envs: Any, turn: int) -> Any:
 
 
 def step_vector(envs: Any, turn: int) -> Any:
+    """A step, or the reset of games that have ended and begin anew in no other way."""
+    ended = envs.unwrapped._ended
+    if ended.any() and envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
+        return plain(envs.reset(options={"reset_mask": ended.copy()}))
     return plain(envs.step(_vector_actions(envs, turn)))
 
 
@@ -96,13 +102,15 @@ def vector_calls(envs: Any, random: Generator) -> list[Call]:
     wrong = random.integers(envs.single_action_space.n, size=envs.num_envs)
     steps: list[Call] = 4 * [lambda envs: step_vector(envs, seed)]
     resets: list[Call] = [lambda envs: envs.reset(), lambda envs: envs.reset(seed=seed)]
+    some = np.arange(envs.num_envs) % 2 == 0
+    resets.append(lambda envs: envs.reset(seed=seed, options={"reset_mask": some}))
     return [*steps, *resets, lambda envs: envs.step(wrong), lambda envs: envs.action_masks()]
 
 
 def look_at_vector(envs: Any) -> tuple[Any, ...]:
     """All that can be seen of it."""
     envs = envs.unwrapped
-    return plain(envs.action_masks()), plain(envs.games()), plain(envs._learners)
+    return plain(envs.action_masks()), plain(envs.games()), plain(envs._learners), plain(envs._ended)
 
 
 def vector_goes_on(envs: Any) -> Iterator[Any]:

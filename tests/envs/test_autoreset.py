@@ -1,0 +1,260 @@
+"""How games of a batch follow each other, in each of Gymnasium's modes: exactly as in ``SyncVectorEnv``."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from patchwork_env.agents import load
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.envs.vector import GameVectorEnv
+from tests.envs.cases import CASES, NMBR9, PATCHWORK, Case, LastAction, cases, choose, opponent_of
+
+NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
+modes = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
+QUICK = Case(NMBR9, {"players": 2, "max_digit": 4, "copies": 1, "deck_size": 3}, {"deck": [3, 1, 4]})
+"""A game of three moves of each player."""
+
+
+def batched(case: Case, num_envs: int, mode: AutoresetMode | str, **options: Any) -> GameVectorEnv:
+    options = {"opponent": opponent_of(case), **case.options, **options}
+    return GameVectorEnv(case.rules, num_envs, autoreset_mode=mode, **options)
+
+
+def of_singles(case: Case, num_envs: int, mode: AutoresetMode, **options: Any) -> SyncVectorEnv:
+    options = {"opponent": opponent_of(case), **case.options, **options}
+    return SyncVectorEnv([partial(GameEnv, case.rules, **options)] * num_envs, autoreset_mode=mode)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    assert data_equivalence(one, other, exact=True), f"{one}\n{other}"
+
+
+def actions_of(infos: dict[str, Any], rng: np.random.Generator, illegal: float) -> np.ndarray:
+    """An action of every game; one that does not count where nothing is legal."""
+    return np.array(
+        [choose(mask, rng, illegal) if mask.any() else rng.integers(-9, 9) for mask in infos["action_mask"]]
+    )
+
+
+@modes
+@pytest.mark.parametrize("illegal", [0.0, 0.05])
+@pytest.mark.parametrize("case", [*CASES, QUICK], ids=repr)
+def test_step_by_step(case: Case, illegal: float, mode: AutoresetMode) -> None:
+    options = {
+        "observation": "dict" if illegal else "flat",
+        "rewards": "score" if illegal else None,
+        "seat": "random" if illegal else "alternate",
+    }
+    own, theirs = batched(case, 4, mode, **options), of_singles(case, 4, mode, **options)
+    assert own.single_observation_space == theirs.single_observation_space
+    assert own.action_space == theirs.action_space
+    assert own.metadata["autoreset_mode"] is mode
+    rng, ended = np.random.default_rng(0), np.zeros(4, np.bool_)
+    results = own.reset(seed=40), theirs.reset(seed=40)
+    assert_same(*results)
+    infos, ends = results[0][1], 0
+    for step in range(60):
+        if mode is DISABLED and ended.any():
+            arguments = {"seed": None if step % 2 else 100 + step}
+            begun = [envs.reset(**arguments, options={"reset_mask": ended.copy()}) for envs in (own, theirs)]
+            assert_same(*begun)
+            masks = np.where(ended[:, None], begun[0][1]["action_mask"], infos["action_mask"])
+            infos = {**infos, "action_mask": masks}
+        actions = actions_of(infos, rng, illegal)
+        results = own.step(actions), theirs.step(actions)
+        assert_same(*results)
+        assert step % 8 or results[0][0] in own.observation_space
+        _, _, terminations, truncations, infos = results[0]
+        ended = terminations | truncations
+        ends += ended.sum()
+    assert ends > 4
+    for arguments in ({"options": case.given}, {"seed": [9, 9, 1, 2]}):
+        assert_same(own.reset(**arguments), theirs.reset(**arguments))
+        actions = actions_of({"action_mask": own.action_masks()}, rng, 0)
+        assert_same(own.step(actions), theirs.step(actions))
+
+
+@modes
+@cases
+def test_some_games_begin_anew(case: Case, mode: AutoresetMode) -> None:
+    own, theirs = batched(case, 4, mode), of_singles(case, 4, mode)
+    results = own.reset(seed=3), theirs.reset(seed=3)
+    rng = np.random.default_rng(0)
+    for mask in ([True, False, False, True], [False, True, False, False], [True] * 4):
+        if mode is DISABLED and own._ended.any():
+            ended = own._ended.copy()
+            assert_same(*(envs.reset(options={"reset_mask": ended}) for envs in (own, theirs)))
+        actions = actions_of({"action_mask": own.action_masks()}, rng, 0)
+        assert_same(own.step(actions), theirs.step(actions))
+        before = own.games()
+        for given in ({}, case.given):
+            results = [
+                envs.reset(seed=8, options={"reset_mask": np.array(mask), **given}) for envs in (own, theirs)
+            ]
+            assert_same(*results)
+            stayed = [one == other for one, other in zip(own.games(), before, strict=True)]
+            assert not any(same for same, chosen in zip(stayed, mask, strict=True) if chosen)
+            assert all(same for same, chosen in zip(stayed, mask, strict=True) if not chosen)
+            assert (results[0][1]["_action_mask"] == mask).all()
+
+
+def test_reset_masks_that_are_none() -> None:
+    envs = batched(CASES[0], 2, DISABLED)
+    with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+        envs.reset(options={"reset_mask": np.array([True, False])})
+    envs.reset(seed=1)
+    before = [game.to_bytes() for game in envs.games()]
+    for wrong in (
+        [True, False],
+        np.ones(3, np.bool_),
+        np.ones(2),
+        np.zeros(2, np.bool_),
+        "all",
+        np.ones((2, 1), bool),
+    ):
+        with pytest.raises(ValueError, match=r"reset_mask is .*; it must be an array \(2,\) of bools"):
+            envs.reset(seed=2, options={"reset_mask": wrong})
+    with pytest.raises(ValueError, match="unknown reset option 'circel'"):
+        envs.reset(seed=2, options={"reset_mask": np.array([True, False]), "circel": 1})
+    assert [game.to_bytes() for game in envs.games()] == before
+    options = {"reset_mask": np.array([True, False])}
+    envs.reset(seed=2, options=options)
+    assert list(options) == ["reset_mask"]
+    envs.reset(seed=1, options={"reset_mask": None})
+    assert [game.to_bytes() for game in envs.games()] == before
+
+
+def test_games_that_have_ended_wait_without_an_autoreset() -> None:
+    envs, ended = batched(QUICK, 3, DISABLED), np.zeros(3, np.bool_)
+    _, infos = envs.reset(seed=0)
+    envs.step(infos["action_mask"].argmax(axis=1))
+    wrong = int(np.flatnonzero(envs.action_masks()[1] == 0)[0])
+    actions = envs.action_masks().argmax(axis=1)
+    actions[1] = wrong
+    _, rewards, ended, _, infos = envs.step(actions)
+    assert ended.tolist() == [False, True, False]
+    assert rewards[1] == -1
+    assert infos["illegal_action"].tolist() == [0, wrong, 0]
+    before = [game.to_bytes() for game in envs.games()]
+    for _ in range(2):
+        with pytest.raises(ResetNeeded, match=r"games \[1\] have ended: call reset\(\) with .*reset_mask"):
+            envs.step(actions)
+    assert [game.to_bytes() for game in envs.games()] == before
+    envs.reset(options={"reset_mask": ended})
+    envs.step(envs.action_masks().argmax(axis=1))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_action_of_a_game_that_only_begins_does_not_count(strict: bool) -> None:
+    envs = batched(QUICK, 2, NEXT_STEP, illegal_action="raise" if strict else "terminate")
+    _, infos = envs.reset(seed=0)
+    while True:
+        _, _, terminations, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+        if terminations.all():
+            break
+    assert not infos["action_mask"].any()
+    assert infos["_scores"].all()
+    twin = copy.deepcopy(envs)
+    results = envs.step([-(10**6), 10**6]), twin.step([0, 0])
+    assert_same(*results)
+    _, rewards, terminations, truncations, infos = results[0]
+    assert not any(array.any() for array in (rewards, terminations, truncations))
+    assert infos["action_mask"].any(axis=1).all()
+    assert "scores" not in infos
+
+
+@modes
+def test_which_opponent_a_game_was_played_against(mode: AutoresetMode) -> None:
+    envs = batched(QUICK, 4, mode, opponent=[LastAction(), load("random")], opponent_shares=[1, 3])
+    _, infos = envs.reset(seed=0)
+    playing, ends = envs.opponent_numbers, 0
+    for _ in range(8):
+        _, _, terminations, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+        found = infos["final_info"] if mode is SAME_STEP and terminations.any() else infos
+        if terminations.any():
+            assert (found["opponent"][terminations] == playing[terminations]).all()
+            assert (found["_opponent"] == terminations).all()
+            ends += 1
+            if mode is DISABLED:
+                infos = envs.reset(options={"reset_mask": terminations})[1]
+        playing = envs.opponent_numbers
+    assert ends
+
+
+@modes
+def test_a_copy_goes_on_alike(mode: AutoresetMode) -> None:
+    envs = batched(QUICK, 3, mode)
+    _, infos = envs.reset(seed=0)
+    for _ in range(2):
+        *_, infos = envs.step(infos["action_mask"].argmax(axis=1))
+    for _ in range(2):
+        twin = copy.deepcopy(envs)
+        ended = envs._ended.copy()
+        if mode is DISABLED and ended.any():
+            assert_same(*(one.reset(options={"reset_mask": ended}) for one in (envs, twin)))
+        actions = envs.action_masks().argmax(axis=1)
+        assert_same(envs.step(actions), twin.step(actions))
+
+
+# --- by name ------------------------------------------------------------------------------------------------
+
+
+@modes
+@pytest.mark.parametrize("vectorization_mode", ["vector_entry_point", "sync"])
+@pytest.mark.parametrize("name", ["Patchwork", "Nmbr9"])
+def test_make_vec_takes_modes_and_pictures(name: str, vectorization_mode: str, mode: AutoresetMode) -> None:
+    own = vectorization_mode == "vector_entry_point"
+    kwargs: dict[str, Any] = {"render_mode": "ansi", "seat": 0}
+    kwargs |= {"autoreset_mode": mode} if own else {"vector_kwargs": {"autoreset_mode": mode}}
+    envs = gymnasium.make_vec(f"patchwork_env:{name}-v0", 2, vectorization_mode, **kwargs)
+    assert envs.metadata["autoreset_mode"] is mode
+    envs.reset(seed=5)
+    single = gymnasium.make(f"patchwork_env:{name}-v0", render_mode="ansi", seat=0)
+    frames = []
+    for seed in (5, 6):
+        single.reset(seed=seed)
+        frames.append(single.render())
+    assert envs.render() == tuple(frames)
+    envs.close()
+
+
+def test_pictures_of_a_batch_are_those_of_single_environments() -> None:
+    pytest.importorskip("PIL")
+    options = {"render_mode": "rgb_array", "seat": 1}
+    own, theirs = batched(QUICK, 2, SAME_STEP, **options), of_singles(QUICK, 2, SAME_STEP, **options)
+    assert own.metadata["render_modes"] == ["ansi", "rgb_array"]
+    own.reset(seed=1)
+    theirs.reset(seed=1)
+    frames, expected = own.render(), theirs.render()
+    assert frames is not None
+    assert expected is not None
+    assert isinstance(frames, tuple)
+    assert frames[0].dtype == np.uint8
+    np.testing.assert_equal(frames, expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*render.. shows nothing without a render_mode")
+def test_without_a_render_mode_nothing_is_drawn() -> None:
+    envs = batched(CASES[0], 2, "SameStep")
+    assert envs.render() is None
+
+
+def test_modes_that_do_not_exist_are_refused_by_name() -> None:
+    for wrong in ("same", "NEXT_STEP", 1, None):
+        with pytest.raises(
+            ValueError, match=r"autoreset_mode is .*; allowed are 'NextStep', 'SameStep', 'Disabled'"
+        ):
+            batched(CASES[0], 2, wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="render_mode is 'human'; allowed are None, 'ansi', 'rgb_array'"):
+        GameVectorEnv(PATCHWORK, 2, LastAction(), render_mode="human")
+    with pytest.raises(ResetNeeded):
+        batched(CASES[0], 2, "NextStep", render_mode="ansi").render()
