@@ -35,7 +35,7 @@ class TableEdgeError(RuntimeError):
 
 
 class OpponentError(RuntimeError):
-    """The opponent chose an action that is not legal; the environment is left as it was before the call."""
+    """The opponent failed or chose an action that is not legal; what asked it is left as it was before."""
 
 
 class UnknownOptionError(TypeError):

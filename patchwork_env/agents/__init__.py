@@ -29,6 +29,7 @@ from patchwork_env.agents.specs import (
     register,
     register_checkpoint,
     register_file,
+    register_scheme,
 )
 from patchwork_env.core.names import shorten
 from patchwork_env.games import NMBR9, PATCHWORK
@@ -69,6 +70,12 @@ register(
     "uct",
     "patchwork_env.agents.uct:UctAgent",
     options={"simulations": integer(2), "seconds": seconds},
+)
+register_scheme(
+    "program",
+    "patchwork_env.agents.program:ProgramAgent",
+    options={"seconds": seconds, "start_seconds": seconds},
+    needs_trust=True,
 )
 register_file(".zip", "patchwork_env.agents.sb3_models:load", options={"sample": boolean}, extra="train")
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from patchwork_env.agents import specs
 from patchwork_env.core.checks import check_between
 
+BUDGETS = ("level", "nodes", "seconds", "simulations")
+"""The options of specs that are budgets."""
 MOST_SIMULATIONS = 10**6
 """The most simulations of a move; searches have memory for each of them."""
 
@@ -28,6 +31,20 @@ def check_budget(**budgets: Any) -> dict[str, Any]:
         elif not isinstance(value, str) and not 0 < value < math.inf:
             raise ValueError(f"{name} is {value}; it must be above 0 and finite")
     return given
+
+
+def with_budget(spec: str, **budgets: Any) -> str:
+    """A spec with another budget in place of its own; the same spec if none is given.
+
+    Raises:
+        ValueError: More than one is given, or see :func:`patchwork_env.agents.specs.parse`.
+    """
+    given = check_budget(**budgets)
+    if not given:
+        return spec
+    name, options = specs.parse(spec)
+    kept = {key: text for key, text in options.items() if key not in BUDGETS}
+    return spec_of(name, **kept, **given)
 
 
 def spec_of(name: str, **options: Any) -> str:

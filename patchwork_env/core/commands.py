@@ -7,9 +7,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from patchwork_env.errors import DivergenceError, TableEdgeError, WorkerError
+from patchwork_env.errors import DivergenceError, OpponentError, TableEdgeError, WorkerError
 
-ERRORS = (ValueError, OSError, ImportError, MemoryError, TableEdgeError, WorkerError, DivergenceError)
+ERRORS = (
+    *(ValueError, OSError, ImportError, MemoryError),
+    *(OpponentError, TableEdgeError, WorkerError, DivergenceError),
+)
 """The errors that commands answer with a message instead of a traceback."""
 _LONGEST = 1000
 """The most characters of a message; arguments of any length may be part of it."""

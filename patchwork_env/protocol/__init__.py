@@ -1,4 +1,6 @@
 """Lines of JSON between programs about games.
 
-- :mod:`~patchwork_env.protocol.messages`: messages, read and checked.
+- :mod:`~patchwork_env.protocol.messages`: messages, read and checked;
+- :mod:`~patchwork_env.protocol.programs`: programs that read and write lines, and their end;
+- :mod:`~patchwork_env.protocol.client`: a client, which starts such a program and asks it.
 """

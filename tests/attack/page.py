@@ -14,7 +14,15 @@ from tests.attack.sound import pick, require_consistent, require_message, starte
 
 BATCH = 60
 ROUTES = ("components", "open", "play", "agents", "choose", "analyse")
-_SPECS = ("random", "greedy", "champion:nodes=2", "nmbr9_champion:nodes=2", "os:getcwd", "runs/none")
+_SPECS = (
+    "random",
+    "greedy",
+    "champion:nodes=2",
+    "nmbr9_champion:nodes=2",
+    "os:getcwd",
+    "program:false",
+    "runs/none",
+)
 """Specs that are quick; their numbers are not changed, as larger ones would only take longer."""
 
 

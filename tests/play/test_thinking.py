@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,10 +91,14 @@ def test_an_agent_that_fails_harms_nothing(name: str, words: str) -> None:
     assert "choice" in choose(client, "greedy")[0]
 
 
-def test_only_what_the_command_line_named_runs_code() -> None:
-    client = Client(f"{ODD}:illegal")
-    answer = client.ask("/api/choose", {"notation": NOTATION, "agent": f"{ODD}:raises"})
-    assert (answer.status, "would run code" in answer.json["error"]) == (400, True)
+def test_only_what_the_command_line_named_runs_code(tmp_path: Path) -> None:
+    client = Client(f"{ODD}:illegal", "program:true")
+    made = tmp_path / "made"
+    for spec in (f"{ODD}:raises", f"program:touch {made}", "program:true:seconds=3", "program:"):
+        for route in ("choose", "analyse"):
+            answer = client.ask(f"/api/{route}", {"notation": NOTATION, "agent": spec})
+            assert (answer.status, "would run code" in answer.json["error"]) == (400, True)
+    assert not made.exists()
     listed = client.ask("/api/agents", {"game": "patchwork"}).json
     assert listed[0] == {"spec": f"{ODD}:illegal", "kind": "other"}
 

@@ -1,0 +1,131 @@
+"""Agents that are other programs, in any language, asked over their standard input and output.
+
+``docs/engine.md`` says what such a program has to understand: one query, and one answer.
+"""
+
+from __future__ import annotations
+
+import copy
+import shlex
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from patchwork_env.agents.base import Agent
+from patchwork_env.core.checks import as_number, check_seed, seed_streams
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
+from patchwork_env.errors import IllegalActionError, OpponentError
+from patchwork_env.games import rules_of
+from patchwork_env.protocol.client import Client, words_of
+
+DEFAULT_SECONDS = 30.0
+"""The seconds of a move, and those of the start, unless a spec gives others."""
+GRACE = 1.0
+"""The seconds after the time of a move in which the answer may still arrive."""
+_MOST_SEED = 2**31
+
+
+class ProgramAgent(Agent):
+    """A program that chooses moves. It is started when it is first asked, and again after it has failed.
+
+    It ends with the agent, with this process, and when it fails: when it ends, hangs, or answers anything but
+    a legal move. Copies and pickles start a program of their own.
+
+    Where a game hides something, the program is shown a position in which that is drawn at random.
+
+    Args:
+        command: The program with its arguments: a list, or a text that is split as shells do.
+        seed: The seed of the numbers sent with all queries, ``0 ... 2**64 - 1``; None for fresh ones.
+        seconds: The seconds of a move, which the program is told.
+        start_seconds: The seconds that it has besides before its first move.
+
+    Raises:
+        ValueError: The command names no program, or a time is not above 0.
+        FileNotFoundError: There is no such program.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        seed: int | None = None,
+        *,
+        seconds: float = DEFAULT_SECONDS,
+        start_seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        self.words = words_of(command)
+        self.command = command if isinstance(command, str) else shlex.join(self.words)
+        self.name = f"program:{self.command}"
+        self.seconds = as_number(seconds, "seconds", above=0)
+        self.start_seconds = as_number(start_seconds, "start_seconds", above=0)
+        if shutil.which(self.words[0]) is None:
+            raise FileNotFoundError(f"there is no program {shorten(self.words[0], 200)}, or it cannot be run")
+        self._client: Client | None = None
+        self.reseed(seed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_client": None}
+
+    def reseed(self, seed: int | None = None) -> None:
+        """Starts the numbers that are sent with queries anew."""
+        self._random = np.random.default_rng(check_seed(seed))
+
+    def act(self, game: BaseGame) -> int:
+        """See :meth:`Agent.act`.
+
+        Raises:
+            OpponentError: The program failed; it has been ended.
+        """
+        self.check_states(game.state)
+        random = copy.deepcopy(self._random)
+        query = query_of(game, int(random.integers(_MOST_SEED)))
+        limit = self.seconds + GRACE
+        try:
+            if self._client is None:
+                self._client = Client(self.words, self.command)
+                limit += self.start_seconds
+            answer = self._client.ask("choose", limit, time_limit=self.seconds, **query)
+            action = self._read(game, answer)
+        except BaseException:  # also Ctrl-C: the next move must not wait for this one
+            self.close(patience=0.1)
+            raise
+        self._random = random
+        return action
+
+    def close(self, patience: float = 1.0) -> None:
+        """Ends the program, which starts again when it is asked again."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close(patience)
+
+    def _read(self, game: BaseGame, answer: dict[str, Any]) -> int:
+        """The action of an answer.
+
+        Raises:
+            OpponentError: It holds no legal move.
+        """
+        move = answer.get("move")
+        try:
+            if not isinstance(move, str | int):
+                raise IllegalActionError(f"the answer has no 'move': {shorten(answer, 200)}")
+            return game.parse_move(move) if isinstance(move, str) else game._require_legal(move)
+        except IllegalActionError as error:
+            raise OpponentError(f"program {shorten(self.command)}: {error}") from None
+
+
+def query_of(game: BaseGame, seed: int) -> dict[str, Any]:
+    """The fields that tell a program of a game: all that the player to move may know, and the legal moves."""
+    rules, states = rules_of(game.state), game.state.copy()
+    rules.kernels.redraw(states, 0, seed_streams(seed))
+    hides = states.tobytes() != game.state.tobytes()
+    notation = rules.game._of_record(states).position_text() if hides else game.notation()
+    actions = game.legal_actions().tolist()
+    return {
+        "game": rules.name,
+        "notation": notation,
+        "legal_moves": [game.move_text(action) for action in actions],
+        "legal_actions": actions,
+        "seed": seed,
+    }

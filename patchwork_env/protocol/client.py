@@ -1,0 +1,257 @@
+"""A client of programs that answer lines of JSON: it starts one, asks it, and matches answers to queries."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+import weakref
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self
+
+from patchwork_env.core.checks import as_texts
+from patchwork_env.core.names import shorten
+from patchwork_env.errors import OpponentError
+from patchwork_env.protocol.messages import encoded, read_message
+from patchwork_env.protocol.programs import MOST_BYTES, PATIENCE, Program
+
+Answer = dict[str, Any]
+
+_MOST_WAITING = 10_000
+"""The most answers to one query that wait to be read."""
+_MOST_WARNINGS = 100
+_SHOWN = 100
+"""The characters of a wrong answer that messages show."""
+
+
+def words_of(command: str | Sequence[str]) -> list[str]:
+    """The words of a command, whose text is split as shells do: quotes hold paths with spaces together.
+
+    Raises:
+        ValueError: There are none, a quote is not closed, or a word has a null character.
+    """
+    try:
+        words = shlex.split(command) if isinstance(command, str) else list(as_texts(command, "a command"))
+    except ValueError as error:
+        raise ValueError(f"the command is {shorten(command)}: {error}") from None
+    if not words or not words[0] or any("\0" in word for word in words):
+        raise ValueError(f"the command is {shorten(command)}; it must name a program")
+    return words
+
+
+class Client:
+    """A program that was started to be asked; ``with`` ends it.
+
+    For example::
+
+        with Client("patchwork-env engine") as client:
+            print(client.ask("choose", game="patchwork", options={"seed": 7}, agent="greedy")["move"])
+
+    One client may be used by several threads at once. A client that nobody holds any more ends its program,
+    and so does the end of this process.
+
+    Args:
+        command: The program with its arguments: a list, or a text that is split as shells do.
+        name: What messages call the program; its first word if it is None.
+
+    Attributes:
+        warnings: The last answers of the program that were warnings.
+
+    Raises:
+        OpponentError: The program cannot be started.
+        ValueError: The command names no program.
+    """
+
+    def __init__(self, command: str | Sequence[str], name: str | None = None) -> None:
+        words = words_of(command)
+        self.name = words[0] if name is None else name
+        self.warnings: deque[Answer] = deque(maxlen=_MOST_WARNINGS)
+        self._numbers = count(1)
+        self._inbox = _Inbox(self.warnings)
+        self._program = Program(words, self._inbox.receive)
+        self._end = weakref.finalize(self, self._program.end)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self, patience: float = PATIENCE) -> None:
+        """Ends the program: see :meth:`~patchwork_env.protocol.programs.Program.end`."""
+        if self._end.detach():
+            self._inbox.fail("was closed")
+            self._program.end(patience)
+
+    def ask(self, method: str, seconds: float | None = None, **fields: Any) -> Answer:
+        """The answer to a query about one position, or about none; partial ones are left out.
+
+        Args:
+            method: What is asked.
+            seconds: The most seconds to wait for it; None for as long as it takes.
+            fields: The other fields of the query.
+
+        Raises:
+            OpponentError: The answer is an error, or there is none: the program has ended, has written what
+                is no answer, or the time is over.
+        """
+        *_, last = self.answers(self.send(method, **fields), seconds)
+        return last
+
+    def send(self, method: str, **fields: Any) -> str:
+        """Sends a query and returns its id; :meth:`answers` gives what comes back.
+
+        Raises:
+            OpponentError: The program has ended.
+            ValueError: JSON cannot hold the fields, or they are too long.
+        """
+        number = str(next(self._numbers))
+        line = encoded({"id": number, "method": method, **fields})
+        if len(line) >= MOST_BYTES:
+            raise ValueError(f"the query has {len(line):,} bytes; it must have less than {MOST_BYTES:,}")
+        plies = fields.get("plies")
+        self._inbox.expect(number, len(plies) if isinstance(plies, list) else 1)
+        self._program.write(line)
+        return number
+
+    def answers(self, number: str, seconds: float | None = None) -> Iterator[Answer]:
+        """The answers to a query as they come: partial ones, and the last one of each position.
+
+        Whoever stops reading need not read the rest.
+
+        Raises:
+            OpponentError: See :meth:`ask`.
+        """
+        end = None if seconds is None else monotonic() + seconds
+        try:
+            while (answer := self._next(number, end, seconds)) is not None:
+                yield answer
+        finally:
+            self._inbox.forget(number)
+
+    def terminate(self, number: str | None = None) -> None:
+        """Ends a query early, or all of them: their last answers come soon, with what was found so far."""
+        if number is None:
+            self.send("terminate_all")
+        else:
+            self.send("terminate", terminate_id=number)
+
+    def _next(self, number: str, end: float | None, seconds: float | None) -> Answer | None:
+        left = None if end is None else min(max(end - monotonic(), 0), threading.TIMEOUT_MAX)
+        try:
+            answer = self._inbox.next(number, left)
+        except TimeoutError:
+            raise self._error(f"gave no answer within {seconds:g} seconds") from None
+        except _FailedError as failure:
+            raise self._error(str(failure) or self._program.how_it_ended()) from None
+        if answer is not None and "error" in answer:
+            raise self._error(_error_in(answer))
+        return answer
+
+    def _error(self, what: str) -> OpponentError:
+        said = self._program.last_errors()
+        return OpponentError(
+            f"program {shorten(self.name)} {what}" + (f"; its last words: {said}" if said else "")
+        )
+
+
+class _FailedError(Exception):
+    """Why there will be no more answers; without a message if the program has ended."""
+
+
+@dataclass
+class _Asked:
+    """A query that was sent: how many last answers are still to come, and those that wait to be read."""
+
+    expected: int
+    answers: deque[Answer] = field(default_factory=deque)
+
+
+class _Inbox:
+    """The answers of a program, sorted by the queries that they belong to."""
+
+    def __init__(self, warnings: deque[Answer]) -> None:
+        self._changed = threading.Condition()
+        self._warnings = warnings
+        self._asked: dict[str, _Asked] = {}
+        self._failure: str | None = None
+
+    def expect(self, number: str, positions: int) -> None:
+        """Notes that a query is sent, with the number of positions that it asks about."""
+        with self._changed:
+            self._asked[number] = _Asked(positions)
+
+    def forget(self, number: str) -> None:
+        """Drops what else comes for a query."""
+        with self._changed:
+            self._asked.pop(number, None)
+
+    def next(self, number: str, seconds: float | None) -> Answer | None:
+        """The next answer to a query; None after the last one.
+
+        Raises:
+            TimeoutError: There is none within so many seconds.
+            _FailedError: There will be none.
+        """
+        with self._changed:
+            asked = self._asked.get(number)
+            if asked is None:
+                return None
+            self._changed.wait_for(
+                lambda: asked.answers or not asked.expected or self._failure is not None, seconds
+            )
+            if asked.answers:
+                return asked.answers.popleft()
+            if not asked.expected:
+                return None
+            if self._failure is not None:
+                raise _FailedError(self._failure)
+        raise TimeoutError
+
+    def receive(self, line: bytes | None) -> None:
+        """Sorts in what the program has written; None if it has ended."""
+        if line is None:
+            self.fail("")
+        elif line.strip():
+            try:
+                self._sort_in(read_message(line))
+            except ValueError as error:
+                self.fail(f"answered {shorten(line.decode(errors='replace'), _SHOWN)}: {error}")
+
+    def fail(self, reason: str) -> None:
+        """Tells all who wait that nothing will come; the first reason counts."""
+        with self._changed:
+            if self._failure is None:
+                self._failure = reason
+            self._changed.notify_all()
+
+    def _sort_in(self, answer: Answer) -> None:
+        number = answer.get("id")
+        if "warning" in answer:
+            self._warnings.append(answer)
+        elif number is None and "error" in answer:
+            self.fail(_error_in(answer))
+        elif isinstance(number, str):
+            with self._changed:
+                if asked := self._asked.get(number):
+                    self._add(asked, answer)
+                    self._changed.notify_all()
+
+    def _add(self, asked: _Asked, answer: Answer) -> None:
+        if len(asked.answers) >= _MOST_WAITING:
+            raise ValueError(f"{_MOST_WAITING:,} answers wait to be read")
+        asked.answers.append(answer)
+        if "error" in answer and "ply" not in answer:
+            asked.expected = 0
+        elif "error" in answer or answer.get("done", True):
+            asked.expected = max(asked.expected - 1, 0)
+
+
+def _error_in(answer: Answer) -> str:
+    return f"answered with an error: {shorten(answer['error'], 500)}"

@@ -1,0 +1,151 @@
+"""Programs that read and write lines, each in a process group of its own that ends with it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import IO
+
+from patchwork_env.core.documents import one_line
+from patchwork_env.core.names import shorten
+from patchwork_env.errors import OpponentError
+
+MOST_BYTES = 2**20
+"""The longest line, in both directions; that of a foreign program is cut behind it."""
+PATIENCE = 1.0
+"""The seconds that a program has to end by itself, and then after SIGTERM, before it is killed."""
+_LAST_LINES = 10
+"""The lines of the standard error stream that are kept."""
+_MOST_OF_A_LINE = 200
+
+
+class Program:
+    """A program that was started, with threads that write its input and read its output and its errors.
+
+    Args:
+        words: The program and its arguments; no shell is involved.
+        receive: Called in a thread with every line that the program writes; with None when it writes no more.
+            It must not hold what holds this object, so that both can be given up together.
+
+    Raises:
+        OpponentError: The program cannot be started.
+    """
+
+    def __init__(self, words: Sequence[str], receive: Callable[[bytes | None], None]) -> None:
+        try:
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise OpponentError(f"program {shorten(words[0])} cannot be started: {error}") from None
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._errors: deque[str] = deque(maxlen=_LAST_LINES)
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        _start(_write_lines, process.stdin, self._to_write.get)
+        _start(_read_lines, process.stdout, receive)
+        self._reads_errors = _start(_keep_lines, process.stderr, self._errors)
+        _running.add(self)
+
+    def write(self, line: bytes) -> None:
+        """Sends a line, without waiting until the program reads it."""
+        self._to_write.put(line + b"\n")
+
+    def end(self, patience: float = PATIENCE) -> None:
+        """Ends the program with all that it started; nothing happens if it has ended, or in a fork.
+
+        Its input is closed first. If that does not end it within ``patience`` seconds, its process group gets
+        SIGTERM, and after as many again SIGKILL.
+        """
+        if os.getpid() != self._owner:
+            return
+        with self._lock:
+            self._to_write.put(None)
+            if not self._ends_within(patience):
+                self._signal("SIGTERM")
+                self._ends_within(patience)
+            self._signal("SIGKILL")  # also what the program left behind
+            self._process.wait()
+
+    def how_it_ended(self) -> str:
+        """How a program that writes no more has ended, as a part of a sentence."""
+        if not self._ends_within(PATIENCE):
+            return "closed its output"
+        code = self._process.returncode
+        return f"ended with exit code {code}" if code >= 0 else f"was ended by {_signal_name(-code)}"
+
+    def last_errors(self) -> str:
+        """The last lines of its standard error stream, on one line; empty if it wrote none."""
+        self._reads_errors.join(0.1)  # what was written last may be on its way
+        return one_line(" | ".join(self._errors.copy()), _LAST_LINES * _MOST_OF_A_LINE)
+
+    def _ends_within(self, seconds: float) -> bool:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+        return self._process.returncode is not None
+
+    def _signal(self, name: str) -> None:
+        with suppress(ProcessLookupError, PermissionError):  # nothing of the group is left
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, getattr(signal, name))
+            else:
+                self._process.kill()
+
+
+_running: weakref.WeakSet[Program] = weakref.WeakSet()
+
+
+def end_all() -> None:
+    """Ends all programs at once, for processes that end without cleaning up."""
+    for program in list(_running):
+        program.end(0.1)
+
+
+def _start(work: Callable[..., None], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+def _write_lines(stream: IO[bytes], following: Callable[[], bytes | None]) -> None:
+    """Writes lines until there is None, or nobody reads any more."""
+    with suppress(OSError), stream:
+        while (line := following()) is not None:
+            stream.write(line)
+            stream.flush()
+
+
+def _read_lines(stream: IO[bytes], receive: Callable[[bytes | None], None]) -> None:
+    """Hands on every line, cut if it is too long, and None at the end."""
+    with suppress(OSError), stream:
+        while line := stream.readline(MOST_BYTES + 1):
+            receive(line)
+    receive(None)
+
+
+def _keep_lines(stream: IO[bytes], kept: deque[str]) -> None:
+    with suppress(OSError), stream:
+        while line := stream.readline(MOST_BYTES):
+            if text := one_line(line.decode(errors="replace"), _MOST_OF_A_LINE):
+                kept.append(text)
+
+
+def _signal_name(number: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"

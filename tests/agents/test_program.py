@@ -1,0 +1,141 @@
+"""Foreign programs as agents: they play as they would alone, and their failures harm nobody."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from examples import foreign_engine
+from patchwork_env import agents, nmbr9, patchwork
+from patchwork_env.agents.program import ProgramAgent, query_of
+from patchwork_env.errors import OpponentError
+from patchwork_env.learning.evaluation import play_matches
+
+ENGINE = Path(foreign_engine.__file__)
+SPEC = f"program:'{sys.executable}' -S '{ENGINE}'"
+
+
+@pytest.fixture
+def agent() -> ProgramAgent:
+    return agents.load(SPEC, seed=4)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("game", [patchwork.Game(seed=7), nmbr9.Game(seed=7, players=2)])
+def test_it_chooses_what_the_program_chooses(agent: ProgramAgent, game: Any) -> None:
+    before = game.clone()
+    for _ in range(6):
+        random = copy.deepcopy(agent._random)
+        query = query_of(game, int(random.integers(2**31)))
+        action = agent.act(game)
+        expected = foreign_engine.answer({"method": "choose", **query})["move"]
+        assert action == game.parse_move(expected)
+        game.play(action)
+    agent.reseed(4)
+    assert agent.act(before) == before.clone().parse_move(game.notation().split("\n")[1].split()[0])
+
+
+def test_it_enters_matches_and_environments() -> None:
+    result = play_matches(SPEC, "random", 6)
+    assert (result.agent, len(result.games)) == (SPEC, 6)
+    assert result.win_rate > 0.5
+    assert play_matches(SPEC, "random", 6).as_dict() == result.as_dict()
+    env = gymnasium.make("patchwork_env:Patchwork-v0", opponent=SPEC)
+    _, info = env.reset(seed=1)
+    for _ in range(5):
+        _, _, terminated, _, info = env.step(int(info["action_mask"].argmax()))
+        assert not terminated
+    env.close()
+
+
+def test_copies_start_a_program_of_their_own(agent: ProgramAgent) -> None:
+    game = patchwork.Game(seed=7)
+    assert agent._client is None
+    twins = [agent, copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))]
+    assert len({twin.act(game) for twin in twins}) == 1
+    running = [twin._client._program._process for twin in twins if twin._client]
+    assert len({process.pid for process in running}) == 3
+    assert copy.copy(agent)._client is None
+    del twins[1:]
+    assert [process.returncode for process in running] == [None, 0, 0]
+    agent.close()
+    assert running[0].returncode == 0
+    assert agent.act(game) in game.legal_actions()
+
+
+def test_what_players_do_not_know_is_not_told() -> None:
+    game = nmbr9.Game(seed=7)
+    for _ in range(3):
+        game.play(int(game.legal_actions()[0]))
+    told = [nmbr9.Game.from_position(query_of(game, seed)["notation"]) for seed in range(5)]
+    assert len({other.deck[4:] for other in told}) == 5
+    for other in told:
+        assert other.deck[:4] == game.deck[:4]
+        assert sorted(other.deck) == sorted(game.deck)
+        assert list(map(other.move_text, other.legal_actions())) == query_of(game, 0)["legal_moves"]
+    known = nmbr9.Game(seed=7, order="known")
+    assert query_of(known, 3)["notation"] == known.notation()
+
+
+def saying(**answer: Any) -> str:
+    return f"read -r line; echo '{json.dumps(answer)}'; sleep 60"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (saying(id="1", move="q"), "'q' is not a move"),
+        (saying(id="1", move="*a1"), "not legal"),
+        (saying(id="1", move=1945), "action 1945 is not legal"),
+        (saying(id="1", move=True), "an action must be an integer"),
+        (saying(id="1", move=["+"]), "the answer has no 'move'"),
+        (saying(id="1", done=True), "the answer has no 'move'"),
+        (saying(id="1", error="I resign"), "answered with an error: 'I resign'"),
+        (saying(id="1", error=7), "answered with an error: 7"),
+        ("echo hello; sleep 60", "answered 'hello"),
+        ("yes '{}'", "gave no answer within"),
+        ("yes | tr -d '\\n'", "answered 'yyyyy"),
+        ("sleep 60", "gave no answer within 0.25 seconds"),
+        ("echo broken >&2; exit 7", "ended with exit code 7; its last words: broken"),
+        ("exec 1>&-; sleep 60", "closed its output"),
+    ],
+)
+def test_a_program_that_fails_is_ended_and_told_of(
+    script: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("patchwork_env.agents.program.GRACE", 0.05)
+    if "closed" in words:
+        monkeypatch.setattr("patchwork_env.protocol.programs.PATIENCE", 0.01)
+    times = (0.1, 0.1) if "within" in words else (30.0, 30.0)
+    agent = ProgramAgent(["sh", "-c", script], seconds=times[0], start_seconds=times[1])
+    random = copy.deepcopy(agent._random)
+    with pytest.raises(OpponentError) as caught:
+        agent.act(patchwork.Game(seed=7))
+    assert words in str(caught.value)
+    assert str(caught.value).startswith("program ")
+    assert "\n" not in str(caught.value)
+    assert agent._client is None
+    assert agent._random.bit_generator.state == random.bit_generator.state
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "words"),
+    [
+        ("program:", ValueError, "it must name a program"),
+        ("program:'", ValueError, "No closing quotation"),
+        ("program:./no such", FileNotFoundError, "there is no program './no'"),
+        ("program:sh:depth=3", ValueError, "has no option 'depth'; its options: seconds, start_seconds"),
+        ("program:sh:seconds=0", ValueError, "it must be a number above 0"),
+    ],
+)
+def test_specs_of_no_program_are_refused_before_anything_starts(
+    spec: str, kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        agents.load(spec)
