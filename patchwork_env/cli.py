@@ -26,12 +26,13 @@ COMMANDS = {
     "compare": "configurations by several runs of each: tables, curves, and how sure they are",
     "export": "write the policy of a checkpoint as an ONNX file",
     "sweep": "train runs that differ in some values, and compare them",
+    "mcp": "both games for language models that use tools, over stdin and stdout",
 }
 """The subcommands, each with a phrase about what it does."""
 
-_MODULES = {"play": "patchwork_env.play.command"}
+_MODULES = {"play": "patchwork_env.play.command", "mcp": "patchwork_env.integrations.mcp.command"}
 """The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
-_EXTRAS = {"play": "play", "sweep": "train,ray"}
+_EXTRAS = {"play": "play", "sweep": "train,ray", "mcp": "mcp"}
 """The extras that a subcommand needs, if not ``train`` alone."""
 
 

@@ -1,0 +1,53 @@
+"""Serves both games to language models that use tools, by the Model Context Protocol (MCP).
+
+patchwork-env mcp
+patchwork-env mcp --opponent my_module:my_agent
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import threading
+
+from patchwork_env.core.commands import CommandParser, run_command
+
+
+def main(arguments: list[str] | None = None, program: str = "patchwork-env mcp") -> int:
+    """The command; returns the exit code."""
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from patchwork_env.integrations.mcp.server import serve  # needs an extra
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C cannot wake the thread that reads stdin
+    asyncio.run(serve(options.opponent))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if threading.active_count() > 1:
+        os._exit(0)  # threads that think cannot be ended, and may crash an interpreter that ends before them
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = CommandParser(
+        description="Serves both games over stdin and stdout by the Model Context Protocol (MCP), to clients "
+        "that start this command. It ends with its client.",
+    )
+    parser.add_argument(
+        "--opponent",
+        metavar="SPEC",
+        action="append",
+        default=[],
+        help="an agent module:name that may be asked although it runs code; agents without code need no "
+        "permission; can be repeated",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""The server of the Model Context Protocol, over the library ``mcp``: tools, and resources beside them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Any
+
+try:
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+    from mcp.shared.exceptions import MCPError
+except ImportError as _error:  # none, or one before 2.0
+    raise ModuleNotFoundError(
+        f"the MCP server needs {_error.name}: pip install 'patchwork-env[mcp]'", name=_error.name
+    ) from None
+
+from patchwork_env import __version__
+from patchwork_env.core.documents import one_line
+from patchwork_env.integrations.mcp.resources import PICTURE, PLAIN, RULES, SVG, read_resource
+from patchwork_env.integrations.mcp.session import MOST_GAMES, Session
+from patchwork_env.integrations.mcp.tools import TOOLS
+from patchwork_env.play.players import Players
+from patchwork_env.protocol.messages import reason_of
+
+NAME = "patchwork-env"
+_LONGEST_ERROR = 2000
+_INSTRUCTIONS = f"""\
+The board games Patchwork and NMBR 9, with exact rules, strong opponents and analysis. new_game begins a game
+and tells its rules; then look at the position, ask legal_moves where a piece may lie, and play. Up to
+{MOST_GAMES} games are held, by their game_id, until end_game or until the server ends."""
+
+
+def create_server(trusted: Collection[str] = ()) -> Any:
+    """A server, whose every connection has games of its own.
+
+    Args:
+        trusted: Specs ``module:name`` of agents that may be named although they run code.
+
+    Returns:
+        An ``mcp.server.Server``, for any transport, and for ``mcp.Client`` in the same process.
+    """
+
+    @asynccontextmanager
+    async def lifespan(server: Any) -> AsyncIterator[Session]:
+        session = Session(Players(trusted))
+        try:
+            yield session
+        finally:
+            session.thinking.threads.stop()
+
+    return Server(
+        NAME,
+        version=__version__,
+        instructions=_INSTRUCTIONS,
+        lifespan=lifespan,
+        on_list_tools=_list_tools,
+        on_call_tool=_call_tool,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_pictures,
+        on_read_resource=_read_resource,
+    )
+
+
+async def serve(trusted: Collection[str] = ()) -> None:
+    """Serves one client over stdin and stdout until stdin ends.
+
+    Meanwhile whatever else writes to stdout writes to stderr, so that the client reads the protocol alone.
+    """
+    server = create_server(trusted)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+async def _list_tools(context: Any, params: Any) -> Any:
+    return types.ListToolsResult(
+        tools=[
+            types.Tool(
+                name=name,
+                description=tool.description,
+                input_schema=tool.schema,
+                annotations=types.ToolAnnotations(
+                    read_only_hint=tool.only_reads, destructive_hint=False, open_world_hint=False
+                ),
+            )
+            for name, tool in TOOLS.items()
+        ]
+    )
+
+
+async def _call_tool(context: Any, params: Any) -> Any:
+    try:
+        answer = await context.lifespan_context.call(params.name, params.arguments)
+    except Exception as error:  # whatever goes wrong is for the model to read
+        return _result(one_line(reason_of(error), _LONGEST_ERROR), is_error=True)
+    return _result(answer)
+
+
+async def _list_resources(context: Any, params: Any) -> Any:
+    return types.ListResourcesResult(
+        resources=[
+            types.Resource(uri=uri, name=f"rules of {game}", mime_type=PLAIN) for game, uri in RULES.items()
+        ]
+    )
+
+
+async def _list_pictures(context: Any, params: Any) -> Any:
+    template = types.ResourceTemplate(uri_template=PICTURE, name="picture of a game", mime_type=SVG)
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def _read_resource(context: Any, params: Any) -> Any:
+    uri = str(params.uri)
+    try:
+        found = read_resource(context.lifespan_context, uri)
+    except ValueError as error:
+        raise MCPError(types.INVALID_PARAMS, one_line(str(error), _LONGEST_ERROR)) from None
+    content = types.TextResourceContents(uri=uri, mime_type=found.kind, text=found.content)
+    return types.ReadResourceResult(contents=[content])
+
+
+def _result(text: str, *, is_error: bool = False) -> Any:
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)

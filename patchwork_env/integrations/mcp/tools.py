@@ -1,0 +1,199 @@
+"""The tools of the server: their arguments as clients read them, and the checks that every call passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from patchwork_env.core.checks import as_integer, as_number, check_between
+from patchwork_env.core.names import hint, shorten
+from patchwork_env.nmbr9.components import MAX_PLAYERS, ORDERS
+from patchwork_env.patchwork.components import VARIANTS
+from patchwork_env.play import messages
+from patchwork_env.play.positions import GAMES
+from patchwork_env.protocol.messages import Check, check_fields
+
+MOST_LINES = 20
+"""The most lines that an analysis may be asked for."""
+MOST_SECONDS = 60
+"""The longest time that an analysis may be asked for."""
+_MOST_CHARACTERS = 200
+"""The longest move or name."""
+
+
+class Field(NamedTuple):
+    """An argument of a tool: its JSON schema, and the check of its value."""
+
+    schema: dict[str, Any]
+    check: Check
+
+
+class Tool(NamedTuple):
+    """A tool.
+
+    Attributes:
+        description: What it does, as the model that uses it reads it.
+        needed: The arguments that it must have.
+        allowed: The arguments that it may have besides.
+        only_reads: Whether it leaves all games as they are.
+    """
+
+    description: str
+    needed: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    only_reads: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        names = (*self.needed, *self.allowed)
+        return {
+            "type": "object",
+            "properties": {name: FIELDS[name].schema for name in names},
+            "required": list(self.needed),
+            "additionalProperties": False,
+        }
+
+
+def check_call(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments of a call that are given and not null, each checked.
+
+    Raises:
+        ValueError: There is no such tool, or an argument is missing, unknown, or has a value that is not
+            allowed.
+    """
+    if name not in TOOLS:
+        raise ValueError(f"there is no tool {shorten(name)}; {hint(name, TOOLS)}")
+    needed, allowed = (
+        {key: FIELDS[key].check for key in keys} for keys in (TOOLS[name].needed, TOOLS[name].allowed)
+    )
+    return check_fields(arguments or {}, needed, allowed)
+
+
+def _word(value: Any, what: str) -> str:
+    """A short text."""
+    if len(messages.text(value, what)) > _MOST_CHARACTERS:
+        raise ValueError(f"{what} has {len(value)} characters; allowed are at most {_MOST_CHARACTERS}")
+    return str(value)
+
+
+def _long_text(value: Any, what: str) -> str:
+    """A text that may be the notation of a game."""
+    if len(messages.text(value, what)) > messages.MOST_BYTES:
+        raise ValueError(f"{what} has {len(value)} characters; allowed are at most {messages.MOST_BYTES}")
+    return str(value)
+
+
+def _place(value: Any, what: str) -> str | int:
+    """A row or a column."""
+    return _word(value, what) if isinstance(value, str) else as_integer(value, what)
+
+
+def _seconds(value: Any, what: str) -> float:
+    if as_number(value, what, above=0) > MOST_SECONDS:
+        raise ValueError(f"{what} is {shorten(value)}; it must be at most {MOST_SECONDS}")
+    return float(value)
+
+
+def _text(description: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "description": description, **more}
+
+
+def _integer(description: str, **more: Any) -> dict[str, Any]:
+    return {"type": "integer", "description": description, **more}
+
+
+FIELDS: dict[str, Field] = {
+    "game_id": Field(_text("The game, as new_game has called it."), _word),
+    "game": Field(_text("Which game; patchwork by default.", enum=list(GAMES)), _word),
+    "opponent": Field(
+        _text(
+            "Who plays all other seats and answers at once: an agent such as 'greedy', 'partner:level=2', "
+            "'champion:fast' (patchwork) or 'nmbr9_champion:fast' (nmbr9). Without one you play every seat."
+        ),
+        messages.spec,
+    ),
+    "seat": Field(
+        _integer("Your seat against an opponent; 0, which begins, by default.", minimum=0), as_integer
+    ),
+    "seed": Field(_integer("For the same game and the same opponent again.", minimum=0), messages.seed),
+    "variant": Field(_text("Patchwork: the print of the time track.", enum=list(VARIANTS)), _word),
+    "players": Field(
+        _integer("NMBR 9: the number of players; 1, or 2 with an opponent.", minimum=1, maximum=MAX_PLAYERS),
+        as_integer,
+    ),
+    "order": Field(_text("NMBR 9: what is known of the cards to come.", enum=list(ORDERS)), _word),
+    "notation": Field(
+        _text("Go on with this game, in the notation that show gives, instead of a new one."), _long_text
+    ),
+    "move": Field(
+        _text("The move, in the notation of legal_moves, such as '12/3@d5', '+', '*d5' or '7/3@-2,5'."), _word
+    ),
+    "group": Field(_text("Only placements of this piece, such as 'patch 12' or 'tile 7'."), _word),
+    "orientation": Field(_integer("Only placements in this orientation."), as_integer),
+    "row": Field(
+        {"type": ["string", "integer"], "description": "Only placements with their top row here."}, _place
+    ),
+    "column": Field(
+        {"type": ["string", "integer"], "description": "Only placements with their left column here."}, _place
+    ),
+    "level": Field(_integer("NMBR 9: only placements on this level."), as_integer),
+    "page": Field(_integer("The page of a long list; 1 by default.", minimum=1), as_integer),
+    "agent": Field(_text("Who is asked; the champion of the game by default."), messages.spec),
+    "lines": Field(
+        _integer("How many moves to show; 5 by default.", minimum=1, maximum=MOST_LINES),
+        lambda value, what: check_between(value, 1, MOST_LINES, what),
+    ),
+    "seconds": Field(
+        {
+            "type": "number",
+            "description": "How long to think; 3 by default.",
+            "exclusiveMinimum": 0,
+            "maximum": MOST_SECONDS,
+        },
+        _seconds,
+    ),
+}
+"""All arguments by name."""
+
+TOOLS: dict[str, Tool] = {
+    "new_game": Tool(
+        "Begins a game of Patchwork or NMBR 9. Gives its game_id, the rules, the position and the moves.",
+        allowed=("game", "opponent", "seat", "seed", "variant", "players", "order", "notation"),
+    ),
+    "show": Tool(
+        "Shows the position of a game and the kinds of legal moves; the game in notation, too, if nothing of "
+        "it is hidden.",
+        needed=("game_id",),
+        only_reads=True,
+    ),
+    "legal_moves": Tool(
+        "Lists legal moves. Without further arguments the kinds of moves, with how many there are of each; "
+        "with any of them the placements that fit, by pages.",
+        needed=("game_id",),
+        allowed=("group", "orientation", "row", "column", "level", "page"),
+        only_reads=True,
+    ),
+    "play": Tool(
+        "Plays a move for the player to move. An opponent answers at once, until it is your move again.",
+        needed=("game_id", "move"),
+    ),
+    "undo": Tool(
+        "Takes back your last move, and what an opponent has answered.",
+        needed=("game_id",),
+    ),
+    "hint": Tool(
+        "Tells what a strong agent would play now.",
+        needed=("game_id",),
+        allowed=("agent",),
+        only_reads=True,
+    ),
+    "analyse": Tool(
+        "Tells the best moves that a search finds, with what to expect of each and how the game may go on.",
+        needed=("game_id",),
+        allowed=("agent", "lines", "seconds"),
+        only_reads=True,
+    ),
+    "end_game": Tool("Forgets a game, which makes room for another one.", needed=("game_id",)),
+}
+"""The tools by name; :class:`~patchwork_env.integrations.mcp.session.Session` has a method for each."""

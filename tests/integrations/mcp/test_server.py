@@ -1,0 +1,167 @@
+"""The MCP server, asked by the library's own client: in the same process, and over stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+
+import pytest
+
+pytest.importorskip("mcp")
+pytest.importorskip("mcp_types")
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
+
+from patchwork_env.integrations.mcp.server import create_server
+from patchwork_env.integrations.mcp.tools import TOOLS
+from patchwork_env.patchwork import Game
+from tests.integrations.mcp.test_session import WORD
+
+NOISY = "tests.integrations.mcp.noisy:player"
+FIRST = "patchwork-1"
+
+
+async def ask(client, tool, **arguments) -> str:
+    """The text that a tool gives; ValueError if it is an error."""
+    result = await client.call_tool(tool, arguments)
+    (content,) = result.content
+    if result.is_error:
+        raise ValueError(content.text)
+    return content.text
+
+
+async def play_through(client, game_id: str) -> str:
+    """Plays the middle one of the listed placements until the game is over; returns the last text."""
+    told = await ask(client, "show", game_id=game_id)
+    while "The game is over" not in told:
+        words = WORD.findall(await ask(client, "legal_moves", game_id=game_id, page=1))
+        words = words or WORD.findall(await ask(client, "legal_moves", game_id=game_id))
+        told = await ask(client, "play", game_id=game_id, move=words[len(words) // 2])
+    return told
+
+
+def run(talk, server=None, **options):
+    """Has a client talk with a server."""
+
+    async def connected():
+        async with Client(server or create_server(), **options) as client:
+            return await talk(client)
+
+    return asyncio.run(connected())
+
+
+def test_tools_are_listed_with_their_arguments() -> None:
+    async def talk(client):
+        return (await client.list_tools()).tools
+
+    listed = {tool.name: tool for tool in run(talk)}
+    assert list(listed) == list(TOOLS)
+    assert listed["play"].input_schema["required"] == ["game_id", "move"]
+    assert listed["show"].annotations.read_only_hint
+    assert not listed["play"].annotations.read_only_hint
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_whole_games_are_played_in_every_version_of_the_protocol(mode, game) -> None:
+    async def talk(client):
+        told = await ask(client, "new_game", game=game, opponent="greedy", seed=3)
+        game_id = re.match("game_id: (.*)", told)[1]
+        await ask(client, "hint", game_id=game_id, agent="greedy")
+        end = await play_through(client, game_id)
+        return end, await ask(client, "show", game_id=game_id)
+
+    end, shown = run(talk, mode=mode)
+    assert "won by" in end
+    assert f"In notation:\n{game}/1 " in shown
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("plya", {}, "there is no tool 'plya'; did you mean 'play'?"),
+        ("play", {"game_id": FIRST, "move": "12/0@i9"}, "'12/0@i9' is not legal"),
+        ("play", {"game_id": "chess-1", "move": "e4"}, "there is no game 'chess-1'"),
+        ("show", {"game_id": FIRST, "colour": "red"}, "unknown field 'colour'"),
+        ("new_game", {"opponent": "os:getcwd"}, "would run code"),
+    ],
+)
+def test_errors_are_for_the_model_to_read(tool, arguments, message) -> None:
+    async def talk(client):
+        await ask(client, "new_game", seed=7)
+        with pytest.raises(ValueError, match=re.escape(message)):
+            await ask(client, tool, **arguments)
+        return await ask(client, "show", game_id=FIRST)
+
+    assert Game(seed=7).notation().strip() in run(talk)
+
+
+def test_too_many_games_are_refused() -> None:
+    async def talk(client):
+        for _ in range(16):
+            await ask(client, "new_game")
+        with pytest.raises(ValueError, match="there are 16 games already"):
+            await ask(client, "new_game")
+        await ask(client, "end_game", game_id=FIRST)
+        return await ask(client, "new_game")
+
+    assert run(talk).startswith("game_id: patchwork-17")
+
+
+def test_each_connection_has_games_of_its_own() -> None:
+    server = create_server()
+
+    async def both():
+        async with Client(server) as one, Client(server) as other:
+            await ask(one, "new_game")
+            with pytest.raises(ValueError, match="the games are: none; new_game begins one"):
+                await ask(other, "show", game_id=FIRST)
+
+    asyncio.run(both())
+
+
+def test_resources_are_read() -> None:
+    async def talk(client):
+        await ask(client, "new_game", seed=7)
+        listed = (await client.list_resources()).resources
+        templates = (await client.list_resource_templates()).resource_templates
+        picture = templates[0].uri_template.replace("{game_id}", FIRST)
+        texts = [(await client.read_resource(uri)).contents[0] for uri in (listed[0].uri, picture)]
+        with pytest.raises(MCPError, match="there is nothing at 'patchwork-env://rules/chess'"):
+            await client.read_resource("patchwork-env://rules/chess")
+        return texts
+
+    rules, picture = run(talk)
+    assert (rules.mime_type, picture.mime_type) == ("text/plain", "image/svg+xml")
+    assert rules.text.startswith("Patchwork, for two players")
+    assert picture.text == Game(seed=7).pictures.svg(Game(seed=7))
+
+
+def test_over_stdin_and_stdout_with_an_opponent_that_writes_to_stdout() -> None:
+    """A process of its own: games, calls at the same time, a call that is given up, and a clean end."""
+    program = "import sys; from patchwork_env.cli import main; sys.exit(main())"
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-c", program, "mcp", "--opponent", NOISY],
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )
+
+    async def talk(client):
+        await ask(client, "new_game", opponent=NOISY, seed=7)
+        thinking = asyncio.create_task(ask(client, "analyse", game_id=FIRST, seconds=60))
+        await asyncio.sleep(0.1)
+        told = await ask(client, "play", game_id=FIRST, move="12/0@a1")
+        assert not thinking.done()
+        with pytest.raises(MCPError, match=r"[Tt]imed out"):
+            await client.call_tool("analyse", {"game_id": FIRST, "seconds": 60}, read_timeout_seconds=0.3)
+        thinking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await thinking
+        return told, await ask(client, "show", game_id=FIRST)
+
+    told, shown = run(talk, stdio_client(server))
+    assert f"{NOISY} answered: player 1: " in told
+    assert "It is player 0's move" in shown

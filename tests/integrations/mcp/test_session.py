@@ -1,0 +1,281 @@
+"""The tools of the MCP server, called without the library: whole games, bad calls, cancelled ones."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+
+import pytest
+
+from patchwork_env.agents import Agent
+from patchwork_env.integrations.mcp import resources, tools
+from patchwork_env.integrations.mcp.session import MOST_CHARACTERS, MOST_GAMES, Session
+from patchwork_env.nmbr9 import Game as Nmbr9
+from patchwork_env.patchwork import Game
+from patchwork_env.play.players import Players
+
+WORD = re.compile(r"\d+/\d@[-\w,]*\w|\*[a-i]\d|^=\d|^\+", re.MULTILINE)
+FIRST = "patchwork-1"
+release = threading.Event()
+
+
+class Hanging(Agent):
+    """An agent that thinks until it is released."""
+
+    name = "hanging"
+
+    def act(self, game):
+        release.wait(30)
+        return int(game.legal_actions()[0])
+
+
+TRUSTED = f"{__name__}:Hanging"
+
+
+@pytest.fixture
+def session():
+    return Session(Players([TRUSTED]))
+
+
+def ask(session, tool, **arguments):
+    """The text that a tool gives."""
+    return asyncio.run(session.call(tool, arguments))
+
+
+def play_through(session, game_id):
+    """Plays the middle one of the listed placements until the game is over; returns the last text."""
+    told = ask(session, "show", game_id=game_id)
+    while "The game is over" not in told:
+        words = WORD.findall(ask(session, "legal_moves", game_id=game_id, page=1))
+        words = words or WORD.findall(ask(session, "legal_moves", game_id=game_id))
+        told = ask(session, "play", game_id=game_id, move=words[len(words) // 2])
+    return told
+
+
+@pytest.mark.parametrize(
+    ("options", "num_players"),
+    [
+        ({"opponent": "greedy", "seat": 1}, 2),
+        ({"game": "nmbr9", "order": "free", "players": 1}, 1),
+    ],
+)
+def test_whole_games_are_played(session, options, num_players) -> None:
+    told = ask(session, "new_game", seed=3, **options)
+    game_id = re.match("game_id: (.*)", told)[1]
+    assert "Moves: '" in told  # the rules
+    assert "won by" in play_through(session, game_id)
+    game = session.game(game_id)
+    assert game.is_over
+    assert game.num_players == num_players
+    assert game.notation().strip() in ask(session, "show", game_id=game_id)
+
+
+def test_an_opponent_answers_until_it_is_the_clients_move_again(session) -> None:
+    told = ask(session, "new_game", opponent="greedy", seat=1, seed=7)
+    assert "greedy answered: player 0: " in told
+    assert "You are player 1 of" in told
+    assert session.game(FIRST).current_player == 1
+    assert "Player 1 played +. " in ask(session, "play", game_id=FIRST, move="advance")
+    assert session.game(FIRST).current_player == 1
+
+
+def test_the_same_seed_gives_the_same_game(session) -> None:
+    ends = []
+    for number in (1, 2):
+        ask(session, "new_game", opponent="random", seed=5)
+        play_through(session, f"patchwork-{number}")
+        ends.append(session.game(f"patchwork-{number}"))
+    assert ends[0].history == ends[1].history
+
+
+def test_undo_goes_back_to_the_clients_own_move(session) -> None:
+    ask(session, "new_game", opponent="greedy", seat=1, seed=7)
+    before = session.game(FIRST)
+    ask(session, "play", game_id=FIRST, move="+")
+    assert "You are player 1 of" in ask(session, "undo", game_id=FIRST)
+    assert session.game(FIRST).history == before.history
+    with pytest.raises(ValueError, match="there is no move of yours to take back"):
+        ask(session, "undo", game_id=FIRST)
+    assert session.game(FIRST).history == before.history
+
+
+def test_without_an_opponent_the_client_plays_every_seat(session) -> None:
+    ask(session, "new_game", seed=7)
+    for move in ("+", "12/0@a1"):
+        ask(session, "play", game_id=FIRST, move=move)
+    ask(session, "undo", game_id=FIRST)
+    assert session.game(FIRST).history == (0,)
+
+
+def test_games_go_on_from_their_notation(session) -> None:
+    game = Game(seed=7)
+    game.play(0)
+    told = ask(session, "new_game", notation=game.notation(), opponent="greedy", seat=1)
+    assert "You are player 1 of" in told
+    assert session.game(FIRST) == game
+    with pytest.raises(ValueError, match="variant cannot be chosen for the game of a notation"):
+        ask(session, "new_game", notation=game.notation(), variant="2014")
+    with pytest.raises(ValueError, match="which is one of patchwork"):
+        ask(session, "new_game", notation=game.notation(), game="nmbr9")
+
+
+def test_unknown_cards_are_not_told(session) -> None:
+    ask(session, "new_game", game="nmbr9", seed=7)
+    deck = ",".join(map(str, Nmbr9(seed=7).deck))
+    assert deck not in ask(session, "show", game_id="nmbr9-1")
+    ask(session, "new_game", game="nmbr9", order="known", seed=7)
+    assert deck in ask(session, "show", game_id="nmbr9-2")
+
+
+def test_placements_are_filtered_and_paged(session) -> None:
+    ask(session, "new_game", seed=7)
+    assert "page 2 of 8" in ask(session, "legal_moves", game_id=FIRST, group="patch 12", page=2)
+    told = ask(session, "legal_moves", game_id=FIRST, group="12", orientation=1, row=3, column="b")
+    assert WORD.findall(told) == ["12/1@b3"]
+    with pytest.raises(ValueError, match="page is 9; allowed are 1 to 8"):
+        ask(session, "legal_moves", game_id=FIRST, group="patch 12", page=9)
+    with pytest.raises(ValueError, match="there is no 'patch 99' now"):
+        ask(session, "legal_moves", game_id=FIRST, group="patch 99")
+
+
+def test_hints_and_analyses_leave_the_game_as_it_was(session) -> None:
+    ask(session, "new_game", seed=7)
+    hint = ask(session, "hint", game_id=FIRST, agent="champion:nodes=50")
+    assert hint.startswith("champion:nodes=50 would play ")
+    told = ask(session, "analyse", game_id=FIRST, agent="champion:nodes=50", lines=2, seconds=0.1)
+    head, *lines = told.splitlines()
+    assert head.startswith("Player 0 to move, after ")
+    assert len(lines) == 2
+    assert re.match(r"- (\S+): wins \d+\.\d%, margin [+-]\d+\.\d, [\d,]+ visits", lines[0])
+    assert session.game(FIRST) == Game(seed=7)
+
+
+def test_analyses_are_from_the_side_of_the_player_to_move(session) -> None:
+    game = Game(seed=7)
+    game.play(game.parse_move("12/0@a1"))
+    ask(session, "new_game", notation=game.notation())
+    told = ask(session, "analyse", game_id=FIRST, agent="champion:nodes=200", lines=1)
+    assert told.startswith("Player 1 to move")
+    shown = float(re.search(r"wins ([\d.]+)%", told)[1]) / 100
+    (first,) = list(Players().analyses(game, "champion:nodes=200", 1))[-1]["lines"]
+    assert shown == pytest.approx(1 - first["win"], abs=0.1)
+
+
+def test_scores_are_analysed_in_nmbr9(session) -> None:
+    ask(session, "new_game", game="nmbr9", seed=7)
+    told = ask(session, "analyse", game_id="nmbr9-1", agent="nmbr9_champion:nodes=50", seconds=0.1)
+    assert re.search(r"- 0/\d@0,0: score \d+\.\d, ", told)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("plya", {}, "there is no tool 'plya'; did you mean 'play'"),
+        ("play", {"game_id": FIRST}, "lacks 'move'"),
+        ("play", {"game_id": FIRST, "move": "+", "mov": "+"}, "unknown field 'mov'; did you mean 'move'"),
+        ("play", {"game_id": FIRST, "move": 3}, "move must be a text, not 3"),
+        ("play", {"game_id": FIRST, "move": "+" * 999}, "move has 999 characters; allowed are at most 200"),
+        ("play", {"game_id": FIRST, "move": "12/0@i9"}, "is not legal: it is 2 high and 3 wide"),
+        (
+            "play",
+            {"game_id": "p-9", "move": "+"},
+            "there is no game 'p-9'; the games are: patchwork-1",
+        ),
+        ("new_game", {"game": "chess"}, "there is no game 'chess'"),
+        ("new_game", {"players": 3}, "patchwork has no option 'players'; it has seed, variant"),
+        ("new_game", {"game": "nmbr9", "players": 5}, "5"),
+        ("new_game", {"seat": 2}, "seat is 2; allowed are 0 to 1"),
+        ("new_game", {"seed": -1}, "seed"),
+        ("new_game", {"opponent": "gredy"}, "there is no agent 'gredy'"),
+        ("new_game", {"opponent": "nmbr9_champion:fast"}, "plays nmbr9, not patchwork"),
+        (
+            "new_game",
+            {"opponent": "os:getcwd"},
+            "would run code; start the server with --opponent",
+        ),
+        ("new_game", {"notation": "patchwork/1 nonsense"}, "nonsense"),
+        ("hint", {"game_id": FIRST, "agent": "os:getcwd"}, "would run code"),
+        ("analyse", {"game_id": FIRST, "agent": "greedy"}, "agent 'greedy' cannot analyse"),
+        ("analyse", {"game_id": FIRST, "seconds": 61}, "seconds is 61; it must be at most 60"),
+        ("analyse", {"game_id": FIRST, "lines": 21}, "lines is 21; allowed are 1 to 20"),
+    ],
+)
+def test_bad_calls_are_told_what_is_wrong_and_change_nothing(session, tool, arguments, message) -> None:
+    ask(session, "new_game", seed=7)
+    with pytest.raises(Exception, match=re.escape(message)):
+        ask(session, tool, **arguments)
+    assert session.game(FIRST) == Game(seed=7)
+    with pytest.raises(ValueError, match=r"the games are: patchwork-1$"):
+        session.game("patchwork-2")
+
+
+def test_games_are_bounded_and_can_be_forgotten(session) -> None:
+    for _ in range(MOST_GAMES):
+        ask(session, "new_game")
+    with pytest.raises(ValueError, match="there are 16 games already, which is all; end_game forgets one"):
+        ask(session, "new_game")
+    assert (
+        ask(session, "end_game", game_id=FIRST)
+        == "patchwork-1 is forgotten; 15 of at most 16 games are held."
+    )
+    assert ask(session, "new_game").startswith("game_id: patchwork-17\n")
+    with pytest.raises(ValueError, match="there is no game 'patchwork-1'"):
+        ask(session, "show", game_id=FIRST)
+
+
+def test_other_calls_are_answered_while_an_agent_thinks_and_cancelling_leaves_the_game_as_it_was(
+    session,
+) -> None:
+    async def both():
+        await session.call("new_game", {"opponent": TRUSTED, "seed": 7})
+        thinking = asyncio.create_task(session.call("play", {"game_id": FIRST, "move": "12/0@a1"}))
+        await asyncio.sleep(0.05)
+        shown = await session.call("show", {"game_id": FIRST})
+        assert not thinking.done()
+        thinking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await thinking
+        return shown
+
+    try:
+        assert "player 0's move" in asyncio.run(both())
+        assert session.game(FIRST) == Game(seed=7)
+    finally:
+        release.set()
+
+
+def test_texts_are_cut_where_they_are_too_long(session, monkeypatch) -> None:
+    monkeypatch.setattr("patchwork_env.integrations.mcp.session.MOST_CHARACTERS", 1000)
+    assert len(ask(session, "new_game", seed=7)) == 1000 + len("\n… (cut)")
+    assert MOST_CHARACTERS == 24_000
+
+
+def test_the_first_analysis_is_waited_for(session) -> None:
+    ask(session, "new_game", seed=7)
+    assert "visits" in ask(session, "analyse", game_id=FIRST, seconds=1e-9)
+
+
+def test_every_tool_has_a_method_and_a_schema_that_agrees() -> None:
+    for name, tool in tools.TOOLS.items():
+        assert callable(getattr(Session, name))
+        schema = tool.schema
+        assert list(schema["properties"]) == [*tool.needed, *tool.allowed]
+        assert not schema["additionalProperties"]
+        assert all(field["description"].endswith(".") for field in schema["properties"].values())
+    assert set(tools.FIELDS) == {name for tool in tools.TOOLS.values() for name in tool.schema["properties"]}
+
+
+def test_rules_and_pictures_can_be_read(session) -> None:
+    ask(session, "new_game", seed=7)
+    for game, uri in resources.RULES.items():
+        kind, content = resources.read_resource(session, uri)
+        assert kind == "text/plain"
+        assert content.lower().startswith({"patchwork": "patchwork", "nmbr9": "nmbr 9"}[game])
+    kind, content = resources.read_resource(session, resources.PICTURE.format(game_id=FIRST))
+    assert kind == "image/svg+xml"
+    assert content == Game(seed=7).pictures.svg(Game(seed=7))
+    with pytest.raises(ValueError, match="there is no game 'chess-1'"):
+        resources.read_resource(session, resources.PICTURE.format(game_id="chess-1"))
+    with pytest.raises(ValueError, match="there is nothing at 'file:///etc/passwd'"):
+        resources.read_resource(session, "file:///etc/passwd")
