@@ -25,6 +25,7 @@ COMMANDS = {
     "report": "a page about a run, or about several",
     "compare": "configurations by several runs of each: tables, curves, and how sure they are",
     "export": "write the policy of a checkpoint as an ONNX file",
+    "publish": "a checkpoint on the Hugging Face Hub, with a page of its figures",
     "sweep": "train runs that differ in some values, and compare them",
     "mcp": "both games for language models that use tools, over stdin and stdout",
 }
@@ -32,7 +33,7 @@ COMMANDS = {
 
 _MODULES = {"play": "patchwork_env.play.command", "mcp": "patchwork_env.integrations.mcp.command"}
 """The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
-_EXTRAS = {"play": "play", "sweep": "train,ray", "mcp": "mcp"}
+_EXTRAS = {"play": "play", "publish": "train,hub", "sweep": "train,ray", "mcp": "mcp"}
 """The extras that a subcommand needs, if not ``train`` alone."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 
-from patchwork_env.agents import specs
+from patchwork_env.agents import hub, specs
 from patchwork_env.agents.base import Agent, CallableAgent
 from patchwork_env.core.names import shorten
 
@@ -19,11 +19,13 @@ _IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Z
 def is_import(text: str) -> bool:
     """Whether a text is ``module:name`` and no spec, such as ``champion:fast``."""
     match = _IMPORTED.fullmatch(text)
-    return match is not None and match["module"] not in specs.names() and not specs.has_scheme(text)
+    if match is None or specs.has_scheme(text) or hub.is_on_hub(text):
+        return False
+    return match["module"] not in specs.names()
 
 
 def runs_code(text: str) -> bool:
-    """Whether loading what a text names runs code of its choice: a module, or a program."""
+    """Whether loading what a text names runs code of its choice, a module or a program, or downloads it."""
     return is_import(text) or specs.needs_trust(text)
 
 

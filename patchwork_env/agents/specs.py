@@ -1,9 +1,9 @@
 """Specs, the strings that name agents, and the registry of everything that a spec can name.
 
-A spec is a name, such as ``"greedy"`` or ``"ppo"``, or the path of a checkpoint folder or of an ONNX file,
-with options behind the last colon where there are any: ``"mcts:simulations=400"``,
-``"runs/quick/final:sample=true"``. The level of a search may stand there by its name alone:
-``"champion:fast"`` is ``"champion:level=fast"``.
+A spec is a name, such as ``"greedy"`` or ``"ppo"``, or the path of a checkpoint folder or of an ONNX
+file, or ``"hf:owner/name@revision"`` for a checkpoint on the Hugging Face Hub. Options stand behind the
+last colon where there are any: ``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The level
+of a search may stand there by its name alone: ``"champion:fast"`` is ``"champion:level=fast"``.
 
 What a spec can name is registered next to the agent: :func:`register` for an agent with a name,
 :func:`register_checkpoint` for a kind of checkpoint, :func:`register_file` for files by their ending,
@@ -26,7 +26,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.agents import checkpoints
+from patchwork_env.agents import checkpoints, hub
 from patchwork_env.agents.base import Agent
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.agents.readers import Reader
@@ -187,7 +187,7 @@ def register_scheme(
 def needs_trust(spec: str) -> bool:
     """Whether a spec may come from the user alone, and from no message: loading it does more than read."""
     entry = _of_scheme(spec)
-    return entry is not None and entry.needs_trust
+    return is_remote(spec) or (entry is not None and entry.needs_trust)
 
 
 def has_scheme(spec: str) -> bool:
@@ -273,15 +273,29 @@ def _game_of(shipped: str) -> str:
 def path_of(spec: str | os.PathLike[str]) -> Path | None:
     """Where the policy of a spec lies, whether it is there or not; None for agents without one.
 
+    A policy on the Hugging Face Hub is downloaded unless it is on this machine.
+
     Raises:
         ValueError: The spec is empty, too long or no text, or gives an option twice.
+        OSError: See :func:`load`, for a policy on the Hub.
     """
     name, _ = parse(spec)
     return None if _named(name) or _of_scheme(name) else Path(checkpoint_path(name))
 
 
+def is_remote(spec: str) -> bool:
+    """Whether a spec, or one of its options, names a checkpoint on the Hugging Face Hub."""
+    return hub.is_on_hub(spec) or f"={hub.PREFIX}" in spec
+
+
 def checkpoint_path(name: str) -> str:
-    """The path of a checkpoint that comes with the package, by its name; any other text is a path itself."""
+    """The path of a checkpoint that comes with the package, by its name; any other text is a path itself.
+
+    A checkpoint on the Hugging Face Hub is downloaded unless it is on this machine; for the errors see
+    :func:`patchwork_env.agents.hub.fetch`.
+    """
+    if hub.is_on_hub(name):
+        return str(hub.fetch(name).folder)
     return str(checkpoints.SHIPPED_FOLDER / name) if name in _shipped() else name
 
 
@@ -292,15 +306,17 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """The agent of a spec.
 
     Args:
-        spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file, with options behind
-            a colon; the page on agents lists them. Examples: ``"mcts:simulations=400"``, ``"champion:fast"``,
-            ``"champion:level=fast,aim=score"``, ``"runs/quick/final:simulations=64"``.
+        spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file, or
+            ``"hf:owner/name@revision"``, with options behind a colon; the page on agents lists them.
+            Examples: ``"mcts:simulations=400"``, ``"champion:fast"``, ``"champion:level=fast,aim=score"``,
+            ``"runs/quick/final:simulations=64"``.
         seed: The seed of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
         ValueError: There is no such agent or option, the spec is no text, or the checkpoint is not one of
             these games and version.
-        FileNotFoundError: The path names no checkpoint.
+        FileNotFoundError: The path names no checkpoint, or the Hugging Face Hub has no such one.
+        ConnectionError: The Hugging Face Hub cannot be reached.
         ModuleNotFoundError: The agent needs a library, such as PyTorch, that is not installed.
     """
     check_seed(seed)
@@ -310,12 +326,15 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     if entry := _of_scheme(name):
         return entry.make(name.partition(":")[2], seed, **_read_options(name, texts, entry.options))
     for ending, entry in _registry.endings.items():
-        if name.endswith(ending) and not os.path.isdir(name):
+        if name.endswith(ending) and not (hub.is_on_hub(name) or os.path.isdir(name)):
             return entry.make(name, seed, **_read_options(name, texts, entry.options))
     path = checkpoint_path(name)
     check_checkpoint(path)
     entry = _kind_of(path)
-    return entry.make(path, seed, **_read_options(name, texts, entry.options))
+    agent = entry.make(path, seed, **_read_options(name, texts, entry.options))
+    if hub.is_on_hub(name):
+        agent.name = hub.fetch(name).name
+    return agent
 
 
 def _kind_of(path: str) -> _Entry:
@@ -418,4 +437,4 @@ def _shown(text: str) -> str:
 
 
 def _what_exists() -> str:
-    return ", ".join(map(repr, names())) + " and paths of checkpoint folders"
+    return ", ".join(map(repr, names())) + f", paths of checkpoint folders, and {hub.FORM}"

@@ -13,7 +13,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.imported import import_agent, is_import, runs_code
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
-from patchwork_env.agents.specs import LEVELS
+from patchwork_env.agents.specs import LEVELS, is_remote
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
@@ -41,7 +41,7 @@ class Players:
 
     Args:
         trusted: The specs that the user named when the server was started. Of specs that run code, such as
-            ``module:name``, only these are loaded.
+            ``module:name``, and of those that are downloaded, ``hf:owner/name``, only these are loaded.
     """
 
     def __init__(self, trusted: Collection[str] = ()) -> None:
@@ -73,10 +73,15 @@ class Players:
         return [entry for entry in offered if known[entry["spec"]] is entry]
 
     def check(self, spec: str) -> str:
-        """The spec, if the page may ask for it; ValueError if it runs code that the user has not named."""
+        """The spec, if the page may ask for it.
+
+        Raises:
+            ValueError: It runs code or starts a download, and the user has not named it.
+        """
         if runs_code(spec) and spec not in self.trusted:
+            does = "be downloaded" if is_remote(spec) else "run code"
             raise ValueError(
-                f"the agent {shorten(spec)} would run code; start the server with --opponent {shorten(spec)} "
+                f"the agent {shorten(spec)} would {does}; start the server with --opponent {shorten(spec)} "
                 "if it may"
             )
         return spec

@@ -99,12 +99,13 @@ def phrases(name: str, random: Generator) -> int:
 _SPECS = (
     *("random", "greedy", "mcts:simulations=400", "champion:level=fast,aim=score", "champion:fast", "uct"),
     *("runs/quick/final:simulations=64,sample=true", "policy.onnx:sample=true", "beam:width=8", "a/b/c"),
+    "hf:ann/quick@v1:sample=true",
 )
 
 
 def specs(random: Generator) -> int:
     """Specs of agents: an agent, or an error that ``agents.load`` documents."""
-    documented = (ValueError, FileNotFoundError)
+    documented = (ValueError, FileNotFoundError, ModuleNotFoundError)  # the last for the Hub's library
     for _ in range(BATCH):
         spec = mutate_text(pick(random, _SPECS), random, pick(random, _SPECS))
         agent = refused_or(agents.load, spec, errors=documented)

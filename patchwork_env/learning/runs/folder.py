@@ -154,6 +154,12 @@ def read_evaluation(path: Path) -> dict[str, Any]:
     return contents
 
 
+def check_matches(contents: Any, path: Path) -> list[dict[str, Any]]:
+    """The matches of a file, checked to be the ``as_dict`` of results; ValueError names the file."""
+    as_type(list[_Match], contents, path)
+    return list(contents)
+
+
 METRICS = ("win_rate", "score_difference", "score")
 """What policies are compared by: figures of a match, of which more is better."""
 

@@ -1,0 +1,213 @@
+"""Checkpoints on the Hugging Face Hub: ``hf:owner/name@revision`` is the one that a repository holds.
+
+A repository is a checkpoint if it holds the two files of one at its top. These two are downloaded, the
+description first, which is checked before the weights follow; nothing else of the repository is looked at.
+They are kept in the cache of ``huggingface_hub``, which is imported when the first of them is asked for and
+reads its own settings: ``HF_TOKEN``, ``HF_HOME``, ``HF_ENDPOINT``, and ``HF_HUB_OFFLINE=1`` for what is in
+the cache alone.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from patchwork_env import __version__
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE, read_description
+from patchwork_env.core.documents import one_line
+from patchwork_env.core.names import shorten
+
+PREFIX = "hf:"
+"""The beginning of the names of checkpoints on the Hub."""
+MOST_BYTES = {CHECKPOINT_FILE: 2**20, WEIGHTS_FILE: 2**28}
+"""The files of a checkpoint, and how large they may be for a download."""
+_LIBRARY = {"library_name": "patchwork-env", "library_version": __version__}
+"""What the Hub is told about who asks."""
+_EXTRA = "pip install 'patchwork-env[hub]'"
+FORM = "hf:owner/name@revision"
+"""How such names look; without a revision they stand for the newest one."""
+_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"  # no name begins with a dot, so that none leads out of a folder
+_NAME = re.compile(rf"{PREFIX}(?P<repository>{_WORD}/{_WORD})(@(?P<revision>{_WORD}(/{_WORD}){{0,4}}))?")
+
+
+class Snapshot(NamedTuple):
+    """A checkpoint of the Hub that is on this machine.
+
+    Attributes:
+        folder: The folder of the checkpoint, in the cache.
+        repository: The repository, ``owner/name``.
+        commit: The commit of the repository, 40 digits.
+    """
+
+    folder: Path
+    repository: str
+    commit: str
+
+    @property
+    def name(self) -> str:
+        """The name that stands for this commit for ever."""
+        return f"{PREFIX}{self.repository}@{self.commit}"
+
+
+_found: dict[str, Snapshot] = {}
+"""What names stand for in this process: a repository that changes meanwhile does not change an agent."""
+_lock = threading.Lock()
+
+
+def is_on_hub(name: str) -> bool:
+    """Whether a text names a checkpoint on the Hub, well or badly."""
+    return name.startswith(PREFIX)
+
+
+def repository_of(name: str) -> tuple[str, str | None]:
+    """The repository and the revision of a name ``hf:owner/name@revision``; None if it gives no revision.
+
+    Raises:
+        ValueError: The name has another form.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{shorten(name, 200)} names nothing on the Hugging Face Hub; write {FORM}")
+    return match["repository"], match["revision"]
+
+
+def fetch(name: str) -> Snapshot:
+    """The checkpoint of a name, which is downloaded unless the cache has it.
+
+    Within a process a name stands for the same commit from its first use on. For one without a revision a
+    warning tells the commit, by which the same agent can be had again.
+
+    Raises:
+        ValueError: The name has another form; or the repository holds no checkpoint of this library, or one
+            that is too large.
+        FileNotFoundError: There is no such repository or revision, or it is private; or it lacks a file; or
+            it is not in the cache, and downloads are switched off.
+        ConnectionError: The Hub cannot be reached, and the cache has no such checkpoint.
+        ModuleNotFoundError: ``huggingface_hub`` is not installed.
+    """
+    repository, revision = repository_of(name)
+    with _lock:
+        if name not in _found:
+            _found[name] = _download(repository, revision)
+            if revision is None:
+                warnings.warn(
+                    f"{name} may change; what it is now stays at {_found[name].name}",
+                    stacklevel=2,
+                )
+        return _found[name]
+
+
+def _download(repository: str, revision: str | None) -> Snapshot:
+    description = _file(repository, revision, CHECKPOINT_FILE)
+    folder = description.parent
+    snapshot = Snapshot(folder, repository, folder.name)
+    try:
+        read_description(folder)
+    except ValueError as error:
+        reason = str(error).removeprefix(f"{description} ")
+        raise ValueError(
+            f"{PREFIX}{repository} is no checkpoint of this library: {CHECKPOINT_FILE} {reason}"
+        ) from None
+    _file(repository, snapshot.commit, WEIGHTS_FILE)
+    return snapshot
+
+
+def _file(repository: str, revision: str | None, file: str) -> Path:
+    """A file of a repository on this machine, which is downloaded if it is small enough."""
+    hub = _library()
+    with _explained(repository, revision, file):
+        arguments = {"repo_id": repository, "filename": file, "revision": revision, **_LIBRARY}
+        size = hub.hf_hub_download(**arguments, dry_run=True).file_size
+        if size is None or size > MOST_BYTES[file]:
+            raise ValueError(
+                f"{file} of {PREFIX}{repository} has {'?' if size is None else f'{size:,}'} bytes; "
+                f"at most {MOST_BYTES[file]:,} are downloaded"
+            )
+        return Path(hub.hf_hub_download(**arguments))
+
+
+def _library() -> Any:
+    try:
+        import huggingface_hub
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"checkpoints on the Hugging Face Hub need {error.name}: {_EXTRA}", name=error.name
+        ) from None
+    return huggingface_hub
+
+
+@contextmanager
+def _explained(repository: str, revision: str | None = None, file: str = "") -> Iterator[None]:
+    """Within the block, errors of the client become those that :func:`fetch` documents, in one line each."""
+    from huggingface_hub import constants, errors
+
+    name, where = f"{PREFIX}{repository}", constants.ENDPOINT
+    try:
+        yield
+    except errors.GatedRepoError:
+        raise FileNotFoundError(
+            f"{name} is given to those who ask for it: see {where}/{repository}"
+        ) from None
+    except errors.RepositoryNotFoundError:
+        raise FileNotFoundError(
+            f"{where} has no repository {repository!r}, or it is private and HF_TOKEN gives no access to it"
+        ) from None
+    except errors.RevisionNotFoundError:
+        raise FileNotFoundError(f"{name} has no revision {revision!r}") from None
+    except errors.LocalEntryNotFoundError as error:
+        if constants.HF_HUB_OFFLINE:
+            raise FileNotFoundError(
+                f"{name} is not in the cache, and HF_HUB_OFFLINE forbids a download"
+            ) from None
+        reason = one_line(str(error.__cause__ or error))
+        raise ConnectionError(
+            f"{where} cannot be reached, and {name} is not in the cache: {reason}"
+        ) from None
+    except errors.EntryNotFoundError:
+        raise FileNotFoundError(f"{name} is no checkpoint of this library: it holds no {file}") from None
+    except (errors.HTTPError, OSError) as error:
+        raise ConnectionError(f"{where} fails for {name}: {one_line(str(error))}") from None
+
+
+# --- publishing -------------------------------------------------------------------------------------------
+
+
+def publish(
+    folder: Path, repository: str, *, private: bool = False, message: str = "A checkpoint"
+) -> Snapshot:
+    """Makes the files of a folder those of a repository, which is created if there is none, in one commit.
+
+    Args:
+        folder: A folder with a checkpoint and ``README.md``, the page of the repository; no folders in it.
+        repository: The repository, ``owner/name``.
+        private: Whether a repository that is created is private.
+        message: The message of the commit.
+
+    Returns:
+        The folder with the repository and the commit.
+
+    Raises:
+        ValueError: The name of the repository has another form, or the page is not accepted.
+        ConnectionError: The Hub cannot be reached, or refuses.
+        FileNotFoundError: ``HF_TOKEN`` gives no access to the repository.
+        ModuleNotFoundError: ``huggingface_hub`` is not installed.
+    """
+    check_repository(repository)
+    hub = _library()
+    with _explained(repository):
+        api = hub.HfApi(**_LIBRARY)
+        api.create_repo(repository, private=private, exist_ok=True)
+        additions = [hub.CommitOperationAdd(file.name, file) for file in sorted(folder.iterdir())]
+        commit = api.create_commit(repository, additions, commit_message=message)
+    return Snapshot(folder, repository, commit.oid)
+
+
+def check_repository(repository: str) -> None:
+    """Raises ValueError unless a text has the form ``owner/name``."""
+    if "@" in repository or _NAME.fullmatch(PREFIX + repository) is None:
+        raise ValueError(f"the repository is {shorten(repository, 200)}; write owner/name")

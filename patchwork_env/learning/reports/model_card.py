@@ -1,0 +1,253 @@
+"""Makes the page of a checkpoint on the Hugging Face Hub, its model card, from its own figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from patchwork_env import __version__
+from patchwork_env.agents.checkpoints import (
+    CHECKPOINT_FILE,
+    MASKABLE_PPO,
+    NETWORK,
+    VALUE,
+    WEIGHTS_FILE,
+    read_description,
+)
+from patchwork_env.agents.hub import PREFIX
+from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.games import rules_of
+from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.results import MATCH_COLUMNS
+from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
+from patchwork_env.learning.reports.run.run_data import RunData, read_run
+from patchwork_env.learning.runs.folder import (
+    BEST,
+    CONFIG_FILE,
+    FINAL,
+    check_matches,
+    read_versions,
+    steps_of,
+)
+
+PAGE = "README.md"
+"""The name of the file that the Hub shows as the page of a repository."""
+_KINDS = {
+    NETWORK: "A policy network",
+    MASKABLE_PPO: "A policy of MaskablePPO",
+    VALUE: "A value of positions, with which an agent searches,",
+}
+"""What kinds of checkpoints are, in words."""
+_VERSIONS = ("patchwork_env", "python", "numpy", "numba", "torch")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is known of a checkpoint.
+
+    Attributes:
+        folder: The folder of the checkpoint.
+        description: The contents of its ``checkpoint.json``.
+        weights: The SHA-256 of its file of weights.
+        matches: The matches that measured these weights, as plain data; none if nobody has.
+        measured_on: The machine that played them; empty if nobody has.
+        versions: What the run was started with: ``commit``, packages and ``machine``, as far as known.
+        configuration: The configuration of the run, as YAML; empty if it is not known.
+    """
+
+    folder: Path
+    description: dict[str, Any]
+    weights: str
+    matches: list[dict[str, Any]]
+    measured_on: str
+    versions: dict[str, Any]
+    configuration: str
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What the checkpoint remembers of its making."""
+        info: dict[str, Any] = self.description["info"]
+        return info
+
+
+def read_origin(folder: Path, figures: Path | None = None) -> Origin:
+    """Reads what is known of a checkpoint: from its own files, and from the run that it lies in.
+
+    Args:
+        folder: The folder of the checkpoint.
+        figures: A file of ``patchwork-env evaluate --json`` with matches of these weights; None for the
+            evaluations of the run, if the checkpoint lies in one.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint, or no file of figures.
+        ValueError: A file is damaged, or the figures are of other weights or of another game.
+    """
+    description, weights = read_description(folder), hash_of_weights(folder)
+    run_folder = _run_of(folder)
+    run = read_run(run_folder) if run_folder else None
+    if figures:
+        matches, machine = _read_figures(figures, description["game"], weights)
+    else:
+        matches, machine = _evaluated(run, description["info"].get("steps"), weights) if run else ([], "")
+    versions = (read_versions(run_folder) or [{}])[-1] if run_folder else {}
+    configuration = description["info"].get("configuration")
+    text = run.config_text if run else yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
+    return Origin(folder, description, weights, matches, machine, versions, text)
+
+
+def _run_of(folder: Path) -> Path | None:
+    """The folder of the run that a checkpoint lies in; None if it lies in none."""
+    folder = folder.resolve()
+    run = (
+        folder.parent
+        if folder.name in (FINAL, BEST)
+        else folder.parents[1]
+        if steps_of(folder) is not None
+        else None
+    )
+    return run if run and (run / CONFIG_FILE).is_file() else None
+
+
+def _evaluated(run: RunData, steps: Any, weights: str) -> tuple[list[dict[str, Any]], str]:
+    """The matches of a run's newest evaluation of these weights, and the machine; none if there is none."""
+    for evaluation in reversed(run.evaluations):
+        if evaluation["steps"] == steps and evaluation.get("weights", weights) == weights:
+            return evaluation["matches"], evaluation["machine"]
+    return [], ""
+
+
+def _read_figures(path: Path, game: str, weights: str) -> tuple[list[dict[str, Any]], str]:
+    """The matches of a file of figures in which the agent has these weights, and the machine."""
+    contents = read_object(path, "game", "weights", "matches", "made_with")
+    hashes, matches = contents["weights"], check_matches(contents["matches"], path)
+    if not isinstance(hashes, dict) or not isinstance(contents["made_with"], dict):
+        raise ValueError(f"{path} is damaged: its weights or made_with are no object")
+    own = [match for match in matches if hashes.get(match["agent"]) == weights]
+    if contents["game"] != game or not own:
+        raise ValueError(f"{path} has no figures of an agent of {game} with the weights {weights[:12]}…")
+    return own, str(contents["made_with"].get("machine", ""))
+
+
+# --- the page ---------------------------------------------------------------------------------------------
+
+
+def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
+    """The page of a checkpoint as Markdown, with the metadata that the Hub reads.
+
+    Args:
+        origin: What is known of the checkpoint.
+        repository: The repository, ``owner/name``.
+        licence: The licence of the weights, by the Hub's short name.
+    """
+    title, kind = rules_of(origin.description["game"]).title, origin.description["policy"]
+    steps = origin.info.get("steps")
+    learned = f", learned by self-play in {steps:,} steps" if isinstance(steps, int) else ""
+    parts: list[str | Table] = [
+        f"---\n{yaml.safe_dump(_metadata(origin, repository, licence), sort_keys=False)}---",
+        f"# {repository}",
+        f"{_KINDS.get(kind, 'A checkpoint')} for the board game {title}{learned}. It plays with "
+        f"`patchwork-env`, which has the game, the agents and the code that trained it.",
+        _how_to_load(repository, needs_torch=kind != VALUE),
+        "## How well it plays",
+        *_results(origin),
+        "## How it was made",
+        _making(origin),
+    ]
+    if origin.configuration:
+        parts += ["The configuration:", _fenced(origin.configuration, "yaml")]
+    return render(parts, MARKDOWN) + "\n"
+
+
+def _metadata(origin: Origin, repository: str, licence: str) -> dict[str, Any]:
+    """What the Hub lists and searches by."""
+    game = origin.description["game"]
+    metadata: dict[str, Any] = {
+        "license": licence,
+        "library_name": "patchwork-env",
+        "tags": ["reinforcement-learning", "self-play", "board-game", game],
+    }
+    results = [
+        {
+            "task": {"type": "reinforcement-learning", "name": rules_of(game).title},
+            "dataset": {
+                "type": game,
+                "name": f"{match['games']} games against {one_line(match['opponent'])}",
+            },
+            "metrics": [{"type": "win_rate", "value": round(match["win_rate"], 4), "name": "win rate"}],
+        }
+        for match in origin.matches
+    ]
+    if results:
+        metadata["model-index"] = [{"name": repository.partition("/")[2], "results": results}]
+    return metadata
+
+
+def _how_to_load(repository: str, needs_torch: bool) -> str:
+    extras = "hub,train" if needs_torch else "hub"
+    code = (
+        "from patchwork_env import agents\n\n"
+        f'agent = agents.load("{PREFIX}{repository}")  # …@COMMIT stays the same when this page changes'
+    )
+    return (
+        f"{_fenced(code, 'python')}\n\n"
+        f"`pip install 'patchwork-env[{extras}]'`. The same text is an agent on the command line, such as in "
+        f"`patchwork-env evaluate {PREFIX}{repository} --against greedy`, and an opponent of an environment. "
+        f"Two files are downloaded, `{CHECKPOINT_FILE}` and `{WEIGHTS_FILE}`; nothing in them is executed."
+    )
+
+
+def _results(origin: Origin) -> list[str | Table]:
+    """The matches as a table, with what was played."""
+    if not origin.matches:
+        return ["Nobody has measured these weights; `patchwork-env evaluate` does."]
+    contest = contest_of(origin.description["game"])
+    how = f"each {contest.set_up} once for both sides" if contest.is_solitary else "from both seats"
+    columns = [Column("against"), *MATCH_COLUMNS, Column("score", "{:.1f}".format)]
+    rows = [
+        [
+            one_line(match["opponent"]),
+            match["games"],
+            match["win_rate"],
+            match["win_rate_interval"],
+            match["score_difference"],
+            match["score_difference_interval"],
+            match["sides"]["agent"].get("score"),
+        ]
+        for match in origin.matches
+    ]
+    place = f" on {origin.measured_on}" if origin.measured_on else ""
+    played = f"Paired games, {how}{',' if place else ''}{place}."
+    if origin.folder.name == BEST:
+        played += " The policy was chosen by games of this kind, as the best of its run, which flatters it."
+    return [Table(columns, rows), played]
+
+
+def _making(origin: Origin) -> str:
+    """What the checkpoint and its run remember, as a list."""
+    info, versions = origin.info, origin.versions
+    seconds = info.get("seconds")
+    known = {
+        "Algorithm": info.get("algorithm"),
+        "Steps": f"{info['steps']:,}" if isinstance(info.get("steps"), int) else None,
+        "Time": f"{seconds / 60:,.0f} minutes of playing and learning"
+        if isinstance(seconds, int | float)
+        else None,
+        "Machine": versions.get("machine") or info.get("machine"),
+        "Versions": ", ".join(f"{name} {versions[name]}" for name in _VERSIONS if name in versions),
+        "Commit": versions.get("commit"),
+        "Weights": f"SHA-256 `{origin.weights}`",
+        "Published with": f"patchwork-env {__version__}",
+    }
+    return "\n".join(f"- {name}: {one_line(str(value))}" for name, value in known.items() if value)
+
+
+def _fenced(text: str, language: str) -> str:
+    """A block of code, behind a fence that the text does not hold."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"

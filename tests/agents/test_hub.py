@@ -1,0 +1,170 @@
+"""Checkpoints on the Hugging Face Hub, with its own client library and a stand-in of the Hub.
+
+Runs where the library is installed: ``make test-frameworks``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import gymnasium
+import pytest
+
+pytest.importorskip("huggingface_hub", reason="runs in an environment of its own: make test-frameworks")
+
+from huggingface_hub import constants
+from huggingface_hub.utils import _http
+
+from patchwork_env import agents
+from patchwork_env.agents import hub
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.patchwork import Game
+from tests.agents.hub_server import Hub, serving, use
+
+
+def files_of(name: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (SHIPPED_FOLDER / name).iterdir()}
+
+
+CHAMPION = files_of("champion")
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    with serving() as running:
+        use(running, tmp_path / "home", monkeypatch)
+        yield running
+
+
+def moves(agent: agents.Agent) -> list[int]:
+    return [agent.act(Game(seed=seed)) for seed in range(3)]
+
+
+def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server: Hub) -> None:
+    extra = {"model.pkl": b"cos\nsystem\n(S'exit 1'\ntR.", "run.py": b"raise SystemExit", "README.md": b"#"}
+    commit = server.add("ann/champion", CHAMPION | extra)
+    for spec in (f"hf:ann/champion@{commit}", "hf:ann/champion@main"):
+        agent = agents.load(f"{spec}:level=instant", seed=3)
+        assert agent.name == f"hf:ann/champion@{commit}"
+        assert moves(agent) == moves(agents.load("champion:instant"))
+    assert agents.load(f"hf:ann/champion@{commit}:fast").name == agent.name
+    asked = {request.rpartition("/")[2] for request in server.requests}
+    assert asked == {"checkpoint.json", "weights.safetensors"}, "nothing else is looked at"
+
+
+def test_a_name_without_a_revision_tells_the_commit_and_keeps_it(server: Hub) -> None:
+    first = server.add("ann/agent", CHAMPION)
+    told = re.escape(f"hf:ann/agent may change; what it is now stays at hf:ann/agent@{first}")
+    with pytest.warns(UserWarning, match=told):
+        agents.load("hf:ann/agent")
+    second = server.repositories["ann/agent"].commit({"README.md": b"a second commit"})
+    requests = len(server.requests)
+    assert agents.load("hf:ann/agent").name.endswith(first), "a process keeps to what it has begun with"
+    assert len(server.requests) == requests
+    hub._found.clear()
+    with pytest.warns(UserWarning, match=second):
+        assert agents.load("hf:ann/agent").name.endswith(second)
+    assert agents.load(f"hf:ann/agent@{first}").name.endswith(first)
+
+
+def test_policies_of_both_games_are_opponents_everywhere(server: Hub) -> None:
+    server.add("ann/quick", files_of("ppo-quick"))
+    server.add("ann/nine", files_of("nmbr9_champion"))
+    assert agents.load("hf:ann/nine@main").games == ("nmbr9",)
+    assert agents.load("beam:value=hf:ann/nine@main").games == ("nmbr9",)
+    assert agents.path_of("hf:ann/quick@main:sample=true").joinpath("weights.safetensors").is_file()
+    env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="hf:ann/quick@main:sample=true")
+    _, info = env.reset(seed=4)
+    env.step(int(info["action_mask"].argmax()))
+    with pytest.raises(ValueError, match="agent 'hf:ann/quick@main' has no option 'nodes'"):
+        agents.load("hf:ann/quick@main:nodes=4")
+
+
+def test_commands_take_them(server: Hub, tmp_path) -> None:
+    commit = server.add("ann/champion", CHAMPION)
+    spec, figures = f"hf:ann/champion@{commit}:instant", tmp_path / "figures.json"
+    words = ["evaluate", spec, "--against", "random", "--games", "2", "--json", str(figures)]
+    command = [sys.executable, "-m", "patchwork_env.cli", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    contents = json.loads(figures.read_text())
+    assert contents["weights"][spec] == agents_hash()
+    assert contents["matches"][0]["agent"] == spec
+
+
+def agents_hash() -> str:
+    from patchwork_env.learning.evaluation.players import hash_of_weights
+
+    return hash_of_weights(SHIPPED_FOLDER / "champion")
+
+
+def test_what_was_downloaded_needs_no_network(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.add("ann/champion", CHAMPION)
+    with pytest.warns(UserWarning, match="may change"):
+        agents.load("hf:ann/champion")
+    hub._found.clear()
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    asked = len(server.requests)
+    with pytest.warns(UserWarning, match="may change"):
+        assert moves(agents.load("hf:ann/champion:instant")) == moves(agents.load("champion:instant"))
+    with pytest.raises(
+        FileNotFoundError, match="hf:ann/other is not in the cache, and HF_HUB_OFFLINE forbids"
+    ):
+        agents.load("hf:ann/other")
+    assert len(server.requests) == asked
+
+
+REFUSED = {
+    "nobody": (FileNotFoundError, "has no repository 'ann/nobody', or it is private and HF_TOKEN gives no"),
+    "private": (FileNotFoundError, "has no repository 'ann/private', or it is private and HF_TOKEN gives no"),
+    "gated": (FileNotFoundError, "hf:ann/gated is given to those who ask for it: see http.*/ann/gated"),
+    "champion@v9": (FileNotFoundError, "hf:ann/champion has no revision 'v9'"),
+    "empty": (
+        FileNotFoundError,
+        "hf:ann/empty is no checkpoint of this library: it holds no checkpoint.json",
+    ),
+    "half": (FileNotFoundError, "hf:ann/half is no checkpoint of this library: it holds no weights.safeten"),
+    "foreign": (ValueError, "hf:ann/foreign is no checkpoint of this library: checkpoint.json does not desc"),
+    "damaged": (ValueError, "hf:ann/damaged is no checkpoint of this library: checkpoint.json is damaged"),
+    "odd": (ValueError, "the policy of .* is 'oracle'; this library plays of those for patchwork: "),
+    "large": (ValueError, "checkpoint.json of hf:ann/large has 1,048,577 bytes; at most 1,048,576 are"),
+    "torn": (ValueError, "weights.safetensors does not hold the weights"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_wrong_is_said_before_the_weights_are_there(server: Hub, name: str) -> None:
+    description = json.loads(CHAMPION["checkpoint.json"])
+    server.add("ann/champion", CHAMPION)
+    server.add("ann/private", CHAMPION, private=True)
+    server.add("ann/gated", CHAMPION, gated=True)
+    server.add("ann/empty", {"README.md": b"#"})
+    server.add("ann/half", {"checkpoint.json": CHAMPION["checkpoint.json"]})
+    server.add("ann/foreign", CHAMPION | {"checkpoint.json": b'{"model_type": "bert"}'})
+    server.add("ann/damaged", CHAMPION | {"checkpoint.json": b"[" * 100_000})
+    server.add(
+        "ann/odd", CHAMPION | {"checkpoint.json": json.dumps(description | {"policy": "oracle"}).encode()}
+    )
+    server.add("ann/large", CHAMPION | {"checkpoint.json": b" " * (2**20 + 1)})
+    server.add("ann/torn", CHAMPION | {"weights.safetensors": CHAMPION["weights.safetensors"][:1000]})
+    error, message = REFUSED[name]
+    revision = "" if "@" in name else "@main"
+    with pytest.raises(error, match=message) as caught:
+        agents.load(f"hf:ann/{name}{revision}")
+    assert len(str(caught.value).splitlines()) == 1
+    if name not in ("half", "odd", "torn"):
+        assert not [request for request in server.requests if "weights" in request]
+    if name == "large":
+        assert not [request for request in server.requests if request.startswith("GET")]
+
+
+def test_without_a_network_a_sentence_says_so(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_http.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{revision}/{filename}"
+    )
+    with pytest.raises(ConnectionError, match="cannot be reached, and hf:ann/agent is not in the cache: "):
+        agents.load("hf:ann/agent@main")

@@ -1,0 +1,65 @@
+"""Names of checkpoints on the Hugging Face Hub, and who refuses them: without the library and a network."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from patchwork_env import agents
+from patchwork_env.agents import hub
+from patchwork_env.agents.imported import is_import
+from patchwork_env.agents.specs import is_remote
+from patchwork_env.learning.evaluation.players import load_player
+from patchwork_env.play.players import Players
+
+
+def test_a_name_gives_a_repository_and_a_revision() -> None:
+    assert hub.repository_of("hf:ann/quick") == ("ann/quick", None)
+    assert hub.repository_of("hf:Ann_1/v1.0-x@refs/pr/3") == ("Ann_1/v1.0-x", "refs/pr/3")
+    assert hub.repository_of(f"hf:ann/quick@{'0af3' * 10}")[1] == "0af3" * 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("hf:", "hf:ann", "hf:/quick", "hf:ann/", "hf:ann/quick/best", "hf:ann/quick@", "hf:ann/quick@a@b"),
+        *("hf:../..", "hf:ann/..", "hf:.ann/quick", "hf:ann/quick@../../etc", "hf:ann/quick@a/../b"),
+        *("hf:ann/quick@-x", "hf:ann/quick\n", "hf:ann/qu ick", f"hf:ann/{'a' * 100}", "hf:ann/quick@a//b"),
+    ],
+)
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(
+        ValueError, match="names nothing on the Hugging Face Hub; write hf:owner/name@revision"
+    ):
+        agents.load(name)
+    with pytest.raises(ValueError, match="names nothing on the Hugging Face Hub"):
+        load_player(name)
+
+
+def test_they_are_no_modules() -> None:
+    assert not is_import("hf:ann")
+    assert is_import("hg:ann")
+
+
+def test_without_the_library_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"need huggingface_hub: pip install 'patchwork-env\[hub\]'"
+    ):
+        agents.load("hf:ann/quick")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["hf:ann/quick", "hf:ann/quick@main:sample=true", "beam:value=hf:ann/quick", "beam:width=3,value=hf:"],
+)
+def test_the_page_starts_no_download_that_nobody_asked_for(spec: str) -> None:
+    assert is_remote(spec)
+    with pytest.raises(ValueError, match="would be downloaded; start the server with --opponent"):
+        Players().check(spec)
+    assert Players([spec]).check(spec) == spec
+
+
+def test_other_agents_are_not_remote() -> None:
+    assert not [name for name in (*agents.names(), "runs/hf:x/final", "beam:width=3") if is_remote(name)]

@@ -1,0 +1,146 @@
+"""What is published of a checkpoint: the folder that --dry-run writes, without the library and a network."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.cli import main
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.players import Entrant
+from patchwork_env.learning.evaluation.results import MatchResult, results_as_dict
+from patchwork_env.learning.runs.folder import EVALUATION_FORMAT, EVALUATION_VERSION
+
+WEIGHTS = hashlib.sha256((SHIPPED_FOLDER / "champion" / "weights.safetensors").read_bytes()).hexdigest()
+STEPS = json.loads((SHIPPED_FOLDER / "champion" / "checkpoint.json").read_text())["info"]["steps"]
+
+
+@pytest.fixture(scope="module")
+def match() -> MatchResult:
+    return play_matches("greedy", "random", 4)
+
+
+@pytest.fixture
+def run(tmp_path: Path, match: MatchResult) -> Path:
+    """The folder of a run whose policy, the champion's value, was measured against an odd opponent."""
+    folder = tmp_path / "run"
+    for name in ("final", "best"):
+        shutil.copytree(SHIPPED_FOLDER / "champion", folder / name)
+    (folder / "config.yaml").write_text("game: patchwork\nalgorithm: td\ndescription: '```'\n")
+    versions = {"steps": 0, "commit": "c0ffee", "patchwork_env": "0.1.0", "machine": "an abacus"}
+    (folder / "versions.jsonl").write_text(json.dumps(versions) + "\n")
+    (folder / "evaluations").mkdir()
+    evaluation = {
+        "format": EVALUATION_FORMAT,
+        "version": EVALUATION_VERSION,
+        "steps": STEPS,
+        "minutes": 3.0,
+        "machine": "a slide rule",
+        "weights": WEIGHTS,
+        "sample_games": [],
+        "matches": [match.as_dict() | {"opponent": "a|b\n# c", "win_rate": 0.625}],
+    }
+    (folder / "evaluations" / f"step_{STEPS:010d}.json").write_text(json.dumps(evaluation))
+    return folder
+
+
+def card(out: Path) -> tuple[dict, str]:
+    """The metadata and the text of a published folder."""
+    _, metadata, text = (out / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    return yaml.safe_load(metadata), text
+
+
+def publish(*words: object) -> int:
+    return main(["publish", *map(str, words)])
+
+
+@pytest.mark.parametrize("name", ["", "final", "best"])
+def test_the_page_of_a_run_tells_its_own_figures(run: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    assert publish(run / name, "ann/td", "--dry-run", out, "--license", "cc0-1.0") == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "README.md",
+        "checkpoint.json",
+        "weights.safetensors",
+    ]
+    for file in ("checkpoint.json", "weights.safetensors"):
+        assert (out / file).read_bytes() == (run / "final" / file).read_bytes()
+    metadata, text = card(out)
+    assert (metadata["license"], metadata["library_name"]) == ("cc0-1.0", "patchwork-env")
+    assert "patchwork" in metadata["tags"]
+    (result,) = metadata["model-index"][0]["results"]
+    assert result["metrics"] == [{"type": "win_rate", "value": 0.625, "name": "win rate"}]
+    assert result["dataset"]["name"] == "4 games against a|b # c"
+    assert r"| a\|b # c | 4 | 62.5% |" in text
+    assert 'agents.load("hf:ann/td")' in text
+    assert f"in {STEPS:,} steps" in text
+    assert "from both seats, on a slide rule." in text
+    assert ("best of its run, which flatters it" in text) == (name == "best")
+    for line in ("Commit: c0ffee", f"Weights: SHA-256 `{WEIGHTS}`", "Machine: an abacus", "Algorithm: td"):
+        assert f"- {line}\n" in text
+    assert text.rstrip().endswith("description: '```'\n````"), "the fence is longer than those in the text"
+
+
+def test_figures_of_other_weights_are_not_told(run: Path, tmp_path: Path) -> None:
+    (file,) = (run / "evaluations").iterdir()
+    file.write_text(file.read_text().replace(WEIGHTS, "0" * 64))
+    assert publish(run, "ann/td", "--dry-run", tmp_path / "out") == 0
+    metadata, text = card(tmp_path / "out")
+    assert "model-index" not in metadata
+    assert "Nobody has measured these weights" in text
+
+
+def test_figures_of_an_evaluation_are_taken_if_they_are_of_these_weights(
+    match: MatchResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "figures.json", tmp_path / "out"
+    contents = results_as_dict([match], [Entrant("greedy", WEIGHTS, None), Entrant("random", None, None)])
+    file.write_text(json.dumps(contents))
+    assert publish("champion", "ann/champion", "--dry-run", out, "--figures", file) == 0
+    metadata, text = card(out)
+    assert metadata["model-index"][0]["results"][0]["metrics"][0]["value"] == round(match.win_rate, 4)
+    assert "configuration:" in text
+    assert publish("champion", "ann/c", "--dry-run", out, "--figures", file) == 2
+    assert "out exists already" in capsys.readouterr().err
+    for wrong in (contents | {"weights": {"greedy": "0" * 64}}, contents | {"game": "nmbr9"}):
+        file.write_text(json.dumps(wrong))
+        assert publish("champion", "ann/c", "--dry-run", tmp_path / "no", "--figures", file) == 2
+        assert "has no figures of an agent of patchwork with the weights" in capsys.readouterr().err
+    for wrong in ({}, contents | {"matches": [{}]}, contents | {"weights": []}):
+        file.write_text(json.dumps(wrong))
+        assert publish("champion", "ann/c", "--dry-run", tmp_path / "no", "--figures", file) == 2
+        assert f"{file} is damaged" in capsys.readouterr().err
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("champion", "champion"), "the repository is 'champion'; write owner/name"),
+        (("champion", "ann/champion@main"), "the repository is 'ann/champion@main'; write owner/name"),
+        (("hf:ann/champion", "ann/champion"), "hf:ann/champion is on the Hub already"),
+        (("greedy", "ann/greedy"), "there is no agent 'greedy'"),
+        (("no/such/run", "ann/run"), "there is no checkpoint at 'no/such/run'"),
+    ],
+)
+def test_what_cannot_be_published_is_a_sentence(
+    words: tuple[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert publish(*words, "--dry-run", tmp_path / "out") == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_checkpoint_is_not_published(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / "final" / "weights.safetensors").write_bytes(b"torn")
+    assert publish(run, "ann/td", "--dry-run", tmp_path / "out") == 2
+    assert "does not hold the weights" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

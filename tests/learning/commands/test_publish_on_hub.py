@@ -1,0 +1,63 @@
+"""Publishing with the Hub's own client library, to a stand-in of the Hub.
+
+Runs where the library is installed: ``make test-frameworks``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("huggingface_hub", reason="runs in an environment of its own: make test-frameworks")
+
+from huggingface_hub import constants
+
+from patchwork_env import agents
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.cli import main
+from patchwork_env.patchwork import Game
+from tests.agents.hub_server import Hub, serving, use
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with serving() as running:
+        use(running, tmp_path / "home", monkeypatch)
+        yield running
+
+
+def test_what_is_published_is_an_agent(server: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["publish", "champion", "ann/mine"]) == 0
+    spec = capsys.readouterr().out.removeprefix("published as ").strip()
+    (repository,) = server.repositories.values()
+    assert not repository.private
+    assert server.messages == ["The policy of champion"]
+    (files,) = repository.commits.values()
+    assert sorted(files) == ["README.md", "checkpoint.json", "weights.safetensors"]
+    assert files["weights.safetensors"] == (SHIPPED_FOLDER / "champion" / "weights.safetensors").read_bytes()
+    agent = agents.load(f"{spec}:instant")
+    assert spec == agent.name == f"hf:ann/mine@{repository.branches['main']}"
+    assert agent.act(Game(seed=1)) == agents.load("champion:instant").act(Game(seed=1))
+    assert main(["publish", "champion", "ann/mine"]) == 0, "a second time is a second commit"
+    assert len(repository.commits) == 2
+
+
+def test_a_private_repository(server: Hub) -> None:
+    assert main(["publish", "champion", "ann/mine", "--private"]) == 0
+    assert server.repositories["ann/mine"].private
+
+
+def test_who_may_not_write_is_told_so(server: Hub, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_reader")
+    assert main(["publish", "champion", "ann/mine"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("patchwork-env publish: http://127.0.0.1")
+    assert len(error.splitlines()) == 1
+    assert not server.repositories
+
+
+def test_without_a_network_nothing_is_published(server: Hub, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    assert main(["publish", "champion", "ann/mine"]) == 2
+    assert "http://127.0.0.1:9 fails for hf:ann/mine: " in capsys.readouterr().err
