@@ -437,4 +437,4 @@ def _shown(text: str) -> str:
 
 
 def _what_exists() -> str:
-    return ", ".join(map(repr, names())) + f", paths of checkpoint folders, and {hub.FORM}"
+    return ", ".join(map(repr, names())) + f" and paths of checkpoint folders, or {hub.FORM}"

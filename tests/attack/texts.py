@@ -7,6 +7,7 @@ from functools import partial
 from numpy.random import Generator
 
 from patchwork_env import agents, games
+from patchwork_env.agents import hub
 from patchwork_env.core.rules import Rules
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text as text_view
@@ -99,13 +100,12 @@ def phrases(name: str, random: Generator) -> int:
 _SPECS = (
     *("random", "greedy", "mcts:simulations=400", "champion:level=fast,aim=score", "champion:fast", "uct"),
     *("runs/quick/final:simulations=64,sample=true", "policy.onnx:sample=true", "beam:width=8", "a/b/c"),
-    "hf:ann/quick@v1:sample=true",
 )
 
 
 def specs(random: Generator) -> int:
     """Specs of agents: an agent, or an error that ``agents.load`` documents."""
-    documented = (ValueError, FileNotFoundError, ModuleNotFoundError)  # the last for the Hub's library
+    documented = (ValueError, FileNotFoundError)
     for _ in range(BATCH):
         spec = mutate_text(pick(random, _SPECS), random, pick(random, _SPECS))
         agent = refused_or(agents.load, spec, errors=documented)
@@ -114,8 +114,18 @@ def specs(random: Generator) -> int:
     return BATCH
 
 
+def hub_names(random: Generator) -> int:
+    """Names of repositories of the Hugging Face Hub: two words and a revision that lead out of no folder."""
+    for _ in range(BATCH):
+        name = mutate_text("hf:ann/quick@refs/pr/1", random, pick(random, ("../..", "hf:b/c", "/.", "@x")))
+        found = refused_or(hub.repository_of, name, errors=ValueError)
+        parts = f"{found[0]}/{found[1] or 'main'}".split("/") if found else []
+        assert not [part for part in parts if not part or part.startswith(".") or not part.isascii()], name
+    return BATCH
+
+
 ATTACKS = {
     f"{attack.__name__}_{name}": partial(attack, name)
     for attack in (notation, positions, words, phrases)
     for name in (games.PATCHWORK, games.NMBR9)
-} | {"specs": specs}
+} | {"specs": specs, "hub_names": hub_names}
