@@ -1,0 +1,38 @@
+"""OpenSpiel: importing this makes its algorithms play both games.
+
+A greedy agent plays a random bot::
+
+    import pyspiel
+    import patchwork_env.integrations.open_spiel as open_spiel
+
+    game = pyspiel.load_game("python_patchwork(seed=7)")
+    bots = [open_spiel.bot("greedy", 0), pyspiel.make_uniform_random_bot(1, 7)]
+    print(pyspiel.evaluate_bots(game.new_initial_state(), bots, 7))
+
+- ``python_patchwork`` and ``python_nmbr9`` are the names of the games in ``pyspiel.load_game``;
+  :mod:`~patchwork_env.integrations.open_spiel_games.patchwork` and
+  :mod:`~patchwork_env.integrations.open_spiel_games.nmbr9` have their parameters;
+- :func:`bot` makes a bot of OpenSpiel of any agent, :func:`as_agent` an agent of any bot.
+
+Needs the extra ``open_spiel``.
+"""
+
+from __future__ import annotations
+
+try:
+    import pyspiel
+except ModuleNotFoundError as _error:
+    raise ModuleNotFoundError(
+        f"patchwork_env.integrations.open_spiel needs {_error.name}: pip install 'patchwork-env[open_spiel]'",
+        name=_error.name,
+    ) from None
+
+from patchwork_env.integrations.open_spiel_games.base import RulesGame, State
+from patchwork_env.integrations.open_spiel_games.bots import AgentBot, BotAgent, as_agent, bot
+from patchwork_env.integrations.open_spiel_games.nmbr9 import Nmbr9Game
+from patchwork_env.integrations.open_spiel_games.patchwork import PatchworkGame
+
+__all__ = ["AgentBot", "BotAgent", "Nmbr9Game", "PatchworkGame", "RulesGame", "State", "as_agent", "bot"]
+
+pyspiel.register_game(PatchworkGame(PatchworkGame.kind.parameters).get_type(), PatchworkGame)
+pyspiel.register_game(Nmbr9Game(Nmbr9Game.kind.parameters).get_type(), Nmbr9Game)

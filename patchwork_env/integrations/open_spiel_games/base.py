@@ -1,0 +1,287 @@
+"""Games and states of OpenSpiel, written over the :class:`~patchwork_env.core.rules.Rules` of a game."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyspiel
+
+from patchwork_env.core.batches import SCORE, loop, write_final_rewards
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
+from patchwork_env.core.rules import Rules
+from patchwork_env.core.tensors import Observation
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.integrations.open_spiel_games.nodes import CHANCE, TERMINAL, Node
+from patchwork_env.integrations.open_spiel_games.observer import Observer
+from patchwork_env.integrations.open_spiel_games.settings import Kind, Setting
+
+
+class RulesGame(pyspiel.Game):  # type: ignore[misc]
+    """A game of OpenSpiel. A derived class says what chance decides, and what a player may know.
+
+    Args:
+        setting: What the parameters say.
+        first: The node in which every game begins.
+        max_chance_outcomes: An upper bound on the number of outcomes of a node of chance.
+        params: The parameters.
+    """
+
+    kind: ClassVar[Kind]
+    rules: ClassVar[Rules]
+
+    def __init__(
+        self, setting: Setting, first: Node, max_chance_outcomes: int, params: Mapping[str, Any]
+    ) -> None:
+        lowest, highest, total = setting.utilities()
+        info = pyspiel.GameInfo(
+            num_distinct_actions=self.rules.num_actions,
+            max_chance_outcomes=max_chance_outcomes if setting.deals else 0,
+            num_players=setting.players,
+            min_utility=lowest,
+            max_utility=highest,
+            utility_sum=total,
+            max_game_length=setting.turns,
+        )
+        super().__init__(self.kind.type_of(setting), info, dict(params))
+        self.setting, self.first = setting, first
+
+    # --- what OpenSpiel calls -----------------------------------------------------------------------------
+
+    def new_initial_state(self, start: Any = None) -> State:
+        """The state in which a game begins.
+
+        Args:
+            start: None, or a position from which to go on: its text (see ``Game.position_text``), or the
+                struct of a state, or such a struct as a dictionary.
+
+        Raises:
+            ValueError: It is no position of this game; the message says why.
+        """
+        return State(self, self.first if start is None else self._node_at(_text_of(start)))
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Observer:
+        """What shows states to players.
+
+        Raises:
+            ValueError: There are parameters, of which an observer has none.
+        """
+        if isinstance(iig_obs_type, Mapping):  # as OpenSpiel calls this for the usual observations
+            iig_obs_type, params = None, iig_obs_type
+        if params:
+            raise ValueError(f"observations have no parameters, but {shorten(params)} are given")
+        return Observer(self, iig_obs_type)
+
+    def max_chance_nodes_in_history(self) -> int:
+        """The number of decisions of chance."""
+        return self.setting.deals
+
+    # --- the tree -----------------------------------------------------------------------------------------
+
+    def play(self, node: Node, action: int) -> Node:
+        """The node behind a legal action of a player.
+
+        Raises:
+            IllegalActionError: The action is not legal.
+            TableEdgeError: The tiles of NMBR 9 would spread too far.
+        """
+        game = node.copy_of_game()
+        game.play(action)
+        return self._after(node.game, game)
+
+    def legal_actions(self, game: BaseGame) -> list[int]:
+        """The legal actions of the current player, ascending."""
+        legal: list[int] = game.legal_actions().tolist()
+        return legal
+
+    def returns(self, game: BaseGame) -> list[float]:
+        """The returns of all players of a game that is over."""
+        if self.setting.rewards == SCORE:
+            return [float(score) for score in game.scores()]
+        players = self.setting.players
+        records, rewards = np.repeat(game.state, players), np.empty(players)
+        each = np.arange(players)
+        loop(write_final_rewards, self.rules)(records, each, each, self.setting.rewards, rewards)
+        return rewards.tolist()
+
+    def check_outcome(self, node: Node, action: Any) -> tuple[int, int]:
+        """An outcome of chance, checked, and how much chance has decided before.
+
+        Raises:
+            IllegalActionError: Chance is not to move, or cannot decide so.
+        """
+        if node.dealing is None or action not in dict(self.chance_outcomes(node)):
+            raise IllegalActionError(f"{shorten(action)} is no outcome of chance now")
+        return int(action), node.dealing
+
+    def _node_at(self, text: str) -> Node:
+        game = self.rules.game.from_position(text)
+        if game.num_players != self.setting.players:
+            raise ValueError(
+                f"the position has {game.num_players} players, and this game {self.setting.players}"
+            )
+        return Node(game)
+
+    def _after(self, before: BaseGame, game: BaseGame) -> Node:
+        """The node of the position that a move leads to."""
+        return Node(game)
+
+    # --- what chance decides ------------------------------------------------------------------------------
+
+    def chance_outcomes(self, node: Node) -> list[tuple[int, float]]:
+        """The outcomes of a node of chance, ascending, with their probabilities."""
+        raise NotImplementedError
+
+    def outcome_text(self, node: Node, outcome: int) -> str:
+        """What an outcome means."""
+        raise NotImplementedError
+
+    def deal(self, node: Node, outcome: int) -> Node:
+        """The node behind an outcome of chance.
+
+        Raises:
+            IllegalActionError: It is not among :meth:`chance_outcomes`.
+        """
+        raise NotImplementedError
+
+    # --- what players see ---------------------------------------------------------------------------------
+
+    def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
+        """Takes out of a player's tensors, at a node of chance, what is not decided yet."""
+        raise NotImplementedError
+
+    def recalls(self) -> bool:
+        """Whether an observation alone tells all that a player has seen and done."""
+        raise NotImplementedError
+
+    def text(self, node: Node, players: tuple[int, ...] | None) -> str:
+        """The position as those players know it together; None for all of it, none for what is public."""
+        raise NotImplementedError
+
+    def private_text(self, node: Node, players: tuple[int, ...]) -> str:
+        """What those players know beyond what is public."""
+        raise NotImplementedError
+
+    def struct(self, node: Node, player: int | None) -> dict[str, Any]:
+        """What is on the table, for JSON, as a player knows it; None for all of it."""
+        raise NotImplementedError
+
+
+def _text_of(start: Any) -> str:
+    """The text of a position that is given as a text, a struct or a dictionary."""
+    if isinstance(start, pyspiel.StateStruct):
+        start = start.to_dict()
+    text = start.get("position") if isinstance(start, Mapping) else start
+    if not isinstance(text, str):
+        raise ValueError(f"a position is a text or the struct of a state, not {shorten(start)}")
+    return text
+
+
+class State(pyspiel.State):  # type: ignore[misc]
+    """A state of OpenSpiel: a node, and what OpenSpiel itself keeps, which is the history.
+
+    A copy shares the node, so that it costs no more than OpenSpiel's own part.
+    """
+
+    def __init__(self, table: RulesGame, node: Node) -> None:
+        super().__init__(table)
+        self._node = node
+
+    @property
+    def node(self) -> Node:
+        """The node of the game tree."""
+        return self._node
+
+    def position(self) -> BaseGame:
+        """The position as a ``Game``, which may be played on; what was played before is not part of it.
+
+        Raises:
+            ValueError: Chance is to move, so that the position is not complete.
+        """
+        if self._node.player == CHANCE:
+            raise ValueError("there is no position for players while chance is to move")
+        return self._node.copy_of_game()
+
+    # --- what OpenSpiel calls -----------------------------------------------------------------------------
+
+    def current_player(self) -> int:
+        """The player to move, or the number that stands for chance or for the end."""
+        return self._node.player
+
+    def is_terminal(self) -> bool:
+        """Whether the game is over."""
+        return self._node.player == TERMINAL
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self._node.legal(self.get_game().legal_actions)
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """The outcomes of a node of chance, ascending, with their probabilities."""
+        outcomes: list[tuple[int, float]] = self.get_game().chance_outcomes(self._node)
+        return outcomes
+
+    def _apply_action(self, action: int) -> None:
+        table: RulesGame = self.get_game()
+        move = table.deal if self._node.player == CHANCE else table.play
+        self._node = move(self._node, action)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        if player == CHANCE:
+            return str(self.get_game().outcome_text(self._node, action))
+        return self._node.game.move_text(action)
+
+    def string_to_action(self, *of_player_and_text: Any) -> int:
+        """The action of a word of the notation, or of the text of an outcome of chance.
+
+        Called as ``string_to_action(text)`` or ``string_to_action(player, text)``.
+
+        Raises:
+            IllegalActionError: It is no legal move of the player to move.
+        """
+        text = of_player_and_text[-1]
+        if self._node.player != CHANCE:
+            return self._node.game.parse_move(text)
+        for outcome, _ in self.chance_outcomes():
+            if self._action_to_string(CHANCE, outcome) == text:
+                return outcome
+        raise IllegalActionError(f"{shorten(text)} is no outcome of chance now")
+
+    def returns(self) -> list[float]:
+        """The returns of all players, which are 0 until the end."""
+        table: RulesGame = self.get_game()
+        return table.returns(self._node.game) if self.is_terminal() else [0.0] * table.setting.players
+
+    def __str__(self) -> str:
+        return str(self.get_game().text(self._node, None))
+
+    # --- structs ------------------------------------------------------------------------------------------
+
+    def _to_struct(self) -> dict[str, Any]:
+        return self._struct(None)
+
+    def _to_observation_struct(self, player: int) -> dict[str, Any]:
+        return self._struct(player) | {"observer": player}
+
+    def _struct(self, player: int | None) -> dict[str, Any]:
+        table: RulesGame = self.get_game()
+        seen = None if player is None else (player,)
+        return {
+            "current_player": self._node.player,
+            "is_terminal": self.is_terminal(),
+            "position": table.text(self._node, seen),
+            **table.struct(self._node, player),
+        }
+
+    def _action_to_struct(self, player: int, action: int) -> dict[str, Any]:
+        word = self._action_to_string(player, action)
+        if player == CHANCE:
+            return {"move": word}
+        parts = self._node.game.decode(action)._asdict()
+        return {"move": word, **parts, "cells": sorted(map(list, parts["cells"]))}
+
+    def _struct_to_actions(self, struct: dict[str, Any]) -> list[int]:
+        if not isinstance(struct, Mapping) or "move" not in struct:
+            raise IllegalActionError(f"the struct of an action has a field 'move', unlike {shorten(struct)}")
+        return [self.string_to_action(struct["move"])]

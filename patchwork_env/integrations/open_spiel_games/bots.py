@@ -1,0 +1,113 @@
+"""Agents of this package as bots of OpenSpiel, and bots of OpenSpiel as agents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pyspiel
+
+from patchwork_env import agents
+from patchwork_env.agents.base import Agent, check_running, record_of
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import shorten
+from patchwork_env.integrations.open_spiel_games.base import RulesGame, State
+
+
+class AgentBot(pyspiel.Bot):  # type: ignore[misc]
+    """A bot that plays what an agent of this package chooses.
+
+    Args:
+        agent: The agent.
+        player_id: The player for whom it plays.
+    """
+
+    def __init__(self, agent: Agent, player_id: int) -> None:
+        super().__init__()
+        self.agent, self._player_id = agent, player_id
+
+    def player_id(self) -> int:
+        """The player for whom the bot plays."""
+        return self._player_id
+
+    def step(self, state: Any) -> int:
+        """The agent's action.
+
+        Raises:
+            ValueError: The state is of another game, of one that the agent does not play, or the bot's player
+                is not to move.
+        """
+        if not isinstance(state, State):
+            raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {shorten(state)}")
+        if state.current_player() != self._player_id:
+            raise ValueError(f"player {state.current_player()} is to move, not player {self._player_id}")
+        return int(self.agent.act(state.position()))
+
+    def restart(self) -> None:
+        """Nothing: agents look at positions alone."""
+
+    def restart_at(self, state: Any) -> None:
+        """Nothing: agents look at positions alone."""
+
+    def inform_action(self, state: Any, player_id: int, action: int) -> None:
+        """Nothing: agents look at positions alone."""
+
+
+class BotAgent(Agent):
+    """An agent that plays what a bot of OpenSpiel chooses, from the position alone.
+
+    Args:
+        bot: The bot, a ``pyspiel.Bot``.
+        table: The game for which it was made, such as ``pyspiel.load_game("python_patchwork")``.
+        name: The name of the agent in tables and messages.
+    """
+
+    def __init__(self, bot: Any, table: Any, name: str | None = None) -> None:
+        if not isinstance(table, RulesGame):
+            raise ValueError(f"the game is python_patchwork or python_nmbr9, not {shorten(table)}")
+        self.name = name or type(bot).__name__
+        self.games = (table.rules.name,)
+        self._bot, self._table = bot, table
+
+    def act(self, game: BaseGame) -> int:
+        """See :meth:`Agent.act`."""
+        check_running(record_of(game))
+        self.check_states(game.state)
+        state = self._table.new_initial_state(game.position_text())
+        self._bot.restart_at(state)
+        if isinstance(self._bot, pyspiel.MCTSBot):
+            # Its ``step`` lets go of Python's lock, and crashes on games that are written in Python.
+            return int(self._bot.mcts_search(state).best_child().action)
+        return int(self._bot.step(state))
+
+
+def bot(
+    agent: str | os.PathLike[str] | Agent | Callable[..., Any], player_id: int, seed: int | None = None
+) -> AgentBot:
+    """A bot of OpenSpiel that plays what an agent chooses.
+
+    Args:
+        agent: A spec such as ``"champion:instant"``, an agent, or a function from a game to an action.
+        player_id: The player for whom it plays.
+        seed: The seed of the agent's random numbers; see :func:`patchwork_env.agents.load`.
+
+    Raises:
+        ValueError: ``agent`` is none of these; or see :func:`patchwork_env.agents.load`.
+        FileNotFoundError: See :func:`patchwork_env.agents.load`.
+    """
+    return AgentBot(agents.as_agent(agent, seed), player_id)
+
+
+def as_agent(bot: Any, game: Any, name: str | None = None) -> BotAgent:
+    """The agent that plays what a bot of OpenSpiel chooses, wherever an agent can stand.
+
+    Args:
+        bot: The bot, a ``pyspiel.Bot``.
+        game: The game for which it was made, such as ``pyspiel.load_game("python_patchwork")``.
+        name: The name of the agent in tables and messages; that of the bot's class by default.
+
+    Raises:
+        ValueError: It is another game.
+    """
+    return BotAgent(bot, game, name)

@@ -1,0 +1,211 @@
+"""NMBR 9 as a game of OpenSpiel, ``python_nmbr9``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.storage import numbers_text
+from patchwork_env.core.tensors import Observation
+from patchwork_env.envs.options import check_rewards
+from patchwork_env.integrations.open_spiel_games.base import RulesGame
+from patchwork_env.integrations.open_spiel_games.nodes import Node
+from patchwork_env.integrations.open_spiel_games.settings import Kind, Setting, set_up_of
+from patchwork_env.nmbr9 import engine
+from patchwork_env.nmbr9.actions import LONGEST_SIDE, MAX_SPREAD
+from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS
+from patchwork_env.nmbr9.game import Game
+from patchwork_env.nmbr9.rules import RULES
+
+KIND = Kind(
+    short_name="python_nmbr9",
+    long_name="NMBR 9",
+    players=(1, MAX_PLAYERS),
+    parameters={
+        "players": 1,
+        "order": "unknown",
+        "deck": "",
+        "seed": -1,
+        "max_digit": NUM_DIGITS - 1,
+        "copies": COPIES,
+        "deck_size": 0,
+        "rewards": "",
+    },
+)
+"""The options of ``Game``, with these differences: ``deck`` has spaces between the digits; ``seed`` is at
+most 2**31 - 1, and -1 for none; ``deck_size`` 0 stands for as many rounds as the deck has cards. ``rewards``
+is ``outcome``, ``margin`` or ``score``; empty for the outcome, or for the score of a single player."""
+_NOTHING = "-"
+
+
+class Nmbr9Game(RulesGame):
+    """NMBR 9 of 1 to 4 players, who place the tile of a card one after the other, not knowing of each other.
+
+    Without a deck and a seed, chance turns the cards: one in each round, or where their order is known all of
+    them before the first round. The cards that have not been turned lie in ascending order in the record.
+
+    Args:
+        params: The parameters by name, see :data:`KIND`.
+
+    Raises:
+        ValueError: A parameter has a value that is not allowed.
+    """
+
+    kind = KIND
+    rules = RULES
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        deck, seed = set_up_of(params, "deck")
+        options = {name: params[name] for name in ("players", "order", "max_digit", "copies")}
+        game = Game(seed, deck=deck, deck_size=params["deck_size"] or None, **options)
+        players, rounds, is_free = game.num_players, game.num_rounds, game.order == "free"
+        self._deals = deck is None and seed is None and not is_free
+        setting = Setting(
+            players=players,
+            rewards=check_rewards(params["rewards"] or None, players),
+            scores=(0, max(1, sum(game.deck) * ((rounds - 1) // 2))),  # a level has 2 tiles, but the highest
+            turns=players * rounds * (2 if is_free else 1),
+            deals=rounds if self._deals else 0,
+            hides=players > 1 or (game.order == "unknown" and not self._deals),
+        )
+        if self._deals:
+            _sort_from(game, 0)
+        super().__init__(setting, Node(game, 0 if self._deals else None), NUM_DIGITS, params)
+
+    def legal_actions(self, game: BaseGame) -> list[int]:
+        """Those of the engine without the few that would spread the tiles of a table too far."""
+        legal, state, player = super().legal_actions(game), game.state, game.current_player
+        placed = engine.num_placed(state, 0, player)
+        if legal and placed and max(engine.bounds(state, 0, player, placed)[2:]) > MAX_SPREAD - LONGEST_SIDE:
+            return [action for action in legal if not engine.meets_edge(state, 0, action)]
+        return legal
+
+    def _after(self, before: BaseGame, game: BaseGame) -> Node:
+        """Chance turns a card at the beginning of a round."""
+        earlier, later = cast(Game, before), cast(Game, game)
+        begins = later.round > earlier.round and not later.is_over
+        turns = begins and self._deals and later.order == "unknown"
+        return Node(later, later.round if turns else None)
+
+    def _node_at(self, text: str) -> Node:
+        node = super()._node_at(text)
+        game, first = cast(Game, node.game), cast(Game, self.first.game)
+        if (game.order, game.num_rounds) != (first.order, first.num_rounds):
+            raise ValueError(
+                f"the position has {game.num_rounds} rounds in {game.order} order, "
+                f"and this game {first.num_rounds} in {first.order} order"
+            )
+        if self._deals and game.order == "unknown":
+            _sort_from(game, game.round + 1)
+        return node
+
+    # --- what chance decides ------------------------------------------------------------------------------
+
+    def chance_outcomes(self, node: Node) -> list[tuple[int, float]]:
+        """The digits of the cards left, each as likely as it has cards."""
+        left = cast(Game, node.game).deck[node.dealing :]
+        return [(digit, left.count(digit) / len(left)) for digit in sorted(set(left))]
+
+    def outcome_text(self, node: Node, outcome: int) -> str:
+        """``turn 7``."""
+        return f"turn {outcome}"
+
+    def deal(self, node: Node, outcome: int) -> Node:
+        """See :meth:`RulesGame.deal`."""
+        outcome, turned = self.check_outcome(node, outcome)
+        game = cast(Game, node.copy_of_game())
+        cards = game.state["deck"][0]
+        place = turned + int(np.argmax(cards[turned:] == outcome))
+        cards[turned : place + 1] = np.roll(cards[turned : place + 1], 1)
+        goes_on = game.order == "known" and turned + 1 < game.num_rounds
+        return Node(game, turned + 1 if goes_on else None)
+
+    # --- what players see ---------------------------------------------------------------------------------
+
+    def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
+        """Nobody is to move, and the next card is not turned yet."""
+        game, turned = cast(Game, node.game), cast(int, node.dealing)
+        tensors["phase"][:2] = 0
+        tensors["upcoming"][max(turned - 1, 0) :] = 0
+        if turned == game.round:
+            tensors["tile"][:] = 0
+            tensors["remaining"][game.deck[turned]] += np.float32(0.5)
+
+    def recalls(self) -> bool:
+        """An observation lists the tiles of all tables in the order in which they were placed."""
+        return True
+
+    def text(self, node: Node, players: tuple[int, ...] | None) -> str:
+        """The position; of the others' tables players know what lay there when the round began."""
+        dealt = f" dealt={node.dealing}" if node.dealing is not None else ""
+        if players is None:
+            return node.game.position_text() + dealt
+        seen = _seen(node, players)
+        return " ".join((seen.pop("format"), *(f"{name}={value}" for name, value in seen.items()))) + dealt
+
+    def private_text(self, node: Node, players: tuple[int, ...]) -> str:
+        """The tiles that those players have chosen or placed in this round."""
+        public, seen = _seen(node, ()), _seen(node, players)
+        names = ("chosen", "tables") if seen != public else ()
+        return " ".join(f"{name}={seen[name]}" for name in names)
+
+    def struct(self, node: Node, player: int | None) -> dict[str, Any]:
+        """What is on the table; of the others' tables a player knows what lay there when the round began."""
+        game = cast(Game, node.game)
+        everybody = tuple(range(game.num_players))
+        seen = _seen(node, everybody if player is None else (player,))
+        tables = [[] if table == _NOTHING else table.split(";") for table in seen["tables"].split("|")]
+        scores = [engine.points(game.state, 0, who, len(table)) for who, table in enumerate(tables)]
+        return {
+            "scores": scores,
+            "order": game.order,
+            "rounds": game.num_rounds,
+            "round": game.round,
+            "deck": [int(digit) for digit in seen["deck"].split(",") if digit != _NOTHING],
+            "left": [int(number) for number in seen["left"].split(",")],
+            "chosen": [None if digit == _NOTHING else int(digit) for digit in seen["chosen"].split(",")],
+            "tables": tables,
+        }
+
+
+def _sort_from(game: Game, first: int) -> None:
+    """Brings the cards that have not been turned into ascending order."""
+    cards: npt.NDArray[np.uint8] = game.state["deck"][0, first : len(game.deck)]
+    cards.sort()
+
+
+def _seen(node: Node, players: tuple[int, ...]) -> dict[str, str]:
+    """The fields of the position as those players know it together: see the notation, and ``left``.
+
+    ``deck`` has the cards whose place is known, and ``left`` the number of the other ones of each digit.
+    """
+    game = cast(Game, node.game)
+    notation, *words = game.position_text().split()
+    fields = dict(word.split("=", 1) for word in words)
+    known = game.deck[: _num_known(node, game)]
+    rest = game.deck[len(known) :]
+    tables, chosen = fields.pop("tables").split("|"), fields.pop("chosen").split(",")
+    for who in set(range(game.num_players)).difference(players):
+        chosen[who] = _NOTHING
+        tables[who] = ";".join(tables[who].split(";")[: game.round]) or _NOTHING
+    return {
+        "format": notation,
+        **fields,
+        "deck": numbers_text(known),
+        "left": numbers_text([rest.count(digit) for digit in range(NUM_DIGITS)]),
+        "chosen": ",".join(chosen),
+        "tables": "|".join(tables),
+    }
+
+
+def _num_known(node: Node, game: Game) -> int:
+    """The number of cards whose place players know."""
+    if game.order == "free":
+        return len(game.deck)
+    if node.dealing is not None:
+        return node.dealing
+    return game.num_rounds if game.order == "known" else min(game.round + 1, game.num_rounds)

@@ -1,0 +1,123 @@
+"""Agents of ours as bots of OpenSpiel, its bots as agents of ours, and its algorithms on the games."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+
+import pyspiel
+from open_spiel.python import rl_environment
+from open_spiel.python.algorithms import evaluate_bots, mcts
+from open_spiel.python.bots import uniform_random
+
+import patchwork_env.integrations.open_spiel as open_spiel
+from patchwork_env import agents
+from patchwork_env.learning.evaluation import play_matches
+from patchwork_env.patchwork import Game
+from tests.integrations.open_spiel.cases import load
+
+
+def test_a_bot_plays_what_the_agent_chooses():
+    state = load("python_patchwork(seed=7)").new_initial_state()
+    bots = [open_spiel.bot("greedy", 0), pyspiel.make_uniform_random_bot(1, 7)]
+    agent = agents.load("greedy")
+    assert [bots[0].player_id(), bots[0].provides_policy()] == [0, False]
+    while state.current_player() != pyspiel.PlayerId.TERMINAL:
+        action = bots[state.current_player()].step(state)
+        if state.current_player() == 0:
+            assert action == agent.act(state.position())
+        state.apply_action(action)
+    assert state.returns() == [1, -1]
+
+
+@pytest.mark.parametrize("evaluate", [pyspiel.evaluate_bots, evaluate_bots.evaluate_bots])
+def test_bots_play_whole_games(evaluate):
+    """Chance, which tells bots what it decided, included."""
+    for name, spec in (("python_patchwork", "champion:instant"), ("python_nmbr9(players=2)", "greedy")):
+        bots = [open_spiel.bot(spec, 0, seed=1), uniform_random.UniformRandomBot(1, np.random.RandomState(1))]
+        seed = 5 if evaluate is pyspiel.evaluate_bots else np.random.RandomState(5)
+        assert list(evaluate(load(name).new_initial_state(), bots, seed)) == [1, -1]
+
+
+def test_functions_are_bots_too():
+    state = load("python_patchwork(seed=7)").new_initial_state()
+    assert (
+        open_spiel.bot(lambda game: int(game.legal_actions()[-1]), 0).step(state) == state.legal_actions()[-1]
+    )
+
+
+def test_what_a_bot_does_not_play():
+    state = load("python_patchwork(seed=7)").new_initial_state()
+    with pytest.raises(ValueError, match="player 0 is to move, not player 1"):
+        open_spiel.bot("random", 1).step(state)
+    with pytest.raises(ValueError, match="python_patchwork and python_nmbr9"):
+        open_spiel.bot("random", 0).step(pyspiel.load_game("tic_tac_toe").new_initial_state())
+    with pytest.raises(ValueError, match="there is no position for players"):
+        open_spiel.bot("random", pyspiel.PlayerId.CHANCE).step(load("python_patchwork").new_initial_state())
+    only_patchwork = agents.ObservingAgent(lambda observations, masks: masks.argmax(axis=1), "first")
+    with pytest.raises(ValueError, match="'first' plays patchwork, not nmbr9"):
+        open_spiel.bot(only_patchwork, 0).step(load("python_nmbr9(seed=1)").new_initial_state())
+
+
+def mcts_bot(game, simulations, seed):
+    """OpenSpiel's compiled search."""
+    evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
+    return pyspiel.MCTSBot(game, evaluator, 1.4, simulations, 100, False, seed, False)
+
+
+def test_searches_of_open_spiel_beat_random_play():
+    game = load("python_patchwork(seed=7)")
+    wins = 0.0
+    for seed in range(4):
+        search = mcts_bot(game, 30, seed)
+        wins += pyspiel.evaluate_bots(
+            game.new_initial_state(), [search, pyspiel.make_uniform_random_bot(1, seed)], seed
+        )[0]
+    assert wins == 4
+
+
+def test_the_search_in_python_plays_nmbr9_alone():
+    game, rng = load("python_nmbr9(deck_size=4)"), np.random.RandomState(3)
+    search = mcts.MCTSBot(game, 30.0, 40, mcts.RandomRolloutEvaluator(1, rng), random_state=rng)
+    state = game.new_initial_state()
+    (score,) = evaluate_bots.evaluate_bots(state, [search], rng)
+    assert score == state.position().scores()[0] >= 0
+
+
+def test_a_bot_is_an_agent():
+    game = load("python_patchwork")
+    agent = open_spiel.as_agent(mcts_bot(game, 10, 1), game, "mcts of OpenSpiel")
+    ours = Game(seed=3)
+    assert agent.act(ours) in ours.legal_actions()
+    assert ours == Game(seed=3)
+    with pytest.raises(ValueError, match="plays patchwork"):
+        agent.check_game("nmbr9")
+    with pytest.raises(ValueError, match="the game is python_patchwork or python_nmbr9"):
+        open_spiel.as_agent(None, pyspiel.load_game("tic_tac_toe"))
+    result = play_matches(agent, "random", games=2)
+    assert "mcts of OpenSpiel against random: 2 games" in result.table()
+
+
+def test_the_environments_of_open_spiel_step():
+    """``rl_environment``, on which its learning agents stand."""
+    for name in ("python_patchwork(seed=7)", "python_nmbr9(players=2,deck_size=3)"):
+        env = rl_environment.Environment(load(name))
+        env.seed(1)
+        step = env.reset()
+        while not step.last():
+            player = step.observations["current_player"]
+            assert len(step.observations["info_state"][player]) == env.observation_spec()["info_state"][0]
+            step = env.step([step.observations["legal_actions"][player][0]])
+        assert sum(step.rewards) == 0
+
+
+def test_without_open_spiel_the_extra_is_named(monkeypatch):
+    name = "patchwork_env.integrations.open_spiel"
+    monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'patchwork-env\[open_spiel\]'"):
+        __import__(name)

@@ -1,0 +1,357 @@
+"""Both games of OpenSpiel against the engines, and what their players may and may not know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+
+import pyspiel
+from open_spiel.python.observation import make_observation
+
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.nmbr9 import Game as Nmbr9
+from patchwork_env.nmbr9.actions import MAX_SPREAD
+from patchwork_env.patchwork import Game as Patchwork
+from tests.integrations.open_spiel.cases import CIRCLE, GAMES, NMBR9, any_action, load, states_of_a_game
+
+Private = pyspiel.PrivateInfoType
+
+
+def beginning_of(state):
+    """The game of ours that begins where the players of a state are to begin."""
+    while state.is_chance_node():
+        state.apply_action(state.chance_outcomes()[0][0])
+    return state.position()
+
+
+@pytest.mark.parametrize("name", [name for name in GAMES if not load(name).max_chance_nodes_in_history()])
+def test_the_engine_plays_the_same(name):
+    table, rng = load(name), np.random.default_rng(4)
+    state = table.new_initial_state()
+    game = state.position()
+    while not game.is_over:
+        legal = game.legal_actions()
+        assert state.legal_actions() == legal.tolist()
+        assert state.current_player() == game.current_player
+        assert str(state) == game.position_text()
+        action = int(rng.choice(legal))
+        assert state.action_to_string(action) == game.move_text(action)
+        for player in range(table.num_players()):
+            seen = np.array(state.observation_tensor(player), np.float32)
+            np.testing.assert_array_equal(seen, game.observation(player))
+        state.apply_action(action)
+        game.play(action)
+    assert state.is_terminal()
+    assert str(state) == game.position_text()
+
+
+def test_the_set_up_of_patchwork():
+    circle = tuple(map(int, CIRCLE.split()))
+    assert load("python_patchwork(seed=7)").new_initial_state().position() == Patchwork(seed=7)
+    given = load(f"python_patchwork(circle={CIRCLE},first_player=1,special_patches=edition2014)")
+    expected = Patchwork(circle=circle, first_player=1, special_patches="2014")
+    assert given.new_initial_state().position() == expected
+    assert given.get_type().chance_mode == pyspiel.GameType.ChanceMode.DETERMINISTIC
+
+
+def test_chance_deals_the_circle_and_the_first_player():
+    circle = tuple(map(int, CIRCLE.split()))
+    state = load("python_patchwork(first_player=-1)").new_initial_state()
+    for dealt, patch in enumerate(circle[:-1]):
+        outcomes = dict(state.chance_outcomes())
+        assert outcomes == dict.fromkeys(sorted(circle[dealt:-1]), 1 / (32 - dealt))
+        assert state.action_to_string(patch) == f"deal {patch}"
+        state.apply_action(patch)
+    assert state.chance_outcomes() == [(0, 0.5), (1, 0.5)]
+    assert state.action_to_string(1) == "player 1 begins"
+    state.apply_action(1)
+    assert state.position() == Patchwork(circle=circle, first_player=1)
+
+
+def test_players_see_the_circle_as_far_as_it_is_dealt():
+    game = load("python_patchwork")
+    state, observer = game.new_initial_state(), make_observation(game)
+    for dealt, patch in enumerate([5, 32, 1, 17]):
+        observer.set_from(state, 1)
+        assert np.count_nonzero(observer.dict["circle"]) == dealt
+        assert observer.dict["players"][:, 0].tolist() == [0, 0]
+        state.apply_action(patch)
+    assert state.to_struct().to_dict()["circle"] == [5, 32, 1, 17]
+    assert str(state).endswith("circle=5,32,1,17 dealt=4")
+
+
+def test_the_set_up_of_nmbr9():
+    assert load("python_nmbr9(seed=4)").new_initial_state().position() == Nmbr9(seed=4)
+    given = load("python_nmbr9(deck=4 7 3,players=2,order=known,deck_size=2)")
+    expected = Nmbr9(deck=[4, 7, 3], players=2, order="known", deck_size=2)
+    assert given.new_initial_state().position() == expected
+    free = load("python_nmbr9(order=free,copies=1,max_digit=3)")
+    assert free.new_initial_state().position() == Nmbr9(order="free", copies=1, max_digit=3)
+
+
+@pytest.mark.parametrize("order", ["unknown", "known"])
+def test_chance_turns_the_cards(order):
+    state = load(f"python_nmbr9(order={order},players=2)").new_initial_state()
+    deck = Nmbr9(seed=3).deck
+    for turned, digit in enumerate(deck):
+        left = deck[turned:]
+        assert dict(state.chance_outcomes()) == {d: left.count(d) / len(left) for d in sorted(set(left))}
+        assert state.action_to_string(digit) == f"turn {digit}"
+        state.apply_action(digit)
+        while not state.is_chance_node() and not state.is_terminal() and (order == "unknown"):
+            state.apply_action(state.legal_actions()[0])
+    if order == "known":
+        assert state.position() == Nmbr9(deck=deck, order="known", players=2)
+    else:
+        assert state.position().deck == deck
+        assert state.is_terminal()
+
+
+@pytest.mark.parametrize("name", [name for name in NMBR9 if load(name).max_chance_nodes_in_history()])
+def test_nobody_sees_a_card_before_it_is_turned(name):
+    game = load(name)
+    observer = make_observation(game)
+    for state in states_of_a_game(game, 2):
+        if not state.is_chance_node():
+            continue
+        deck, turned = state.node.game.deck, state.node.dealing
+        observer.set_from(state, 0)
+        left = 2 * observer.dict["remaining"]
+        known = game.get_parameters()["order"] == "known"
+        hidden = deck[min(turned, 1) :] if known else deck[turned:]
+        assert left.tolist() == [hidden.count(digit) for digit in range(10)]
+        assert observer.dict["phase"][:2].tolist() == [0, 0]
+        assert observer.dict["tile"].any() == (known and turned > 0)
+        assert np.count_nonzero(observer.dict["upcoming"]) == (max(turned - 1, 0) if known else 0)
+        assert f"deck={','.join(map(str, deck[:turned])) or '-'} " in state.observation_string(0)
+
+
+@pytest.mark.parametrize("order", ["unknown", "free"])
+def test_players_know_nothing_of_the_others_in_a_round(order):
+    game = load(f"python_nmbr9(players=3,order={order},max_digit=4)")
+    rng, state, compared = np.random.default_rng(1), game.new_initial_state(), 0
+    for _ in range(35):
+        before = state.clone()
+        state.apply_action(any_action(state, rng))
+        after = state.clone()
+        if after.current_player() != 1:
+            continue
+        for action in before.legal_actions()[:20]:
+            other = before.clone()
+            other.apply_action(action)
+            assert known_to(other, 1) == known_to(after, 1)
+            assert private(other, 1) == private(after, 1)
+            if str(other) != str(after):
+                assert known_to(other, 0) != known_to(after, 0)
+                assert private(other, 0) != private(after, 0)
+                compared += 1
+    assert compared > 50
+
+
+def known_to(state, player):
+    return (
+        state.information_state_string(player),
+        state.information_state_tensor(player),
+        state.observation_string(player),
+        state.observation_tensor(player),
+        state.to_observation_struct(player).to_json(),
+        observed(state, player, public_info=True, private_info=Private.NONE),
+    )
+
+
+def private(state, player):
+    return observed(state, player, public_info=False, private_info=Private.SINGLE_PLAYER)
+
+
+def observed(state, player, **options):
+    kind = pyspiel.IIGObservationType(perfect_recall=False, **options)
+    observer = make_observation(state.get_game(), kind)
+    assert observer.tensor is None
+    observer.set_from(state, player)
+    return observer.string_from(state, player)
+
+
+def test_players_do_not_know_a_given_deck():
+    first, second = (
+        load(f"python_nmbr9(deck={deck},players=2)").new_initial_state() for deck in ("4 7 3 1", "4 1 7 3")
+    )
+    assert first.get_game().get_type().information == pyspiel.GameType.Information.IMPERFECT_INFORMATION
+    assert known_to(first, 0) == known_to(second, 0)
+    assert str(first) != str(second)
+
+
+def test_everything_is_public_in_patchwork():
+    for state in states_of_a_game(load("python_patchwork(seed=2)"), 2):
+        assert observed(state, 0, public_info=True, private_info=Private.NONE) == str(state)
+        assert private(state, 0) == ""
+        assert state.observation_string(1) == str(state)
+
+
+def test_information_states_recall_everything():
+    game = load("python_patchwork")
+    observer = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
+    for state in states_of_a_game(game, 9):
+        observer.set_from(state, 1)
+        numbers = np.rint(observer.dict["history"] * 2026).astype(int) - 1
+        history = state.history()
+        assert numbers[: len(history)].tolist() == history
+        assert (numbers[len(history) :] == -1).all()
+        assert state.information_state_string(0).endswith(f"history={','.join(map(str, history)) or '-'}")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("python_patchwork(seed={})", "outcome"),
+        ("python_nmbr9(seed={},players=2)", "outcome"),
+        ("python_nmbr9(seed={},players=4)", "outcome"),
+        ("python_patchwork(seed={},rewards=margin)", "margin"),
+        ("python_nmbr9(seed={},players=3,rewards=margin)", "margin"),
+        ("python_patchwork(seed={},rewards=score)", "score"),
+        ("python_nmbr9(seed={})", "score"),
+    ],
+)
+def test_returns(name, kind):
+    for seed in range(4):
+        *_, state = states_of_a_game(load(name.format(seed)), seed)
+        game, returns = state.position(), state.returns()
+        scores = game.scores()
+        best_of_others = [max((*scores[:p], *scores[p + 1 :]), default=0) for p in range(len(scores))]
+        if kind == "margin":
+            assert returns == [(mine - best) / 100 for mine, best in zip(scores, best_of_others, strict=True)]
+        elif kind == "score":
+            assert returns == list(scores)
+        else:
+            assert returns.count(max(returns)) == len(game.winners())
+            assert all(returns[winner] == max(returns) for winner in game.winners())
+            assert max(returns) == 1 or len(game.winners()) > 1
+
+
+def test_tiles_stay_within_the_numbering():
+    """The engine lists placements that spread the tiles too far, and refuses them; here they are left out."""
+    state, left_out = load(f"python_nmbr9(deck={'3 ' * 20})").new_initial_state(), 0
+    while not state.is_terminal():
+        game, legal = state.position(), state.legal_actions()
+        refused = set(game.legal_actions().tolist()) - set(legal)
+        left_out += len(refused)
+        for action in legal[:: max(1, len(legal) // 20)]:
+            state.child(action)
+        for action in sorted(refused)[:5]:
+            with pytest.raises(RuntimeError, match=f"more than {MAX_SPREAD}"):
+                state.child(action)
+        state.apply_action(min(legal, key=lambda action: min(game.decode(action).cells)))
+    assert left_out > 0
+
+
+# --- positions to go on from ------------------------------------------------------------------------------
+
+
+def test_a_state_goes_on_from_a_position():
+    ours = Patchwork(seed=5)
+    for _ in range(12):
+        ours.play(int(ours.legal_actions()[-1]))
+    state = load("python_patchwork").new_initial_state(ours.position_text())
+    assert state.position() == ours
+    assert not state.is_chance_node()
+    assert same_after_cloning(state)
+    tiles = Nmbr9(seed=5, players=2)
+    for _ in range(12):
+        tiles.play(int(tiles.legal_actions()[-1]))
+    state = load("python_nmbr9(players=2)").new_initial_state(tiles.position_text())
+    assert state.position().placements(1) == tiles.placements(1)
+    assert state.position().deck[:7] == tiles.deck[:7]
+    assert state.position().deck[7:] == tuple(sorted(tiles.deck[7:]))
+    assert same_after_cloning(state)
+
+
+def same_after_cloning(state):
+    stored = pyspiel.deserialize_game_and_state(pyspiel.serialize_game_and_state(state.get_game(), state))[1]
+    return str(state.clone()) == str(stored) == str(state)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "message"),
+    [
+        ("python_patchwork", "patchwork/1 nonsense", "nonsense"),
+        ("python_patchwork", {"place": 3}, "a position is a text or the struct of a state"),
+        ("python_patchwork", {"position": 3}, "a position is a text or the struct of a state"),
+        ("python_patchwork", Nmbr9(seed=1).position_text(), "nmbr9/1"),
+        ("python_nmbr9", Nmbr9(seed=1, players=2).position_text(), "2 players, and this game 1"),
+        ("python_nmbr9", Nmbr9(seed=1, order="known").position_text(), "in known order"),
+        ("python_nmbr9(deck_size=3)", Nmbr9(seed=1).position_text(), "20 rounds in unknown order"),
+    ],
+)
+def test_no_position_to_go_on_from(name, start, message):
+    with pytest.raises(ValueError, match=message):
+        load(name).new_initial_state(start)
+
+
+def test_chance_has_no_position():
+    for name in ("python_patchwork", "python_nmbr9", "python_nmbr9(order=known)"):
+        state = load(name).new_initial_state()
+        with pytest.raises(ValueError, match="chance is to move"):
+            state.position()
+        with pytest.raises(ValueError, match="dealt"):
+            state.get_game().new_initial_state(str(state))
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("python_patchwork(seed=-2)", "seed, if not -1 for none, is -2; allowed are -1 to"),
+        (f"python_patchwork(seed=1,circle={CIRCLE})", "give a seed or a circle, not both"),
+        ("python_patchwork(circle=1 2 3)", "the circle has 3 patches"),
+        ("python_patchwork(circle=1 2 x)", "x"),
+        ("python_patchwork(first_player=2)", "first_player is 2; allowed are -1 to 1"),
+        ("python_patchwork(special_patches=edition2015)", "allowed are 'revised', 'edition2014'"),
+        ("python_patchwork(rewards=money)", "allowed are 'outcome', 'margin', 'score'"),
+        ("python_nmbr9(players=5)", "players is 5; allowed are 1 to 4"),
+        ("python_nmbr9(order=odd)", "allowed are 'unknown', 'known', 'free'"),
+        ("python_nmbr9(deck=1 2 10)", "digits are 0 to 9"),
+        ("python_nmbr9(copies=9)", "a deck has at most 40"),
+        ("python_nmbr9(deck=1 2,deck_size=3)", "deck_size is 3"),
+        ("python_nmbr9(rewards=outcome)", "needs 2 players"),
+    ],
+)
+def test_parameters_that_are_not_allowed(name, message):
+    with pytest.raises(ValueError, match=message):
+        load(name)
+
+
+def test_unknown_parameters_are_refused(capfd):
+    with pytest.raises(pyspiel.SpielError, match="Unknown parameter 'seeds'"):
+        load("python_patchwork(seeds=3)")
+    assert "seeds" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["python_patchwork", "python_nmbr9(players=2)"])
+def test_illegal_actions_change_nothing(name):
+    state = load(name).new_initial_state()
+    for refused in (0 if name == "python_patchwork" else 10, 99999):
+        before = str(state)
+        with pytest.raises(IllegalActionError, match="no outcome of chance now"):
+            state.apply_action(refused)
+        assert str(state) == before
+    with pytest.raises(IllegalActionError, match="no outcome of chance now"):
+        state.string_to_action("+")
+    beginning_of(state)
+    refused = set(range(500)).difference(state.legal_actions()).pop()
+    for action in (refused, 99999):
+        before = str(state)
+        with pytest.raises(IllegalActionError):
+            state.apply_action(action)
+        with pytest.raises(IllegalActionError):
+            state.action_to_string(action)
+        assert str(state) == before
+    with pytest.raises(IllegalActionError, match="not a move"):
+        state.string_to_action("nonsense")
+
+
+def test_observers_have_no_parameters():
+    with pytest.raises(ValueError, match="observations have no parameters"):
+        make_observation(load("python_patchwork"), params={"size": 3})

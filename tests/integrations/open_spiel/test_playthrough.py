@@ -1,0 +1,39 @@
+"""Whole games as OpenSpiel writes them down, compared with the files that are kept.
+
+A change that alters them on purpose records them anew:
+``python -m tests.integrations.open_spiel.test_playthrough --record``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+
+from open_spiel.python.algorithms.generate_playthrough import playthrough_lines
+
+from tests.integrations.open_spiel.cases import load
+
+FOLDER = Path(__file__).parent / "playthroughs"
+GAMES = {"patchwork": "python_patchwork", "nmbr9": "python_nmbr9(players=2,deck_size=2,max_digit=1)"}
+
+
+def playthrough(name: str) -> str:
+    """The game that random actions of a fixed seed make, chance included."""
+    load(name)
+    return "\n".join(playthrough_lines(name, seed=7)) + "\n"
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_playthroughs_are_those_that_are_kept(game):
+    kept = gzip.decompress((FOLDER / f"{game}.txt.gz").read_bytes()).decode()
+    assert playthrough(GAMES[game]).splitlines() == kept.splitlines()
+
+
+if __name__ == "__main__" and "--record" in sys.argv:
+    for game, name in GAMES.items():
+        (FOLDER / f"{game}.txt.gz").write_bytes(gzip.compress(playthrough(name).encode(), 9, mtime=0))
