@@ -1,0 +1,30 @@
+"""TorchRL: whole batches of games as one environment, and advantages that know whose turn it is.
+
+>>> from patchwork_env.integrations import torchrl
+>>> env = torchrl.make_env("patchwork", num_envs=64, seed=7)
+>>> env.rollout(10)["next", "rewards"].shape
+torch.Size([64, 10, 2])
+
+- :func:`make_env` makes a :class:`GamesEnv`, an ``EnvBase`` over a compiled batch: self-play, or one learner
+  against opponents;
+- :class:`LegalActions` is its action spec, which draws legal actions alone;
+- :class:`TurnGAE` takes the place of TorchRL's ``GAE`` where several players move.
+
+Needs the extra ``torchrl``.
+"""
+
+from __future__ import annotations
+
+try:
+    import torchrl as _torchrl  # noqa: F401
+except ModuleNotFoundError as _error:
+    raise ModuleNotFoundError(
+        f"patchwork_env.integrations.torchrl needs {_error.name}: pip install 'patchwork-env[torchrl]'",
+        name=_error.name,
+    ) from None
+
+from patchwork_env.integrations.torchrl_parts.advantages import TurnGAE
+from patchwork_env.integrations.torchrl_parts.env import GamesEnv, make_env
+from patchwork_env.integrations.torchrl_parts.specs import LegalActions
+
+__all__ = ["GamesEnv", "LegalActions", "TurnGAE", "make_env"]

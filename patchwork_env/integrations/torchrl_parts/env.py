@@ -1,0 +1,215 @@
+"""Batches of games as an environment of TorchRL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor
+from torchrl.data import Binary, Bounded, Categorical, Composite, OneHot, Unbounded
+from torchrl.envs import EnvBase
+
+from patchwork_env.agents import as_agents
+from patchwork_env.core.checks import check_flag
+from patchwork_env.core.names import shorten
+from patchwork_env.envs.options import check_num_envs, complete
+from patchwork_env.games import PATCHWORK, rules_of
+from patchwork_env.integrations.torchrl_parts.games import Batch, OpponentGames, SelfPlayGames, Turn
+from patchwork_env.integrations.torchrl_parts.specs import LegalActions
+
+_OWN_OPTIONS = ("game", "num_envs", "opponent", "seed", "rewards", "categorical_actions", "device")
+_OF_SELF_PLAY = {"threads": 1}
+_OF_OPPONENTS = {"opponent_shares": None, "seat": "alternate"}
+
+
+def make_env(
+    game: str = PATCHWORK,
+    num_envs: int = 64,
+    *,
+    opponent: Any = None,
+    seed: int | None = None,
+    rewards: str | None = None,
+    categorical_actions: bool = True,
+    device: Any = "cpu",
+    **options: Any,
+) -> GamesEnv:
+    """Makes an environment of TorchRL over a compiled batch of games.
+
+    >>> env = make_env("nmbr9", num_envs=16, players=2, seed=7)
+    >>> tensordict = env.rand_step(env.reset())
+    >>> tensordict["next", "player"].unique().tolist()
+    [1]
+
+    Args:
+        game: The game, ``"patchwork"`` or ``"nmbr9"``.
+        num_envs: The number of games, at least 1.
+        opponent: None for self-play, in which each step is a move of whoever is to move. Otherwise each step
+            is a decision of one learner in every game, and this plays for all others: a spec, an agent, a
+            function (see :func:`patchwork_env.agents.as_agent`), or a list of these.
+        seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
+        rewards: The kind of rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
+            several players, for the score with one.
+        categorical_actions: Whether actions are numbers ``(n,)`` or one-hot vectors ``(n, num_actions)``.
+        device: Where the tensors are; games are played on the CPU.
+        options: Options of the game, such as ``special_patches="2014"`` or ``players=2``; in self-play also
+            ``threads``, and against opponents ``opponent_shares`` and ``seat``: see
+            :class:`~patchwork_env.envs.self_play.SelfPlayBatch` and
+            :class:`~patchwork_env.envs.vector.GameVectorEnv`.
+
+    Raises:
+        ValueError: A value is not allowed.
+        UnknownOptionError: There is no such option.
+        FileNotFoundError: There is no checkpoint at the path of an opponent.
+    """
+    rules = rules_of(game)
+    check_num_envs(num_envs)
+    check_flag(categorical_actions, "categorical_actions")
+    defaults = {**rules.options, **(rules.batch_options if opponent is None else {})}
+    further = _OF_SELF_PLAY if opponent is None else _OF_OPPONENTS
+    given = complete(options, {**defaults, **further}, _OWN_OPTIONS, "make_env")
+    if opponent is None:
+        return GamesEnv(
+            SelfPlayGames(rules, num_envs, seed=seed, rewards=rewards, **given),
+            categorical_actions=categorical_actions,
+            device=device,
+        )
+    if rules.set_up({name: given[name] for name in defaults}, {}).players == 1:
+        raise ValueError(f"opponent is {shorten(opponent)}; a game for one player has none")
+    agents = as_agents(opponent, game=rules.name)
+    batch = OpponentGames(rules, num_envs, agents, seed, rewards=rewards, **given)
+    return GamesEnv(batch, categorical_actions=categorical_actions, device=device)
+
+
+class GamesEnv(EnvBase):
+    """``n`` games as one environment of TorchRL, with the batch size ``(n,)``; :func:`make_env` makes it.
+
+    ========================  ====================  ====================================================
+    ``observation``           float32 (n, size)     what the player to move sees
+    ``action_mask``           bool (n, actions)     that player's legal actions
+    ``player``                int64 (n,)            who that is; against opponents, the learner
+    ``action``                int64 (n,)            that player's action
+    ``("next", "reward")``    float32 (n, 1)        what whoever acted got for it
+    ``("next", "rewards")``   float32 (n, players)  what every player got for it; in self-play alone
+    ``("next", "done")`` …    bool (n, 1)           whether the game ended: ``terminated`` or ``truncated``
+    ========================  ====================  ====================================================
+
+    Turns need not alternate: ``("next", "player")`` may be ``player`` again. What a player gets for a move of
+    somebody else, such as the defeat that the other's last move brings, is in ``("next", "rewards")`` alone;
+    :class:`~patchwork_env.integrations.torchrl.TurnGAE` reads it.
+
+    A game that has ended stays as it is, seen by the player who would be next, until it is reset. Its
+    ``("next", "action_mask")`` is True everywhere, as a distribution without any action does not exist.
+
+    Games depend on the seed, on their index and on their own actions alone: they are those of the game's
+    ``SelfPlayVectorEnv`` with this seed, or of its vector environment against opponents. Random actions are
+    drawn with PyTorch's random numbers.
+
+    Attributes:
+        batch: The games; ``batch.states`` are their records.
+    """
+
+    def __init__(self, batch: Batch, *, categorical_actions: bool = True, device: Any = "cpu") -> None:
+        super().__init__(device=device, batch_size=(batch.num_envs,))
+        self.batch = batch
+        self._categorical = categorical_actions
+        self._is_new = np.ones(batch.num_envs, np.bool_)
+        """In which games nobody has moved, so that a reset need not begin them anew."""
+        self._make_specs()
+
+    def _make_specs(self) -> None:
+        batch, n, rules, device = self.batch, self.batch.num_envs, self.batch.rules, self.device
+        high = torch.from_numpy(rules.upper_bounds).to(device).expand(n, -1)
+        mask_shape = (n, rules.num_actions)
+        self.observation_spec = Composite(
+            observation=Bounded(torch.zeros_like(high), high, dtype=torch.float32, device=device),
+            action_mask=Binary(rules.num_actions, mask_shape, dtype=torch.bool, device=device),
+            player=Categorical(batch.num_players, (n,), dtype=torch.int64, device=device),
+            shape=(n,),
+            device=device,
+        )
+        if self._categorical:
+            self.action_spec = LegalActions(rules.num_actions, (n,), dtype=torch.int64, device=device)
+        else:
+            self.action_spec = OneHot(rules.num_actions, mask_shape, dtype=torch.bool, device=device)
+        rewards = {"reward": 1, "rewards": batch.num_players} if batch.rewards_all else {"reward": 1}
+        self.reward_spec = Composite(
+            {name: Unbounded((n, columns), device=device) for name, columns in rewards.items()}, shape=(n,)
+        )
+        self.done_spec = Composite(
+            {
+                name: Categorical(2, (n, 1), dtype=torch.bool, device=device)
+                for name in ("done", "terminated", "truncated")
+            },
+            shape=(n,),
+        )
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        """Plays one action in every game; if one is not legal, no game is changed.
+
+        Raises:
+            IllegalActionError: An action is not legal.
+        """
+        staying = ~_flags(tensordict, "_step", self.batch.num_envs)
+        turn = self.batch.turn(self._actions(tensordict), staying)
+        self._is_new[~staying] = False
+        self._is_new[turn.ended] = True
+        return TensorDict(
+            {**self._seen(turn), **self._results(turn)}, batch_size=self.batch_size, device=self.device
+        )
+
+    def _reset(self, tensordict: TensorDictBase | None = None) -> TensorDictBase:
+        """Begins all games, or those that ``_reset`` names."""
+        again = _flags(tensordict, "_reset", self.batch.num_envs)
+        begun = np.flatnonzero(again & ~self._is_new)
+        if len(begun):
+            self.batch.begin(begun)
+        self._is_new[again] = True
+        return TensorDict(self._seen(), batch_size=self.batch_size, device=self.device)
+
+    def _set_seed(self, seed: int | None) -> None:
+        """Begins all games anew, with the random numbers of the seed."""
+        self.batch.seed(seed)
+        self._is_new[:] = True
+
+    def _actions(self, tensordict: TensorDictBase) -> npt.NDArray[np.int64]:
+        actions = tensordict.get("action")
+        if not self._categorical:
+            actions = actions.to(torch.uint8).argmax(-1)
+        numbers: npt.NDArray[np.int64] = actions.cpu().numpy()
+        return numbers
+
+    def _seen(self, turn: Turn | None = None) -> dict[str, Tensor]:
+        """What the players to move see and may do, and at the ends of games what was seen there."""
+        observations, masks = self.batch.observations.copy(), self.batch.masks.view(np.bool_).copy()
+        players = self.batch.players.astype(np.int64)
+        if turn is not None:
+            observations[turn.ended], players[turn.ended] = turn.last_observations, turn.last_players
+            masks[turn.ended] = True
+        seen = {"observation": observations, "action_mask": masks, "player": players}
+        tensors = {name: torch.from_numpy(array).to(self.device) for name, array in seen.items()}
+        self.full_action_spec["action"].update_mask(tensors["action_mask"])
+        return tensors
+
+    def _results(self, turn: Turn) -> dict[str, Tensor]:
+        """Rewards, and which games have ended."""
+        results = {
+            "reward": turn.rewards[:, None],
+            "done": (turn.terminations | turn.truncations)[:, None],
+            "terminated": turn.terminations[:, None],
+            "truncated": turn.truncations[:, None],
+        }
+        if turn.of_players is not None:
+            results["rewards"] = turn.of_players
+        return {name: torch.from_numpy(array).to(self.device) for name, array in results.items()}
+
+
+def _flags(tensordict: TensorDictBase | None, key: str, count: int) -> npt.NDArray[np.bool_]:
+    """The flags ``(count,)`` of a tensordict; all True where it has none."""
+    flags = None if tensordict is None else tensordict.get(key, None)
+    if flags is None:
+        return np.ones(count, np.bool_)
+    numbers: npt.NDArray[np.bool_] = flags.reshape(count).cpu().numpy()
+    return numbers

@@ -1,0 +1,212 @@
+"""The batches of games behind the environment: those of the package, with games that begin when asked to.
+
+The batches of the package begin the next game in the step in which one ends. TorchRL wants the end of a game
+first, and asks for the next one itself: so a :class:`Turn` tells how the ended games looked at their ends,
+while the batch already holds the next ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.batches import (
+    Actions,
+    Games,
+    Masks,
+    deal_listed,
+    loop,
+    play_listed,
+    write_current_observations,
+)
+from patchwork_env.core.checks import check_seed
+from patchwork_env.core.rules import Rules, States
+from patchwork_env.core.tensors import Observation
+from patchwork_env.envs.opponents import Opponent
+from patchwork_env.envs.self_play import SelfPlayBatch, show_games
+from patchwork_env.envs.vector import GameVectorEnv
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Turn(NamedTuple):
+    """What one step of ``n`` games brought.
+
+    Attributes:
+        rewards: float32 ``(n,)``, of whoever acted.
+        of_players: float32 ``(n, players)``, of every player; None where only the learner is rewarded.
+        terminations: bool ``(n,)``.
+        truncations: bool ``(n,)``.
+        ended: int64 ``(k,)``, the games that have ended.
+        last_observations: float32 ``(k, layout.size)``, what was seen at their ends.
+        last_players: int64 ``(k,)``, by whom.
+    """
+
+    rewards: npt.NDArray[np.float32]
+    of_players: npt.NDArray[np.float32] | None
+    terminations: Flags
+    truncations: Flags
+    ended: Games
+    last_observations: Observation
+    last_players: npt.NDArray[np.int64]
+
+
+class Batch(Protocol):
+    """What the environment needs of a batch of games.
+
+    Attributes:
+        rules: The rules of the game.
+        num_envs: The number of games, ``n``.
+        num_players: The number of players of each game.
+        rewards_all: Whether every player is rewarded, and not the learner alone.
+        states: ``(n,)`` records, none of them over.
+        observations: float32 ``(n, layout.size)``; a step overwrites them.
+        masks: int8 ``(n, num_actions)``; a step overwrites them.
+        players: ``(n,)``, who sees that and is to act.
+    """
+
+    rules: Rules
+    num_envs: int
+    num_players: int
+    rewards_all: bool
+
+    @property
+    def states(self) -> States: ...  # noqa: D102
+    @property
+    def observations(self) -> Observation: ...  # noqa: D102
+    @property
+    def masks(self) -> Masks: ...  # noqa: D102
+    @property
+    def players(self) -> npt.NDArray[np.integer[Any]]: ...  # noqa: D102
+
+    def seed(self, seed: int | None) -> None:
+        """Begins all games anew, with new random numbers."""
+
+    def begin(self, games: Games) -> None:
+        """Begins some games anew, with the random numbers that come next."""
+
+    def turn(self, actions: Actions, staying: Flags) -> Turn:
+        """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
+
+
+class SelfPlayGames(SelfPlayBatch):
+    """A batch in which each step is a move of whoever is to move; see :class:`Batch`."""
+
+    rewards_all = True
+
+    def __init__(self, rules: Rules, num_envs: int, **options: Any) -> None:
+        super().__init__(rules, num_envs, **options)
+        self.rules, self.num_players = rules, self._set_up.players
+        self._before = self.states.copy()
+
+    @property
+    def players(self) -> npt.NDArray[np.uint8]:
+        """Who is to move in each game."""
+        return self.current_players
+
+    def seed(self, seed: int | None) -> None:
+        """See :class:`Batch`."""
+        self.reset(seed)
+
+    def begin(self, games: Games) -> None:
+        """See :class:`Batch`."""
+        beginning, chance, _ = self._set_up
+        loop(deal_listed, self.rules)(self.states, games, self._streams, beginning, chance)
+        self._show()
+
+    def turn(self, actions: Actions, staying: Flags) -> Turn:
+        """See :class:`Batch`."""
+        movers, stay = self.current_players.astype(np.int64), np.flatnonzero(staying)
+        np.copyto(self._before.view(np.uint8), self.states.view(np.uint8))
+        streams = self._streams[stay]
+        self.step(np.where(staying, self.random_actions, actions))
+        if len(stay):
+            self.states[stay], self._streams[stay] = self._before[stay], streams
+            self.rewards[stay], self.terminations[stay], self.truncations[stay] = 0, False, False
+            self._show()
+        ended = np.flatnonzero(self.terminations | self.truncations)
+        last = self._ends(ended, actions)
+        rewards = self.rewards.copy()
+        of_movers = rewards[np.arange(self.num_envs), movers]
+        terminations, truncations = self.terminations.copy(), self.truncations.copy()
+        return Turn(of_movers, rewards, terminations, truncations, ended, *last)
+
+    def _ends(self, ended: Games, actions: Actions) -> tuple[Observation, npt.NDArray[np.int64]]:
+        """What was seen at the ends of games, and by whom; the move that cuts a game off is not played."""
+        states, over = self._before[ended], np.flatnonzero(self.terminations[ended])
+        observations = np.empty((len(ended), self.rules.layout.size), np.float32)
+        loop(play_listed, self.rules)(states, over, actions[ended][over])
+        loop(write_current_observations, self.rules)(states, observations)
+        return observations, states["current_player"].astype(np.int64)
+
+    def _show(self) -> None:
+        loop(show_games, self.rules)(self.states, *self._show_arguments())
+
+
+class OpponentGames(GameVectorEnv):
+    """A batch in which each step is a decision of the learner, against others; see :class:`Batch`."""
+
+    rewards_all = False
+
+    def __init__(
+        self,
+        rules: Rules,
+        num_envs: int,
+        opponents: Sequence[Opponent],
+        seed: int | None,
+        **options: Any,
+    ) -> None:
+        super().__init__(rules, num_envs, opponents, illegal_action="raise", copy=False, **options)
+        self.rules, self.num_players = rules, self._players
+        self.seed(seed)
+
+    @property
+    def states(self) -> States:
+        """The records of all games."""
+        return self._require_states()
+
+    @property
+    def observations(self) -> Observation:
+        """What the learner sees of all games."""
+        return self._observations
+
+    @property
+    def masks(self) -> Masks:
+        """The learner's legal actions."""
+        return self._masks
+
+    @property
+    def players(self) -> npt.NDArray[np.int64]:
+        """The learner's player number in each game."""
+        return self._learners
+
+    def seed(self, seed: int | None) -> None:
+        """See :class:`Batch`."""
+        self.reset(seed=check_seed(seed) % (2**64 - self.num_envs))
+
+    def begin(self, games: Games) -> None:
+        """See :class:`Batch`."""
+        chosen = np.zeros(self.num_envs, np.bool_)
+        chosen[games] = True
+        self.reset(options={"reset_mask": chosen})
+
+    def turn(self, actions: Actions, staying: Flags) -> Turn:
+        """See :class:`Batch`."""
+        stay, learners = np.flatnonzero(staying), self._learners.copy()
+        states = self.states[stay]
+        chosen = np.where(staying, self._masks.argmax(1), actions) if len(stay) else actions
+        _, rewards, terminations, truncations, infos = self.step(chosen)
+        if len(stay):
+            self.states[stay], self._learners[stay] = states, learners[stay]
+            rewards[stay], terminations[stay], truncations[stay] = 0, False, False
+            self._is_shown = False
+            self._write_views()
+        ended = np.flatnonzero(terminations | truncations)
+        observations = np.empty((len(ended), self.rules.layout.size), np.float32)
+        for k, game in enumerate(ended):
+            observations[k] = infos["final_obs"][game]
+        last = (ended, observations, learners[ended])
+        return Turn(rewards.astype(np.float32), None, terminations, truncations, *last)

@@ -1,0 +1,258 @@
+"""Batches of games as an environment of TorchRL: steps, rewards, resets and seeds.
+
+Runs where TorchRL is installed: ``make test-frameworks``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("torchrl", reason="runs in an environment of its own: make test-frameworks")
+
+from torchrl.envs import (
+    ActionMask,
+    Compose,
+    RewardSum,
+    SerialEnv,
+    StepCounter,
+    TransformedEnv,
+    check_env_specs,
+)
+
+from patchwork_env import nmbr9_v0, patchwork_v0
+from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from patchwork_env.games import rules_of
+from patchwork_env.integrations import torchrl
+
+KINDS = {
+    "patchwork": {},
+    "patchwork, one-hot": {"categorical_actions": False},
+    "patchwork, against greedy": {"opponent": "greedy", "rewards": "margin"},
+    "nmbr9": {"game": "nmbr9"},
+    "nmbr9, three players": {"game": "nmbr9", "players": 3, "rewards": "score"},
+    "nmbr9, against random": {"game": "nmbr9", "players": 2, "opponent": "random"},
+}
+kinds = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
+
+
+def play(env, steps):
+    """What ``steps`` random steps give, ``(n, steps)``, with resets in between."""
+    torch.manual_seed(5)
+    return env.rollout(steps, break_when_any_done=False)
+
+
+def games_of(env):
+    """Copies of all games."""
+    return env.batch.games()
+
+
+@kinds
+def test_specs(options):
+    check_env_specs(torchrl.make_env(num_envs=3, seed=1, **options), break_when_any_done="both")
+
+
+@kinds
+def test_transforms(options):
+    env = torchrl.make_env(num_envs=2, seed=1, **options)
+    env = TransformedEnv(env, Compose(ActionMask(), StepCounter(max_steps=7), RewardSum()))
+    check_env_specs(env)
+    data = play(env, 30)
+    assert data["next", "truncated"][:, [6, 13, 20, 27]].any()
+    assert data["next", "step_count"].max() == 7
+
+
+def test_transforms_that_know_no_masks():
+    env = TransformedEnv(torchrl.make_env(num_envs=2, seed=1), RewardSum())
+    returns = play(env, 200)["next"]
+    over = returns["done"][..., 0]
+    assert over.any()
+    assert (returns["episode_rewards"][over].abs() == 1).all()
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_games_are_those_of_the_batch(game):
+    """States, masks, players, rewards and ends, step for step."""
+    options = {"seed": 3} if game == "patchwork" else {"seed": 3, "players": 3, "rewards": "score"}
+    env = torchrl.make_env(game, 4, **options)
+    module = patchwork_v0 if game == "patchwork" else nmbr9_v0
+    batch = module.SelfPlayVectorEnv(4, **options)
+    tensordict, ends, repeated = env.reset(), 0, 0
+    torch.manual_seed(1)
+    for _ in range(150):
+        np.testing.assert_array_equal(tensordict["observation"], batch.observations)
+        np.testing.assert_array_equal(tensordict["action_mask"], batch.masks == 1)
+        np.testing.assert_array_equal(tensordict["player"], batch.current_players)
+        movers = batch.current_players.copy()
+        step, tensordict = env.step_and_maybe_reset(env.rand_action(tensordict))
+        batch.step(step["action"].numpy())
+        next_ = step["next"]
+        np.testing.assert_array_equal(next_["rewards"], batch.rewards)
+        np.testing.assert_array_equal(next_["reward"][:, 0], batch.rewards[np.arange(4), movers])
+        np.testing.assert_array_equal(next_["terminated"][:, 0], batch.terminations)
+        np.testing.assert_array_equal(next_["truncated"][:, 0], batch.truncations)
+        np.testing.assert_array_equal(next_["done"][:, 0], batch.terminations | batch.truncations)
+        ends += int(next_["done"].sum())
+        repeated += int(((next_["player"] == step["player"]) & ~next_["done"][:, 0]).sum())
+    assert ends >= 4
+    assert (repeated > 100) == (game == "patchwork")  # turns of Patchwork do not alternate
+
+
+def test_next_states_are_those_of_single_games():
+    env = torchrl.make_env(num_envs=8, seed=2)
+    games, tensordict, ends = games_of(env), env.reset(), 0
+    for _ in range(60):
+        step, tensordict = env.step_and_maybe_reset(env.rand_action(tensordict))
+        for i, (game, action) in enumerate(zip(games, step["action"].tolist(), strict=True)):
+            game.play(action)
+            assert step["next", "player"][i] == game.state["current_player"][0]
+            np.testing.assert_array_equal(
+                step["next", "observation"][i], game.observation(int(step["next", "player"][i]))
+            )
+            assert bool(step["next", "done"][i]) == game.is_over
+            if game.is_over:
+                ends += 1
+                won = [1.0 if player == game.winner() else -1.0 for player in range(2)]
+                assert step["next", "rewards"][i].tolist() == won
+                assert bool(step["next", "action_mask"][i].all())
+                games[i] = games_of(env)[i]
+            else:
+                np.testing.assert_array_equal(step["next", "action_mask"][i], game.action_mask() == 1)
+    assert ends > 5
+
+
+def test_against_an_opponent_the_learner_alone_is_rewarded():
+    env = torchrl.make_env(num_envs=4, opponent="random", seat=1, rewards="margin", seed=4)
+    envs = patchwork_v0.PatchworkVectorEnv(4, "random", seat=1, rewards="margin")
+    observations, infos = envs.reset(seed=4)
+    tensordict, ends = env.reset(), 0
+    for _ in range(60):
+        np.testing.assert_array_equal(tensordict["observation"], observations)
+        np.testing.assert_array_equal(tensordict["action_mask"], infos["action_mask"] == 1)
+        assert tensordict["player"].tolist() == [1] * 4
+        step, tensordict = env.step_and_maybe_reset(env.rand_action(tensordict))
+        observations, rewards, terminations, _, infos = envs.step(step["action"].numpy())
+        np.testing.assert_array_equal(step["next", "reward"][:, 0], rewards.astype(np.float32))
+        np.testing.assert_array_equal(step["next", "terminated"][:, 0], terminations)
+        for i in np.flatnonzero(terminations):
+            np.testing.assert_array_equal(step["next", "observation"][i], infos["final_obs"][i])
+            ends += 1
+    assert ends > 3
+    assert "rewards" not in step["next"]
+
+
+def test_an_end_by_the_edge_of_the_table_is_a_truncation():
+    env = torchrl.make_env("nmbr9", 1, seed=1, deck=[3] * 20)
+    tensordict, truncated = env.reset(), False
+    while not truncated:
+        (game,) = games_of(env)
+        tensordict["action"] = tensordict["action_mask"].to(torch.uint8).argmax(-1)
+        step, tensordict = env.step_and_maybe_reset(tensordict)
+        assert not bool(step["next", "terminated"])
+        truncated = bool(step["next", "truncated"])
+    assert rules_of("nmbr9").is_cut_off(game, int(step["action"]))
+    assert bool(step["next", "done"])
+    np.testing.assert_array_equal(step["next", "observation"][0], game.observation())
+    assert not bool(tensordict["done"])
+
+
+@pytest.mark.parametrize("opponent", [None, "greedy"])
+def test_games_are_reset_one_by_one(opponent):
+    env = torchrl.make_env(num_envs=3, seed=5, opponent=opponent)
+    tensordict = play(env, 5)["next"][:, -1].clone()
+    before = env.batch.states.copy()
+    tensordict["_reset"] = torch.tensor([[False], [True], [False]])
+    after = env.reset(tensordict)
+    changed = [bytes(a) != bytes(b) for a, b in zip(before, env.batch.states, strict=True)]
+    assert changed == [False, True, False]
+    np.testing.assert_array_equal(after["observation"], env.batch.observations)
+    np.testing.assert_array_equal(after["action_mask"], env.batch.masks == 1)
+
+
+@pytest.mark.parametrize("opponent", [None, "greedy"])
+def test_games_that_take_no_step_stay_as_they_are(opponent):
+    env = torchrl.make_env(num_envs=3, seed=5, opponent=opponent)
+    tensordict = play(env, 8)["next"][:, -1].exclude("reward", "rewards").clone()
+    before = env.batch.states.copy()
+    tensordict = env.rand_action(tensordict)
+    tensordict["action"][1] = -1
+    tensordict["_step"] = torch.tensor([True, False, True])
+    step = env.step(tensordict)
+    changed = [bytes(a) != bytes(b) for a, b in zip(before, env.batch.states, strict=True)]
+    assert changed == [True, False, True]
+    np.testing.assert_array_equal(step["next", "observation"], env.batch.observations)
+    np.testing.assert_array_equal(step["next", "action_mask"], env.batch.masks == 1)
+    assert step["next", "reward"][1] == 0
+
+
+@kinds
+def test_rollouts_to_the_last_end(options):
+    done = torchrl.make_env(num_envs=3, seed=5, **options).rollout(300, break_when_all_done=True)[
+        "next", "done"
+    ]
+    assert done.shape[1] < 300
+    assert bool(done[:, -1].all())
+
+
+@kinds
+def test_seeds(options):
+    """The same seed gives the same games: from the beginning, after ``set_seed``, and one after the other."""
+    one, other = (torchrl.make_env(num_envs=3, seed=seed, **options) for seed in (6, 7))
+    first = play(one, 40)
+    again = play(one, 40)
+    assert not torch.equal(first["observation"], again["observation"])
+    assert not torch.equal(first["observation"], play(other, 40)["observation"])
+    other.set_seed(6)
+    assert (first == play(other, 40)).all()
+    assert (again == play(other, 40)).all()
+
+
+def test_random_actions_are_uniform():
+    masks = torch.tensor([[True, False, True, True], [False, True, False, False]])
+    spec = torchrl.LegalActions(4, (2,))
+    assert spec.rand((5,)).shape == (5, 2)
+    spec.update_mask(masks)
+    torch.manual_seed(1)
+    drawn = spec.rand((3000,))
+    assert spec.is_in(drawn)
+    assert (drawn[:, 1] == 1).all()
+    assert torch.bincount(drawn[:, 0]).tolist() == pytest.approx([1000, 0, 1000, 1000], abs=100)
+    spec.update_mask(masks & False)
+    with pytest.raises(RuntimeError, match="game 0 has no legal action"):
+        spec.rand()
+
+
+def test_an_illegal_action_changes_nothing():
+    env = torchrl.make_env(num_envs=2, seed=1)
+    tensordict, before = env.reset(), env.batch.states.copy()
+    tensordict["action"] = torch.tensor([0, 2025])
+    with pytest.raises(IllegalActionError, match="action 2025 of game 1 is not legal"):
+        env.step(tensordict)
+    assert env.batch.states.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"game": "go"}, ValueError, "there is no game 'go'"),
+        ({"num_envs": 0}, ValueError, "num_envs"),
+        ({"seed": -1}, ValueError, "seed is -1"),
+        ({"rewards": "points"}, ValueError, "rewards is 'points'"),
+        ({"categorical_actions": 1}, ValueError, "categorical_actions is 1"),
+        ({"sead": 1}, UnknownOptionError, "make_env has no option 'sead'; did you mean 'seed'"),
+        ({"seat": 1}, UnknownOptionError, "make_env has no option 'seat'"),
+        ({"opponent": "greedy", "threads": 2}, UnknownOptionError, "make_env has no option 'threads'"),
+        ({"opponent": "greedi"}, ValueError, "greedi"),
+        ({"game": "nmbr9", "opponent": "greedy"}, ValueError, "a game for one player has none"),
+    ],
+)
+def test_arguments(options, error, message):
+    with pytest.raises(error, match=message):
+        torchrl.make_env(**options)
+
+
+def test_batches_of_batches():
+    env = TransformedEnv(SerialEnv(2, lambda: torchrl.make_env(num_envs=3)), ActionMask())
+    env.set_seed(1)
+    assert env.rollout(3).shape == (2, 3, 3)
