@@ -26,6 +26,7 @@ TIERS = (
     ("envs", "search", "protocol"),
     ("agents",),
     ("play",),
+    ("protocol.server",),
     ("patchwork_v0", "nmbr9_v0"),
     ("learning.system",),
     ("learning.config",),

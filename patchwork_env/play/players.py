@@ -25,6 +25,8 @@ from patchwork_env.protocol.messages import reason_of
 
 CHAMPIONS = {PATCHWORK: "champion", NMBR9: "nmbr9_champion"}
 """The strongest agent of each game; its levels are budgets."""
+ANALYSTS = {game: f"{name}:analysis" for game, name in CHAMPIONS.items()}
+"""The agents that analyse unless another one is named."""
 PARTNER = "partner"
 """The agent that plays like people do."""
 _OTHERS = ("greedy", "random", "mcts", "uct")
@@ -42,10 +44,11 @@ class Players:
     Args:
         trusted: The specs that the user named when the server was started. Of specs that run code, such as
             ``module:name``, and of those that are downloaded, ``hf:owner/name``, only these are loaded.
+        option: What names them on the command line, for messages.
     """
 
-    def __init__(self, trusted: Collection[str] = ()) -> None:
-        self.trusted = tuple(dict.fromkeys(trusted))
+    def __init__(self, trusted: Collection[str] = (), option: str = "--opponent") -> None:
+        self.trusted, self._option = tuple(dict.fromkeys(trusted)), option
         self._idle: OrderedDict[str, list[Agent]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -81,8 +84,8 @@ class Players:
         if runs_code(spec) and spec not in self.trusted:
             does = "be downloaded" if is_remote(spec) else "run code"
             raise ValueError(
-                f"the agent {shorten(spec)} would {does}; start the server with --opponent {shorten(spec)} "
-                "if it may"
+                f"the agent {shorten(spec)} would {does}; start the server with {self._option} "
+                f"{shorten(spec)} if it may"
             )
         return spec
 

@@ -9,17 +9,15 @@ from typing import Any
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
-from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import rules_of
 from patchwork_env.play import messages
 from patchwork_env.play.analyses import analyses_of
 from patchwork_env.play.answers import read_game_and
-from patchwork_env.play.players import Players
+from patchwork_env.play.players import ANALYSTS, Players
 from patchwork_env.play.positions import GAMES, new_game, positions_of
 from patchwork_env.play.streams import Event, Tell, Threads
 from patchwork_env.protocol.messages import check_fields
 
-ANALYSTS = {PATCHWORK: "champion:analysis", NMBR9: "nmbr9_champion:analysis"}
-"""The agents that analyse unless another one is named."""
 DEFAULT_LINES = 5
 _MOST_OF_ONE = 4
 """The most moves of one agent, and the most analyses, at the same time."""

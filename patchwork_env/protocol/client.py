@@ -16,8 +16,8 @@ from typing import Any, Self
 from patchwork_env.core.checks import as_texts
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import OpponentError
-from patchwork_env.protocol.messages import encoded, read_message
-from patchwork_env.protocol.programs import MOST_BYTES, PATIENCE, Program
+from patchwork_env.protocol.messages import MOST_BYTES, encoded, read_message
+from patchwork_env.protocol.programs import PATIENCE, Program
 
 Answer = dict[str, Any]
 

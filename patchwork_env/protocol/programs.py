@@ -16,9 +16,8 @@ from typing import IO
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import OpponentError
+from patchwork_env.protocol.messages import MOST_BYTES
 
-MOST_BYTES = 2**20
-"""The longest line, in both directions; that of a foreign program is cut behind it."""
 PATIENCE = 1.0
 """The seconds that a program has to end by itself, and then after SIGTERM, before it is killed."""
 _LAST_LINES = 10

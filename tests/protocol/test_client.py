@@ -15,6 +15,7 @@ import pytest
 from patchwork_env.errors import OpponentError
 from patchwork_env.protocol import programs
 from patchwork_env.protocol.client import Client, _FailedError, _Inbox, words_of
+from patchwork_env.protocol.messages import MOST_BYTES
 
 ECHO = ["sh", "-c", 'while read -r line; do echo "$line"; done']
 """A program that answers every query with the query itself."""
@@ -115,7 +116,7 @@ def test_a_program_is_asked_and_ends() -> None:
         with pytest.raises(OpponentError, match="answered with an error: 'x'"):
             client.ask("choose", 30, error="x")
         with pytest.raises(ValueError, match="it must have less than"):
-            client.ask("choose", notation="+" * programs.MOST_BYTES)
+            client.ask("choose", notation="+" * MOST_BYTES)
         process = client._program._process
     assert process.returncode == 0
     with pytest.raises(OpponentError, match="was closed"):

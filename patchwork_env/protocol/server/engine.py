@@ -1,0 +1,186 @@
+"""What each query is answered with. Nothing of a query is kept but what is still to be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from patchwork_env import __version__
+from patchwork_env.core.game import BaseGame
+from patchwork_env.games import rules_of
+from patchwork_env.play import positions
+from patchwork_env.play.components import components_of
+from patchwork_env.play.players import ANALYSTS, CHAMPIONS, Players
+from patchwork_env.protocol.messages import FieldError, error_of, read_message
+from patchwork_env.protocol.server.queries import (
+    Query,
+    agent_of,
+    check_query,
+    game_of,
+    positions_asked,
+    read_id,
+)
+from patchwork_env.protocol.server.tasks import Answer, Pool, Task
+
+PROTOCOL = 1
+"""The version of the protocol."""
+DEFAULT_LEVEL = "fast"
+"""The level of the champion that chooses moves unless another agent is named."""
+DEFAULT_LINES = 5
+
+Send = Callable[[Answer], None]
+
+
+class Engine:
+    """Answers queries: at once, or from threads.
+
+    Args:
+        players: The agents.
+        send: Sends an answer; called from any thread, by one at a time for each query.
+        agent: The agent that answers queries which name none; None for the champion of each game.
+        threads: The number of positions that are thought about at the same time.
+    """
+
+    def __init__(self, players: Players, send: Send, agent: str | None = None, threads: int = 1) -> None:
+        self._players, self._send, self._agent = players, send, agent
+        self.pool = Pool(threads)
+        self._methods: dict[str, Callable[[Query], None]] = {
+            "position": partial(self._answer_positions, _position),
+            "legal_moves": partial(self._answer_positions, _legal_moves),
+            "choose": self._choose,
+            "analyse": self._analyse,
+            "terminate": self._terminate,
+            "terminate_all": self._terminate,
+            "query_version": self._tell_version,
+            "query_agents": self._tell_agents,
+            "query_components": self._tell_components,
+        }
+
+    def handle(self, line: bytes) -> None:
+        """Answers a line, or lets threads work on what it asks; whatever is wrong with it is an answer, too."""
+        id = None
+        try:
+            message = read_message(line)
+            id = self._unused_id(message)
+            query = check_query(message)
+            for name, words in query.unknown.items():
+                self._send({"id": id, "warning": words, "field": name})
+            self._methods[query.method](query)
+        except ValueError as error:
+            field = {"field": error.field} if isinstance(error, FieldError) else {}
+            self._send({**({} if id is None else {"id": id}), **error_of(str(error)), **field})
+
+    def _unused_id(self, message: Mapping[str, Any]) -> str:
+        id = read_id(message)
+        if id in self.pool:
+            raise FieldError(f"the id {id!r} is that of a query which is not answered yet", "id")
+        return id
+
+    # --- answers that are ready at once -------------------------------------------------------------------
+
+    def _answer_positions(self, tell: Callable[[BaseGame], Answer], query: Query) -> None:
+        for ply, game in positions_asked(game_of(query.fields), query.fields).items():
+            self._send({"id": query.id, "ply": ply, "done": True, **tell(game)})
+
+    def _terminate(self, query: Query) -> None:
+        ended = self.pool.terminate(query.fields.get("terminate_id"), query.fields.get("plies"))
+        self._send({"id": query.id, "method": query.method, **query.fields, "terminated": ended})
+
+    def _tell_version(self, query: Query) -> None:
+        games = list(positions.GAMES)
+        self._send({"id": query.id, "version": __version__, "protocol": PROTOCOL, "games": games})
+
+    def _tell_agents(self, query: Query) -> None:
+        name = query.fields["game"]
+        try:
+            listed = self._players.listed(name)
+        except ValueError as error:
+            raise FieldError(str(error), "game") from None
+        self._send({"id": query.id, "agents": listed})
+
+    def _tell_components(self, query: Query) -> None:
+        try:
+            components = components_of(query.fields["game"])
+        except ValueError as error:
+            raise FieldError(str(error), "game") from None
+        self._send({"id": query.id, "components": components})
+
+    # --- answers that take an agent -----------------------------------------------------------------------
+
+    def _choose(self, query: Query) -> None:
+        self._think(query, partial(self._chosen, query), lambda name: f"{CHAMPIONS[name]}:{DEFAULT_LEVEL}")
+
+    def _analyse(self, query: Query) -> None:
+        self._think(query, partial(self._analysed, query), ANALYSTS.__getitem__)
+
+    def _think(
+        self,
+        query: Query,
+        work: Callable[[BaseGame, str, Task], Answer],
+        default: Callable[[str], str],
+    ) -> None:
+        """Adds a task for each position that a query asks about."""
+        fields, game = query.fields, game_of(query.fields)
+        spec = self._allowed(agent_of(fields, self._agent or default(rules_of(game.state).name)))
+        more = fields.get("priority", 0), fields.get("time_limit")
+        asked = positions_asked(game, fields)
+        self.pool.add(
+            [
+                Task(query.id, ply, partial(work, position, spec), self._send, *more)
+                for ply, position in asked.items()
+            ]
+        )
+
+    def _allowed(self, spec: str) -> str:
+        try:
+            return self._players.check(spec)
+        except ValueError as error:
+            raise FieldError(str(error), "agent") from None
+
+    def _chosen(self, query: Query, game: BaseGame, spec: str, task: Task) -> Answer:
+        self._require_ready(game, spec)
+        choice = self._players.choice(game, spec, query.fields.get("seed"))
+        return {"player": game.current_player, "move": choice["word"], "action": choice["action"]}
+
+    def _analysed(self, query: Query, game: BaseGame, spec: str, task: Task) -> Answer:
+        self._require_ready(game, spec)
+        every, told = query.fields.get("report_every"), monotonic()
+        found: Answer = {}
+        for analysis in self._players.analyses(game, spec, query.fields.get("lines", DEFAULT_LINES)):
+            found = {name: value for name, value in analysis.items() if name != "done"}
+            is_time = every is not None and monotonic() - told >= every
+            if is_time:
+                told = monotonic()
+            task.note(found, tell=is_time and not analysis["done"])
+            if task.is_done:
+                break
+        return found
+
+    def _require_ready(self, game: BaseGame, spec: str) -> None:
+        """Raises ValueError unless the game goes on and there is such an agent, which is kept for use."""
+        if game.is_over:
+            raise ValueError("the game is over")
+        try:
+            with self._players.lent(spec):
+                pass
+        except (ValueError, OSError, ImportError) as error:
+            raise FieldError(str(error), "agent") from None
+
+
+def _position(game: BaseGame) -> Answer:
+    return {
+        "notation": game.notation(),
+        "state": game.to_bytes().hex(),
+        "position": positions.position_of(game),
+    }
+
+
+def _legal_moves(game: BaseGame) -> Answer:
+    actions = game.legal_actions().tolist()
+    return {
+        "player": None if game.is_over else game.current_player,
+        "legal_moves": [game.move_text(action) for action in actions],
+        "legal_actions": actions,
+    }

@@ -1,0 +1,98 @@
+"""From a stream of queries to a stream of answers, until the first one ends or nobody reads the second."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import IO
+
+from patchwork_env.protocol.messages import MOST_BYTES, encoded, error_of
+from patchwork_env.protocol.server.engine import Engine
+from patchwork_env.protocol.server.tasks import Answer
+
+
+class Writer:
+    """Writes answers as lines, one at a time.
+
+    Args:
+        stream: Where to write.
+        when_gone: Called when nobody reads any more; everything else is dropped then.
+    """
+
+    def __init__(self, stream: IO[bytes], when_gone: Callable[[], None] = lambda: None) -> None:
+        self._stream, self._when_gone = stream, when_gone
+        self._lock = threading.Lock()
+        self.is_gone = False
+
+    def __call__(self, answer: Answer) -> None:
+        """Writes an answer, or an error in its place if JSON cannot hold it."""
+        try:
+            line = encoded(answer)
+        except ValueError as error:
+            kept = {name: answer[name] for name in ("id", "ply") if name in answer}
+            line = encoded({**kept, **error_of(f"the answer cannot be told: {error}")})
+        with self._lock:
+            if self.is_gone:
+                return
+            try:
+                self._stream.write(line + b"\n")
+                self._stream.flush()
+            except (OSError, ValueError):  # a dead pipe, or a closed stream
+                self.is_gone = True
+        if self.is_gone:
+            self._when_gone()
+
+
+def serve(
+    queries: IO[bytes], answers: IO[bytes], make: Callable[[Writer], Engine], *, drop: bool = False
+) -> bool:
+    """Answers queries until their stream ends, and then what is left of them.
+
+    Args:
+        queries: Where lines are read.
+        answers: Where lines are written.
+        make: Makes the engine.
+        drop: Whether to end what is left when the queries end, instead of finishing it.
+
+    Returns:
+        Whether somebody read the answers to the end.
+    """
+    over = threading.Event()
+    write = Writer(answers)
+    engine = make(write)
+
+    def stop() -> None:
+        over.set()
+        engine.pool.wake()
+
+    write._when_gone = stop
+
+    def read() -> None:
+        with suppress(OSError, ValueError):  # the stream was closed
+            for line in lines_of(queries):
+                if line is None:
+                    write(error_of(f"the line has more than {MOST_BYTES:,} bytes"))
+                elif line.strip():
+                    engine.handle(line)
+                if write.is_gone:
+                    break
+        over.set()
+
+    threading.Thread(target=read, name="queries", daemon=True).start()
+    over.wait()
+    if drop or write.is_gone:
+        engine.pool.terminate()
+    engine.pool.wait(lambda: write.is_gone)
+    return not write.is_gone
+
+
+def lines_of(stream: IO[bytes]) -> Iterator[bytes | None]:
+    """The lines of a stream; None in the place of each that is too long, which is never held as a whole."""
+    while line := stream.readline(MOST_BYTES + 1):
+        if len(line) <= MOST_BYTES:
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(MOST_BYTES)
+        yield None

@@ -1,0 +1,248 @@
+"""Queries: objects of known fields, checked before anything is done with them; ``docs/engine.md`` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from patchwork_env.agents.budgets import BUDGETS, with_budget
+from patchwork_env.agents.specs import LEVELS
+from patchwork_env.core.checks import as_number, check_between, check_one_of
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.storage import parse_hexadecimal
+from patchwork_env.errors import TableEdgeError
+from patchwork_env.games import rules_of
+from patchwork_env.play import positions
+from patchwork_env.play.messages import anything, lines, move, seed, spec, text
+from patchwork_env.protocol.messages import Check, FieldError, check_fields, unknown_field
+
+T = TypeVar("T")
+
+MOST_SECONDS = 100_000
+"""The longest time that a query may name."""
+LEAST_SECONDS = 0.001
+_LONGEST_ID = 256
+_MOST_PRIORITY = 10**9
+_MOST_EFFORT = 10**9
+"""Far more simulations or nodes than any agent allows, which says itself how many it does."""
+
+
+def identity(value: Any, what: str) -> str:
+    """An id: a text that is not too long."""
+    if len(text(value, what)) > _LONGEST_ID:
+        raise ValueError(f"{what} has {len(value):,} characters; allowed are at most {_LONGEST_ID}")
+    return str(value)
+
+
+def seconds(value: Any, what: str) -> float:
+    """A time in seconds."""
+    number = as_number(value, what, least=LEAST_SECONDS)
+    if number > MOST_SECONDS:
+        raise ValueError(f"{what} is {shorten(value)}; it must be at most {MOST_SECONDS:,}")
+    return number
+
+
+def effort(value: Any, what: str) -> int:
+    """A number of simulations or nodes."""
+    return check_between(value, 1, _MOST_EFFORT, what)
+
+
+def level(value: Any, what: str) -> str:
+    """The name of a budget."""
+    return str(check_one_of(value, LEVELS, what))
+
+
+def priority(value: Any, what: str) -> int:
+    """How early a query is worked on, compared with others."""
+    return check_between(value, -_MOST_PRIORITY, _MOST_PRIORITY, what)
+
+
+def moves(value: Any, what: str) -> list[str | int]:
+    """A list of words of the notation, or of actions."""
+    return [move(entry, f"an entry of {what}") for entry in _listed(value, what)]
+
+
+def plies(value: Any, what: str) -> list[int]:
+    """A list of different numbers of moves."""
+    found = [check_between(entry, 0, 10**6, f"an entry of {what}") for entry in _listed(value, what)]
+    if not found or len(set(found)) < len(found):
+        raise ValueError(f"{what} must name at least one ply, and none twice, not {shorten(value)}")
+    return found
+
+
+def options(value: Any, what: str) -> dict[str, Any]:
+    """An object, whose fields the game checks."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be an object, not {shorten(value)}")
+    return value
+
+
+def _listed(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{what} must be a list, not {shorten(value)}")
+    return value
+
+
+_POSITIONS: dict[str, Check] = {
+    "game": text,
+    "options": options,
+    "notation": text,
+    "state": text,
+    "moves": moves,
+    "plies": plies,
+}
+_AGENTS: dict[str, Check] = {
+    "agent": spec,
+    "level": level,
+    "nodes": effort,
+    "seconds": seconds,
+    "simulations": effort,
+    "priority": priority,
+    "time_limit": seconds,
+}
+_FOR_PROGRAMS: dict[str, Check] = dict.fromkeys(("legal_moves", "legal_actions"), anything)
+"""What programs are told that know no rules."""
+
+NEEDED: dict[str, dict[str, Check]] = {
+    "position": {},
+    "legal_moves": {},
+    "choose": {},
+    "analyse": {},
+    "terminate": {"terminate_id": identity},
+    "terminate_all": {},
+    "query_version": {},
+    "query_agents": {"game": text},
+    "query_components": {"game": text},
+}
+"""The fields that a query of each method must have, beside ``id`` and ``method``."""
+ALLOWED: dict[str, dict[str, Check]] = {
+    "position": _POSITIONS,
+    "legal_moves": _POSITIONS,
+    "choose": {**_POSITIONS, **_AGENTS, "seed": seed, **_FOR_PROGRAMS},
+    "analyse": {**_POSITIONS, **_AGENTS, "lines": lines, "report_every": seconds},
+    "terminate": {"plies": plies},
+    "terminate_all": {"plies": plies},
+}
+"""Those that it may have besides."""
+
+
+class Query(NamedTuple):
+    """A query whose fields are as they must be.
+
+    Attributes:
+        id: The text that all its answers repeat.
+        method: What is asked.
+        fields: The other fields that are given and not null.
+        unknown: The names of fields that it should not have, with what to say about each.
+    """
+
+    id: str
+    method: str
+    fields: dict[str, Any]
+    unknown: dict[str, str]
+
+
+def read_id(message: Mapping[str, Any]) -> str:
+    """The id of a query.
+
+    Raises:
+        FieldError: There is none, or it is no text of a moderate length.
+    """
+    given = check_fields({"id": message.get("id")}, {"id": identity})
+    return str(given["id"])
+
+
+def check_query(message: Mapping[str, Any]) -> Query:
+    """A query from a message that has an id.
+
+    Raises:
+        FieldError: A field is missing, or has a value that is not allowed.
+    """
+    method = check_fields({"method": message.get("method")}, {"method": text})["method"]
+    if method not in NEEDED:
+        raise FieldError(f"there is no method {shorten(method)}; {hint(method, NEEDED)}", "method")
+    needed, allowed = NEEDED[method], ALLOWED.get(method, {})
+    given = {name: value for name, value in message.items() if name not in ("id", "method")}
+    known = {name: value for name, value in given.items() if name in needed or name in allowed}
+    names = ("id", "method", *needed, *allowed)
+    unknown = {name: unknown_field(name, names) for name in given if name not in known}
+    return Query(read_id(message), method, check_fields(known, needed, allowed), unknown)
+
+
+def game_of(fields: Mapping[str, Any]) -> BaseGame:
+    """The game that a query is about, with all its moves.
+
+    Raises:
+        FieldError: The query names none, or two, or one that is not possible.
+    """
+    game = _beginning_of(fields)
+    for number, entry in enumerate(fields.get("moves", ()), 1):
+        try:
+            game.play(positions.action_of(game, entry))
+        except (ValueError, TableEdgeError) as error:
+            raise FieldError(f"entry {number} of moves: {error}", "moves") from None
+    return game
+
+
+def _beginning_of(fields: Mapping[str, Any]) -> BaseGame:
+    given = [name for name in ("notation", "state", "options") if name in fields]
+    if len(given) > 1:
+        raise FieldError(f"the message has {' and '.join(map(repr, given))}; give one of them", given[1])
+    if "game" not in fields and "notation" not in fields:
+        raise FieldError("the message names no game: it needs 'notation' or 'game'", "game")
+    name = _for_field("game", positions.known_game, fields["game"]) if "game" in fields else None
+    if "notation" in fields:
+        game = _for_field("notation", positions.read_game, fields["notation"])
+        found = rules_of(game.state).name
+        if name not in (None, found):
+            raise FieldError(f"the notation is that of a game of {found}, not of {name}", "game")
+        return game
+    assert name is not None
+    if "state" in fields:
+        return _for_field("state", _of_state, name, fields["state"])
+    return _for_field("options", _of_options, name, fields.get("options", {}))
+
+
+def _of_state(name: str, state: str) -> BaseGame:
+    return rules_of(name).game.from_bytes(parse_hexadecimal(state))
+
+
+def _of_options(name: str, given: Mapping[str, Any]) -> BaseGame:
+    return positions.new_game(name, check_fields(given, {}, dict.fromkeys(positions.OPTIONS[name], anything)))
+
+
+def _for_field(field: str, read: Callable[..., T], *arguments: Any) -> T:
+    """What a function makes of a field, whose ValueErrors are those of the field."""
+    try:
+        return read(*arguments)
+    except ValueError as error:
+        raise FieldError(str(error), field) from None
+
+
+def positions_asked(game: BaseGame, fields: Mapping[str, Any]) -> dict[int, BaseGame]:
+    """The positions of a game that a query asks about, by their plies; the last one unless it names others.
+
+    Raises:
+        FieldError: The game has not so many moves.
+    """
+    asked = fields.get("plies", [game.num_moves])
+    if max(asked) > game.num_moves:
+        raise FieldError(
+            f"there is no ply {max(asked)} in plies; the game has {game.num_moves} moves", "plies"
+        )
+    return {ply: game.clone()._rewind(ply) for ply in asked}
+
+
+def agent_of(fields: Mapping[str, Any], default: str) -> str:
+    """The spec of the agent that is to answer, with the budget that the query gives.
+
+    Raises:
+        FieldError: There are two budgets, or the spec cannot be read.
+    """
+    budgets = {name: fields[name] for name in BUDGETS if name in fields}
+    if len(budgets) > 1:
+        words = " and ".join(map(repr, budgets))
+        raise FieldError(f"the message has {words}; give one of these budgets", list(budgets)[-1])
+    return _for_field("agent", partial(with_budget, **budgets), fields.get("agent", default))

@@ -1,0 +1,165 @@
+"""Positions that agents think about: each in a thread, so many at once, the most urgent first."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection
+from queue import PriorityQueue
+from typing import Any
+
+from patchwork_env.protocol.messages import error_of, reason_of
+
+Answer = dict[str, Any]
+Work = Callable[["Task"], Answer]
+"""Thinks about a position and returns the fields of the last answer."""
+
+MOST_TASKS = 10_000
+"""The most positions that wait or are worked on."""
+
+
+class Task:
+    """A position that an agent is to think about, and that has exactly one last answer.
+
+    Args:
+        id: The id of the query.
+        ply: The number of moves before the position.
+        work: What is to be done in a thread.
+        send: Sends an answer.
+        priority: Tasks of a higher one are begun earlier.
+        time_limit: The seconds of work after which the task is ended; None for none.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        ply: int,
+        work: Work,
+        send: Callable[[Answer], None],
+        priority: int = 0,
+        time_limit: float | None = None,
+    ) -> None:
+        self.id, self.ply, self.priority, self.time_limit = id, ply, priority, time_limit
+        self._work, self._send = work, send
+        self._lock = threading.Lock()
+        self._latest: Answer = {}
+        self.is_done = False
+        self.when_done: Callable[[Task], None] = lambda task: None
+
+    def note(self, fields: Answer, tell: bool = False) -> None:
+        """Keeps what was found so far, and sends it if ``tell``."""
+        with self._lock:
+            self._latest = fields
+            if tell and not self.is_done:
+                self._send({"id": self.id, "ply": self.ply, "done": False, **fields})
+
+    def run(self) -> None:
+        """Works, and sends the last answer, unless the task is ended before."""
+        timer = None
+        if self.time_limit is not None:
+            timer = threading.Timer(self.time_limit, self.terminate)
+            timer.daemon = True
+            timer.start()
+        try:
+            fields = {"done": True, **self._work(self)}
+        except BaseException as error:  # whatever an agent raises, even SystemExit
+            fields = error_of(reason_of(error))
+            if field := getattr(error, "field", None):
+                fields["field"] = field
+        if timer is not None:
+            timer.cancel()
+        self._finish(fields)
+
+    def terminate(self) -> bool:
+        """Sends what was found so far as the last answer; returns False if the last one was sent before."""
+        rest = self._latest or {"no_results": True}
+        return self._finish({"done": True, "terminated": True, **rest})
+
+    def _finish(self, fields: Answer) -> bool:
+        with self._lock:
+            if self.is_done:
+                return False
+            self.is_done = True
+            self._send({"id": self.id, "ply": self.ply, **fields})
+        self.when_done(self)
+        return True
+
+
+class Pool:
+    """Threads that work on tasks. A task that is ended early keeps its thread until its agent answers.
+
+    Args:
+        threads: The number of threads.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._started = 0
+        self._changed = threading.Condition()
+        self._tasks: set[Task] = set()
+        self._ids: Counter[str] = Counter()
+        self._waiting: PriorityQueue[tuple[int, int, Task]] = PriorityQueue()
+        self._count = 0
+
+    def __contains__(self, id: str) -> bool:
+        """Whether there are tasks of a query that have no last answer yet."""
+        return self._ids[id] > 0
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def add(self, tasks: Collection[Task]) -> None:
+        """Lets the threads work on tasks, in their order.
+
+        Raises:
+            ValueError: There are too many tasks.
+        """
+        with self._changed:
+            if len(self._tasks) + len(tasks) > MOST_TASKS:
+                raise ValueError(f"there are {len(self._tasks):,} positions to think about; wait for answers")
+            for task in tasks:
+                self._count += 1
+                task.when_done = self._forget
+                self._tasks.add(task)
+                self._ids[task.id] += 1
+                self._waiting.put((-task.priority, self._count, task))
+            for _ in range(min(self._threads - self._started, len(tasks))):
+                self._started += 1
+                threading.Thread(target=self._run, name="engine", daemon=True).start()
+
+    def terminate(self, id: str | None = None, plies: Collection[int] | None = None) -> int:
+        """Ends the tasks of a query, or of all; returns how many.
+
+        Args:
+            id: The id of the query; None for all.
+            plies: Only these positions; None for all.
+        """
+        with self._changed:
+            found = [
+                task
+                for task in self._tasks
+                if (id is None or task.id == id) and (plies is None or task.ply in plies)
+            ]
+        return sum(task.terminate() for task in found)
+
+    def wait(self, gone: Callable[[], bool]) -> None:
+        """Waits until all tasks are done, or until ``gone`` is true; :meth:`wake` looks again."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._tasks or gone())
+
+    def wake(self) -> None:
+        """Lets :meth:`wait` look whether it is over."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            _, _, task = self._waiting.get()
+            if not task.is_done:
+                task.run()
+
+    def _forget(self, task: Task) -> None:
+        with self._changed:
+            self._tasks.discard(task)
+            self._ids -= Counter([task.id])
+            self._changed.notify_all()
