@@ -27,11 +27,16 @@ COMMANDS = {
     "export": "write the policy of a checkpoint as an ONNX file",
     "publish": "a checkpoint on the Hugging Face Hub, with a page of its figures",
     "sweep": "train runs that differ in some values, and compare them",
+    "engine": "lines of JSON on stdin and stdout: choose moves, analyse, for programs in any language",
     "mcp": "both games for language models that use tools, over stdin and stdout",
 }
 """The subcommands, each with a phrase about what it does."""
 
-_MODULES = {"play": "patchwork_env.play.command", "mcp": "patchwork_env.integrations.mcp.command"}
+_MODULES = {
+    "play": "patchwork_env.play.command",
+    "engine": "patchwork_env.protocol.server.command",
+    "mcp": "patchwork_env.integrations.mcp.command",
+}
 """The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
 _EXTRAS = {"play": "play", "publish": "train,hub", "sweep": "train,ray", "mcp": "mcp"}
 """The extras that a subcommand needs, if not ``train`` alone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -29,6 +31,13 @@ def illegal(game: Any) -> int:
 
 def nonsense(game: Any) -> Any:
     return "advance"
+
+
+def talks(game: Any) -> int:
+    print("a print")
+    os.write(1, b"a line\n")
+    os.write(1, f"read: {sys.stdin.read()!r}\n".encode())
+    return 0
 
 
 def hangs(game: Any) -> int:

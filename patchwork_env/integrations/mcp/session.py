@@ -18,9 +18,9 @@ from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.tools import check_call
 from patchwork_env.integrations.text.view import counted
 from patchwork_env.play import positions
-from patchwork_env.play.players import CHAMPIONS, Players
+from patchwork_env.play.players import ANALYSTS, CHAMPIONS, Players
 from patchwork_env.play.streams import Event
-from patchwork_env.play.thinking import ANALYSTS, Thinking
+from patchwork_env.play.thinking import Thinking
 
 MOST_GAMES = 16
 """The most games that a session holds."""

@@ -59,7 +59,7 @@ class Engine:
         }
 
     def handle(self, line: bytes) -> None:
-        """Answers a line, or lets threads work on what it asks; whatever is wrong with it is an answer, too."""
+        """Answers a line, or lets threads work on what it asks; what is wrong with it is an answer, too."""
         id = None
         try:
             message = read_message(line)

@@ -17,13 +17,16 @@ class Writer:
 
     Args:
         stream: Where to write.
-        when_gone: Called when nobody reads any more; everything else is dropped then.
+
+    Attributes:
+        is_gone: Whether nobody reads any more; all answers are dropped then.
+        when_gone: Called when that is found out.
     """
 
-    def __init__(self, stream: IO[bytes], when_gone: Callable[[], None] = lambda: None) -> None:
-        self._stream, self._when_gone = stream, when_gone
-        self._lock = threading.Lock()
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._lock = stream, threading.Lock()
         self.is_gone = False
+        self.when_gone: Callable[[], None] = lambda: None
 
     def __call__(self, answer: Answer) -> None:
         """Writes an answer, or an error in its place if JSON cannot hold it."""
@@ -41,7 +44,7 @@ class Writer:
             except (OSError, ValueError):  # a dead pipe, or a closed stream
                 self.is_gone = True
         if self.is_gone:
-            self._when_gone()
+            self.when_gone()
 
 
 def serve(
@@ -66,7 +69,7 @@ def serve(
         over.set()
         engine.pool.wake()
 
-    write._when_gone = stop
+    write.when_gone = stop
 
     def read() -> None:
         with suppress(OSError, ValueError):  # the stream was closed

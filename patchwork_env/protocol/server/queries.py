@@ -1,4 +1,4 @@
-"""Queries: objects of known fields, checked before anything is done with them; ``docs/engine.md`` lists them."""
+"""Queries: objects of known fields, checked before anything is done; ``docs/engine.md`` lists them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from patchwork_env.agents.budgets import BUDGETS, with_budget
+from patchwork_env.agents.budgets import BUDGETS, MOST_SIMULATIONS, with_budget
 from patchwork_env.agents.specs import LEVELS
 from patchwork_env.core.checks import as_number, check_between, check_one_of
 from patchwork_env.core.game import BaseGame
@@ -25,8 +25,6 @@ MOST_SECONDS = 100_000
 LEAST_SECONDS = 0.001
 _LONGEST_ID = 256
 _MOST_PRIORITY = 10**9
-_MOST_EFFORT = 10**9
-"""Far more simulations or nodes than any agent allows, which says itself how many it does."""
 
 
 def identity(value: Any, what: str) -> str:
@@ -46,7 +44,7 @@ def seconds(value: Any, what: str) -> float:
 
 def effort(value: Any, what: str) -> int:
     """A number of simulations or nodes."""
-    return check_between(value, 1, _MOST_EFFORT, what)
+    return check_between(value, 1, MOST_SIMULATIONS, what)
 
 
 def level(value: Any, what: str) -> str:

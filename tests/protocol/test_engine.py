@@ -1,0 +1,441 @@
+"""The engine over streams: answers to every query, errors, warnings, many queries at once, and its end."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from patchwork_env import __version__, agents, nmbr9, patchwork
+from patchwork_env.play import positions
+from patchwork_env.play.components import components_of
+from patchwork_env.play.players import Players
+from patchwork_env.protocol.messages import MOST_BYTES
+from patchwork_env.protocol.server import tasks
+from patchwork_env.protocol.server.engine import Engine
+from patchwork_env.protocol.server.loop import serve
+from patchwork_env.protocol.server.queries import NEEDED
+from tests.play import odd_agents
+
+ODD = "tests.play.odd_agents"
+GAME = patchwork.Game(seed=7)
+NEW = {"game": "patchwork", "options": {"seed": 7}}
+
+
+@pytest.fixture(autouse=True)
+def release() -> Iterator[None]:
+    """Agents that hang do so until the end of a test."""
+    odd_agents.release.clear()
+    yield
+    odd_agents.release.set()
+
+
+class Answers(list[dict[str, Any]]):
+    """What an engine has sent, to be waited for."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+
+    def __call__(self, answer: dict[str, Any]) -> None:
+        with self.changed:
+            self.append(json.loads(json.dumps(answer)))
+            self.changed.notify_all()
+
+    def wait(self, number: int) -> list[dict[str, Any]]:
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self) >= number, 60), self
+            return list(self)
+
+
+def asked(*queries: dict[str, Any], trusted: tuple[str, ...] = (), **options: Any) -> list[dict[str, Any]]:
+    """All answers to some queries, in the order in which they came."""
+    text = "".join(json.dumps(query) + "\n" for query in queries)
+    return answers_to(text.encode(), trusted, **options)
+
+
+def answers_to(text: bytes, trusted: tuple[str, ...] = (), drop: bool = False, **options: Any) -> Any:
+    answers = io.BytesIO()
+    players = Players(trusted, "--allow")
+    assert serve(io.BytesIO(text), answers, lambda send: Engine(players, send, **options), drop=drop)
+    return [json.loads(line) for line in answers.getvalue().splitlines()]
+
+
+def only(*queries: dict[str, Any], **options: Any) -> dict[str, Any]:
+    (answer,) = asked(*queries, **options)
+    return answer
+
+
+# --- what is asked ----------------------------------------------------------------------------------------
+
+
+def test_it_tells_of_itself() -> None:
+    version, offered, components = asked(
+        {"id": "a", "method": "query_version"},
+        {"id": "b", "method": "query_agents", "game": "nmbr9"},
+        {"id": "c", "method": "query_components", "game": "patchwork"},
+    )
+    assert version == {"id": "a", "version": __version__, "protocol": 1, "games": ["patchwork", "nmbr9"]}
+    assert {"spec": "nmbr9_champion:fast", "kind": "champion", "level": "fast"} in offered["agents"]
+    assert components == {"id": "c", "components": json.loads(json.dumps(components_of("patchwork")))}
+
+
+@pytest.mark.parametrize(
+    ("fields", "game"),
+    [
+        (NEW, GAME),
+        ({"notation": GAME.notation()}, GAME),
+        ({"notation": GAME.position_text(), "game": "patchwork"}, GAME),
+        ({"game": "patchwork", "state": GAME.to_bytes().hex()}, GAME),
+        (
+            {"game": "nmbr9", "options": {"deck": [1, 2], "players": 2}, "moves": ["1/0@0,0"]},
+            nmbr9.Game.from_notation("nmbr9/1 players=2 order=unknown rounds=2 deck=1,2\n1/0@0,0"),
+        ),
+    ],
+)
+def test_positions_are_set_up_in_every_way(fields: dict[str, Any], game: Any) -> None:
+    ply = len(fields.get("moves", ()))
+    told, legal = asked(
+        {"id": "a", "method": "position", **fields}, {"id": "b", "method": "legal_moves", **fields}
+    )
+    assert told == {
+        "id": "a",
+        "ply": ply,
+        "done": True,
+        "notation": told["notation"],
+        "state": game.to_bytes().hex(),
+        "position": json.loads(json.dumps(positions.position_of(game))),
+    }
+    assert positions.read_game(told["notation"]) == game
+    actions = game.legal_actions().tolist()
+    assert legal == {
+        "id": "b",
+        "ply": ply,
+        "done": True,
+        "player": game.current_player,
+        "legal_moves": [game.move_text(action) for action in actions],
+        "legal_actions": actions,
+    }
+
+
+def test_whole_games_are_asked_about_at_once() -> None:
+    moves: list[Any] = ["+", 0, "+"]
+    answers = asked(
+        {"id": "a", "method": "choose", "agent": "greedy", **NEW, "moves": moves, "plies": [3, 0]}
+    )
+    game, greedy, expected = GAME.clone(), agents.load("greedy"), {}
+    for ply in range(4):
+        action = greedy.act(game)
+        expected[ply] = (game.current_player, game.move_text(action), action)
+        game.play(0)
+    assert {a["ply"]: (a["player"], a["move"], a["action"]) for a in answers} == {
+        ply: expected[ply] for ply in (0, 3)
+    }
+
+
+def test_a_seed_repeats_a_choice() -> None:
+    def chosen(seed: int) -> str:
+        return str(only({"id": "a", "method": "choose", "agent": "random", "seed": seed, **NEW})["move"])
+
+    assert [chosen(seed) for seed in (1, 2, 3)] == [chosen(seed) for seed in (1, 2, 3)]
+    assert chosen(1) == GAME.move_text(agents.load("random", seed=1).act(GAME))
+
+
+def test_the_agent_of_the_command_line_answers_where_none_is_named() -> None:
+    answer = only({"id": "a", "method": "choose", **NEW}, agent="greedy")
+    assert answer["action"] == agents.load("greedy").act(GAME)
+
+
+def test_an_analysis_has_the_budget_of_the_query() -> None:
+    query = {"id": "a", "method": "analyse", **NEW, "agent": "champion:fast", "lines": 2}
+    answer = only({**query, "nodes": 300})
+    best = agents.load("champion:nodes=300").search(GAME)[0]  # type: ignore[attr-defined]
+    assert (answer["id"], answer["ply"], answer["done"], answer["player"]) == ("a", 0, True, 0)
+    assert len(answer["lines"]) == 2
+    assert answer["lines"][0]["action"] == best.action
+    assert answer["depth"] < 400
+    refused = only({**query, "nodes": 300, "level": "fast"})
+    assert refused == {
+        "id": "a",
+        "error": "the message has 'level' and 'nodes'; give one of these budgets",
+        "field": "nodes",
+    }
+    lacking = only({**query, "agent": "greedy", "seconds": 1})
+    assert (lacking["ply"], lacking["field"]) == (0, "agent")
+    assert "agent 'greedy' has no option 'seconds'" in lacking["error"]
+
+
+# --- errors and warnings ----------------------------------------------------------------------------------
+
+
+def test_unknown_fields_are_warned_of_and_the_query_goes_on() -> None:
+    warning, answer = asked({"id": "a", "method": "choose", "agent": "greedy", **NEW, "sed": 3})
+    assert (warning["id"], warning["field"]) == ("a", "sed")
+    assert "unknown field 'sed'; did you mean 'seed'?" in warning["warning"]
+    assert answer["move"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"method": "chose"}, "method", "did you mean 'choose'?"),
+        ({"method": None}, "method", "the message lacks 'method'"),
+        ({"method": ["choose"]}, "method", "must be a text"),
+        ({"game": "chess"}, "game", "there is no game 'chess'"),
+        ({"game": None, "options": None}, "game", "names no game"),
+        ({"options": [7]}, "options", "must be an object"),
+        ({"options": {"sede": 7}}, "options", "did you mean 'seed'?"),
+        ({"options": {"seed": "x"}}, "options", "seed must be an integer"),
+        ({"options": {"circle": [1, 2]}}, "options", "circle"),
+        ({"notation": GAME.notation()}, "options", "'notation' and 'options'; give one"),
+        ({"options": None, "notation": "patchwork/1"}, "notation", ""),
+        (
+            {"options": None, "notation": nmbr9.Game(1).notation()},
+            "game",
+            "a game of nmbr9, not of patchwork",
+        ),
+        ({"options": None, "state": "00"}, "state", ""),
+        ({"options": None, "state": "xyz"}, "state", ""),
+        ({"moves": "+"}, "moves", "must be a list"),
+        ({"moves": ["+", "*a1"]}, "moves", "entry 2 of moves: '*a1'"),
+        ({"moves": [1.0]}, "moves", "must be an integer"),
+        ({"moves": [10**30]}, "moves", "entry 1 of moves: action 1000"),
+        ({"plies": [0, 1]}, "plies", "there is no ply 1 in plies; the game has 0 moves"),
+        ({"plies": [-1]}, "plies", "allowed are 0 to"),
+        ({"plies": []}, "plies", "at least one ply"),
+        ({"plies": [0, 0]}, "plies", "none twice"),
+        ({"agent": 3}, "agent", "must be a text"),
+        ({"agent": ""}, "agent", "the spec of an agent is empty"),
+        ({"agent": "x" * 5000}, "agent", "5000 characters"),
+        ({"agent": "greedi"}, "agent", "did you mean 'greedy'?"),
+        ({"agent": "runs/none"}, "agent", "there is no checkpoint"),
+        ({"agent": "nmbr9_champion:instant"}, None, "plays nmbr9, not patchwork"),
+        ({"agent": f"{ODD}:raises"}, "agent", "would run code; start the server with --allow"),
+        ({"agent": "program:sh"}, "agent", "would run code"),
+        ({"agent": "program", "level": "fast"}, "agent", "'program:fast' would run code"),
+        ({"agent": "tests.play.odd_agents:raises", "seconds": 1}, "agent", ""),
+        ({"seconds": 0}, "seconds", "at least 0.001"),
+        ({"seconds": 10**400}, "seconds", "finite number"),
+        ({"seconds": 10**6}, "seconds", "at most 100,000"),
+        ({"seconds": True}, "seconds", "finite number"),
+        ({"nodes": 0}, "nodes", "allowed are 1 to"),
+        ({"simulations": 1.5}, "simulations", "must be an integer"),
+        ({"agent": "mcts", "simulations": 10**9}, "simulations", "allowed are 1 to 1000000"),
+        ({"agent": "mcts", "simulations": 1}, "agent", "it must be an integer of 2 to 1000000"),
+        ({"level": "fast,nodes=3"}, "level", "allowed are 'instant'"),
+        ({"seed": 2**64}, "seed", "allowed are 0 to"),
+        ({"priority": 10**10}, "priority", "allowed are"),
+        ({"time_limit": "1"}, "time_limit", "finite number"),
+    ],
+)
+def test_errors_name_the_field(fields: dict[str, Any], field: str | None, words: str) -> None:
+    answer = only({"id": "a", "method": "choose", "agent": "greedy", **NEW, **fields})
+    assert (answer["id"], answer.get("field")) == ("a", field)
+    assert words in answer["error"]
+    assert len(answer["error"]) < 600
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"nonsense", "the message is damaged"),
+        (b"[1]", "a message is an object"),
+        (b"\xff", "no text in UTF-8"),
+        (b'{"id": "a", "id": "b"}', "appears twice"),
+        (b'{"id": ' + b"[" * 100_000, "nested too deeply"),
+        (b'{"id": "a", "seed": ' + b"9" * 5000 + b"}", "thousands of digits"),
+        (b'{"id": "a", "seconds": NaN}', "no finite number"),
+        (b'{"method": "choose"}', "the message lacks 'id'"),
+        (b'{"id": 7, "method": "choose"}', "id must be a text"),
+        (b'{"id": "' + b"x" * 300 + b'"}', "300 characters"),
+        (b'{"id": "' + b"x" * MOST_BYTES, "the line has more than 1,048,576 bytes"),
+    ],
+)
+def test_lines_that_are_no_queries_are_answered_and_forgotten(line: bytes, words: str) -> None:
+    after = b'\r\n \n{"id": "b\\ud800", "method": "query_version"}'  # without a newline at its end
+    wrong, right = answers_to(line + after)
+    assert "id" not in wrong
+    assert words in wrong["error"]
+    assert right["id"] == "b\ud800"
+
+
+def test_methods_that_are_documented_to_exist_do() -> None:
+    answers = Answers()
+    assert set(Engine(Players(), answers)._methods) == set(NEEDED)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("raises", "failed: ZeroDivisionError: as it likes"),
+        ("leaves", "SystemExit: 3"),
+        ("illegal", "failed: action 1945 is not legal"),
+        ("nonsense", "must be an integer, not 'advance'"),
+        ("nothing", "has no 'nothing'"),
+    ],
+)
+def test_an_agent_that_fails_harms_nothing(name: str, words: str) -> None:
+    spec = f"{ODD}:{name}"
+    query = {"id": "a", "method": "choose", **NEW}
+    wrong, right = asked({**query, "agent": spec}, {**query, "id": "b", "agent": "greedy"}, trusted=(spec,))
+    assert (wrong["id"], wrong["ply"], "done" in wrong) == ("a", 0, False)
+    assert words in wrong["error"]
+    assert right["move"]
+
+
+def test_figures_that_json_does_not_have_are_an_error() -> None:
+    answer = only({"id": "a", "method": "analyse", "agent": f"{ODD}:numb", **NEW}, trusted=(f"{ODD}:numb",))
+    assert (answer["id"], answer["ply"]) == ("a", 0)
+    assert "the answer cannot be told" in answer["error"]
+
+
+def test_games_that_are_over_have_no_choice() -> None:
+    over = {"game": "nmbr9", "options": {"deck": [1]}, "moves": ["1/0@0,0"]}
+    legal, wrong = asked(
+        {"id": "a", "method": "legal_moves", **over}, {"id": "b", "method": "choose", **over}
+    )
+    assert (legal["player"], legal["legal_moves"]) == (None, [])
+    assert wrong == {"id": "b", "ply": 1, "error": "the game is over"}
+
+
+# --- many queries at once ---------------------------------------------------------------------------------
+
+
+def endless(id: str, **fields: Any) -> bytes:
+    query = {"id": id, "method": "analyse", "agent": f"{ODD}:endless", **NEW, **fields}
+    return json.dumps(query).encode()
+
+
+def ask(engine: Engine, **query: Any) -> None:
+    engine.handle(json.dumps(query).encode())
+
+
+def new_engine(threads: int, *names: str) -> tuple[Engine, Answers]:
+    answers = Answers()
+    return Engine(Players([f"{ODD}:{name}" for name in names]), answers, threads=threads), answers
+
+
+def test_partial_answers_come_until_a_query_is_terminated() -> None:
+    engine, answers = new_engine(1, "endless")
+    engine.handle(endless("a", report_every=0.001))
+    first, second = answers.wait(2)[:2]
+    assert [first["done"], second["done"]] == [False, False]
+    assert first["depth"] < second["depth"]
+    assert first["lines"][0]["word"] == "+"
+    ask(engine, id="t", method="terminate", terminate_id="a")
+    last, done = answers[-2:]
+    assert (last["id"], last["done"], last["terminated"], last["lines"][0]["word"]) == ("a", True, True, "+")
+    assert done == {"id": "t", "method": "terminate", "terminate_id": "a", "terminated": 1}
+    ask(engine, id="t", method="terminate", terminate_id="a")
+    assert answers[-1]["terminated"] == 0
+    assert len(engine.pool) == 0
+
+
+def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results() -> None:
+    engine, answers = new_engine(1, "endless")
+    engine.handle(endless("a", moves=["+", "+"], plies=[0, 1, 2]))
+    engine.handle(endless("b"))
+    ask(engine, id="t", method="terminate", terminate_id="a", plies=[1, 2])
+    gone = [{"id": "a", "ply": ply, "done": True, "terminated": True, "no_results": True} for ply in (1, 2)]
+    assert sorted(answers.wait(3)[:2], key=lambda answer: answer["ply"]) == gone
+    assert answers[2] == {
+        "id": "t",
+        "method": "terminate",
+        "terminate_id": "a",
+        "plies": [1, 2],
+        "terminated": 2,
+    }
+    ask(engine, id="u", method="terminate_all")
+    assert answers.wait(6)[-1] == {"id": "u", "method": "terminate_all", "terminated": 2}
+
+
+def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first() -> None:
+    engine, answers = new_engine(2, "endless")
+    engine.handle(endless("a"))
+    for id, priority in (("b", 0), ("c", 5)):
+        ask(
+            engine,
+            id=id,
+            method="choose",
+            agent="greedy",
+            priority=priority,
+            moves=["+"],
+            plies=[0, 1],
+            **NEW,
+        )
+    assert {answer["id"] for answer in answers.wait(4)} == {"b", "c"}
+    engine.handle(endless("d"))
+    for id, priority in (("e", 0), ("f", 5)):
+        ask(engine, id=id, method="choose", agent="greedy", priority=priority, **NEW)
+    ask(engine, id="g", method="legal_moves", **NEW)
+    assert [answer["id"] for answer in answers.wait(5)[4:]] == ["g"]
+    ask(engine, id="t", method="terminate", terminate_id="d")
+    assert [answer["id"] for answer in answers.wait(9)[5:]] == ["d", "t", "f", "e"]
+
+
+def test_an_agent_that_hangs_is_given_up_at_the_time_limit() -> None:
+    engine, answers = new_engine(2, "hangs")
+    ask(engine, id="a", method="choose", agent=f"{ODD}:hangs", time_limit=0.01, **NEW)
+    ask(engine, id="b", method="choose", agent="greedy", time_limit=60, **NEW)
+    first, second = sorted(answers.wait(2), key=lambda answer: str(answer["id"]))
+    assert first == {"id": "a", "ply": 0, "done": True, "terminated": True, "no_results": True}
+    assert second["move"]
+    engine.pool.wait(lambda: False)
+    odd_agents.release.set()
+    assert len(answers) == 2
+
+
+def test_an_analysis_tells_at_the_time_limit_what_it_has_found() -> None:
+    engine, answers = new_engine(1, "endless")
+    engine.handle(endless("a", time_limit=0.2))
+    (last,) = answers.wait(1)
+    assert (last["done"], last["terminated"], last["player"]) == (True, True, 0)
+    assert last["depth"] > 1
+
+
+def test_an_id_may_be_used_again_only_when_it_is_answered() -> None:
+    engine, answers = new_engine(1, "endless")
+    engine.handle(endless("a"))
+    ask(engine, id="a", method="query_version")
+    assert answers.wait(1) == [
+        {"error": "the id 'a' is that of a query which is not answered yet", "field": "id"}
+    ]
+    ask(engine, id="t", method="terminate_all")
+    ask(engine, id="a", method="query_version")
+    assert answers[-1]["version"]
+
+
+def test_there_are_not_endlessly_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "MOST_TASKS", 2)
+    engine, answers = new_engine(1, "endless")
+    engine.handle(endless("a", moves=["+"], plies=[0, 1]))
+    engine.handle(endless("b"))
+    assert answers.wait(1)[0]["error"] == "there are 2 positions to think about; wait for answers"
+    engine.pool.terminate()
+
+
+# --- the end ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_left_is_dropped_if_it_shall_be() -> None:
+    spec = f"{ODD}:endless"
+    text = endless("a") + b"\n" + endless("b")
+    answers = answers_to(text, (spec,), drop=True, threads=1)
+    assert sorted(answer["id"] for answer in answers) == ["a", "b"]
+    assert all(answer["terminated"] for answer in answers)
+
+
+def test_it_ends_when_nobody_reads() -> None:
+    reading, writing = os.pipe()
+    queries, asking = os.pipe()
+    os.close(reading)
+    with os.fdopen(queries, "rb") as source, os.fdopen(asking, "wb", 0) as stream:
+        stream.write(endless("a", report_every=0.001) + b"\n")  # and the input goes on
+        target = os.fdopen(writing, "wb", 0)
+        with target:
+            players = Players([f"{ODD}:endless"])
+            assert not serve(source, target, lambda send: Engine(players, send, threads=1))
