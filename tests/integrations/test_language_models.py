@@ -69,7 +69,7 @@ def test_tiles_that_would_spread_too_far_are_bad_answers() -> None:
             game.play(action)
         except TableEdgeError:
             break
-    agent = TextAgent(lambda prompt: game.move_text(action), retries=0)
+    agent = TextAgent(lambda prompt: game.move_text(action), retries=0, fallback=lambda game: action)
     game.play(agent.act(game))
     assert agent.usage.fallbacks == 1
 

@@ -18,7 +18,7 @@ from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import States
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
-from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Limits, decide
+from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Limits, decide, meets_edge
 from patchwork_env.integrations.language_models.transcripts import Transcript
 from patchwork_env.integrations.language_models.usage import Usage
 
@@ -120,7 +120,8 @@ class TextAgent(BatchAgent):
         """The action of a decision, or else that of the fallback; counts it and notes it down."""
         action = decision.action
         if action is None and self._fallback is not None:
-            action = self._fallback.act(game)
+            chosen = (self._fallback.act(game), *game.legal_actions().tolist())
+            action = next(action for action in chosen if not meets_edge(game, action))
             decision.usage.fallbacks = 1
         self.usage.add(decision.usage)
         if self._transcript is not None:

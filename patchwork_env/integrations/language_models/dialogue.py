@@ -109,7 +109,10 @@ def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[in
     """
     said = _THOUGHTS.sub("", answer)
     if not text.is_request(said):
-        return _playable(game, text.parse(game, said)), None
+        action = text.parse(game, said)
+        if not meets_edge(game, action):
+            return action, None
+        raise ValueError("with it the tiles would spread over more rows or columns than the game can hold")
     if usage.questions == limits.questions:
         raise ValueError(f"all {limits.questions} requests are used up; the answer must be a move")
     reply = text.ask(game, said)
@@ -117,10 +120,10 @@ def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[in
     return None, reply
 
 
-def _playable(game: BaseGame, action: int) -> int:
-    """A legal action, unless the tiles of NMBR 9 would spread too far with it; ValueError says so."""
+def meets_edge(game: BaseGame, action: int) -> bool:
+    """Whether a legal action cannot be played, as the tiles of NMBR 9 would spread too far with it."""
     try:
         game.clone().play(action)
-    except TableEdgeError as error:
-        raise ValueError(str(error)) from None
-    return action
+    except TableEdgeError:
+        return True
+    return False

@@ -7,7 +7,5 @@
 - :mod:`~patchwork_env.integrations.mcp.session`: the games of a session, and what the tools do with them;
 - :mod:`~patchwork_env.integrations.mcp.resources`: rules and pictures.
 
->>> from patchwork_env.integrations.mcp.server import create_server  # doctest: +SKIP
-
-The server needs the extra ``mcp``.
+The server needs the extra ``mcp``, what it does with games needs none.
 """

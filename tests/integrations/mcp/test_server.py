@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,7 @@ from patchwork_env.integrations.mcp.tools import TOOLS
 from patchwork_env.patchwork import Game
 from tests.integrations.mcp.test_session import WORD
 
+PAGE = (Path(__file__).parents[3] / "docs" / "language_models.md").read_text(encoding="utf-8")
 NOISY = "tests.integrations.mcp.noisy:player"
 FIRST = "patchwork-1"
 
@@ -123,6 +126,25 @@ def test_each_connection_has_games_of_its_own() -> None:
     asyncio.run(both())
 
 
+def test_the_session_of_the_page_can_be_replayed() -> None:
+    rows = re.findall(r"^\| `(\w+) (\{.*?\})` \| `(.*?)` \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 6
+
+    async def talk(client):
+        await ask(client, "new_game", opponent="greedy", seed=7)
+        return [await client.call_tool(tool, json.loads(arguments)) for tool, arguments, _ in rows]
+
+    for result, (tool, _, expected) in zip(run(talk), rows, strict=True):
+        assert expected in result.content[0].text, tool
+
+
+def test_the_page_names_all_tools_and_arguments() -> None:
+    listed = re.findall(r"^\| `(\w+)\((.*?)\)` \|", PAGE.partition("## MCP")[2], re.MULTILINE)
+    assert {name: tuple(arguments.split(", ")) for name, arguments in listed} == {
+        name: (*tool.needed, *tool.allowed) for name, tool in TOOLS.items()
+    }
+
+
 def test_resources_are_read() -> None:
     async def talk(client):
         await ask(client, "new_game", seed=7)
@@ -143,9 +165,11 @@ def test_resources_are_read() -> None:
 def test_over_stdin_and_stdout_with_an_opponent_that_writes_to_stdout() -> None:
     """A process of its own: games, calls at the same time, a call that is given up, and a clean end."""
     program = "import sys; from patchwork_env.cli import main; sys.exit(main())"
+    (configured,) = re.findall(r'^\{"mcpServers": .*', PAGE, re.MULTILINE)
+    arguments = json.loads(configured)["mcpServers"]["patchwork"]["args"]
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-c", program, "mcp", "--opponent", NOISY],
+        args=["-c", program, *arguments, "--opponent", NOISY],
         env={"PYTHONPATH": ":".join(sys.path)},
     )
 

@@ -1,0 +1,97 @@
+"""Rates a language model: paired games against members of the gauntlet, told and answered in words.
+
+The model here is a scripted one that knows no game. Like a language model it has the prompt alone: it weighs
+patches by the figures that it reads there, asks where the best one may lie, and takes the place with the
+smallest numbers.
+
+    python examples/language_model.py
+    python examples/language_model.py --games 40 --against random ppo-quick greedy --transcript said.jsonl
+    python examples/language_model.py --game nmbr9
+
+Commands take it, too, as any agent of one's own:
+
+    python -m training.gauntlet examples.language_model:player --games 10 --skip mcts:seconds=1
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from patchwork_env.integrations.language_models import TextAgent, rate
+from patchwork_env.learning.evaluation import play_matches
+
+WORD = re.compile(r"\d+/\d@[-\w,]*\w")
+PATCH = re.compile(
+    r"(patch \d+): \d+ placements?, .*\((\d+) buttons?, (\d+) time, (\d+) income, (\d+) cells\)"
+)
+TILE = re.compile(r"(tile \d): .*?\(\d+ on level (\d)")
+EXAMPLE = re.compile('such as "answer: ([^"]+)"')
+
+
+def complete(prompt: str) -> str:
+    """The model, from a prompt to an answer. For a real one, ask its client here and return its text."""
+    told, asked, reply = prompt.partition("Your answer:")
+    places = WORD.findall(reply.partition("Think first")[0]) if asked else []
+    if places:
+        return f"Close to the others is best.\nanswer: {min(places, key=_distance)}"
+    wish = None if asked else _wish(told)
+    if wish:
+        return f"That looks good. Where does it fit?\nanswer: placements of {wish}"
+    return f"answer: {EXAMPLE.findall(told)[0]}"
+
+
+def _wish(told: str) -> str | None:
+    """The piece to ask about: the tile on its highest level, or the patch that seems worth most."""
+    if tile := TILE.search(told):
+        return f"{tile[1]} level {tile[2]}"
+    patches = {name: _worth(*map(int, figures)) for name, *figures in PATCH.findall(told)}
+    best = max(patches, key=patches.__getitem__, default=None)
+    return best if best and patches[best] > 0 else None
+
+
+def _worth(buttons: int, time: int, income: int, cells: int) -> int:
+    return 2 * cells + 4 * income - buttons - time
+
+
+def _distance(place: str) -> int:
+    """The numbers of a place such as a3 or -2,5 without their signs, added up."""
+    return sum(map(int, re.findall(r"\d+", place.partition("@")[2])))
+
+
+player = TextAgent(complete, "scripted")
+"""The player, for commands that take module:name."""
+
+
+def main() -> None:
+    arguments = _arguments()
+    model = TextAgent(complete, "scripted", transcript=arguments.transcript, threads=arguments.threads)
+    if arguments.game == "patchwork":
+        print(rate(model, arguments.games, arguments.against).table())
+        return
+    for opponent in arguments.against:
+        print(play_matches(model, opponent, arguments.games, game=arguments.game).table())
+    print(model.usage)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Rates a language model, here a scripted one.")
+    parser.add_argument(
+        "--game", choices=("patchwork", "nmbr9"), default="patchwork", help="(default: patchwork)"
+    )
+    parser.add_argument("--games", type=int, default=10, help="against each opponent (default: 10)")
+    parser.add_argument(
+        "--against", nargs="+", default=["random", "greedy"], metavar="SPEC", help="opponents"
+    )
+    parser.add_argument(
+        "--transcript", type=Path, help="file to which what was said is appended, as JSON lines"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, help="games that are asked about at once (default: 1)"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""The example with a scripted language model: it reads its prompts, is rated, and commands can name it."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from examples import language_model
+from patchwork_env import cli
+from patchwork_env.learning.evaluation.gauntlet import read_pool
+from patchwork_env.nmbr9 import Game as Nmbr9
+from patchwork_env.patchwork import Game
+
+
+def run(monkeypatch, capsys, *arguments: str) -> str:
+    monkeypatch.setattr(sys, "argv", ["language_model.py", *arguments])
+    language_model.main()
+    return capsys.readouterr().out
+
+
+def test_it_is_rated_and_writes_a_transcript(monkeypatch, capsys, tmp_path) -> None:
+    path = tmp_path / "said.jsonl"
+    said = run(monkeypatch, capsys, "--games", "2", "--against", "random", "--transcript", str(path))
+    assert "scripted in gauntlet v2 (a trial: 2 of 1000 games; by a part of the pool" in said
+    assert "0 illegal answers, 0 moves by the fallback" in said
+    entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert f"{len(entries)} decisions" in said
+
+
+def test_it_plays_matches_of_nmbr9(monkeypatch, capsys) -> None:
+    said = run(monkeypatch, capsys, "--game", "nmbr9", "--games", "2", "--against", "random")
+    assert "scripted against random: 2 games, 2 decks" in said
+    assert "wins 100.0%" in said
+
+
+def test_a_command_names_it(capsys) -> None:
+    others = [spec for spec in read_pool().specs if spec != "random"]
+    words = ["gauntlet", "examples.language_model:player", "--games", "2", "--skip", *others]
+    assert cli.main([*words, "--workers", "1"]) == 0
+    assert "examples.language_model:player in gauntlet v2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("game", [Game(seed=7), Nmbr9(seed=7)])
+def test_its_moves_come_from_questions(game) -> None:
+    before = language_model.player.usage.questions
+    assert language_model.player.act(game) in game.legal_actions()
+    assert language_model.player.usage.questions == before + 1
