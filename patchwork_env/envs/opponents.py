@@ -19,6 +19,7 @@ from patchwork_env.core.batches import (
 from patchwork_env.core.checks import check_action, check_answer, check_at_least_one
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
+from patchwork_env.core.records import copy_of, records_at
 from patchwork_env.core.rules import Rules, States
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
@@ -172,8 +173,8 @@ class Opponents:
             return answers(self.agents[0], rules, states, games)
         numbers, actions = self.numbers[games], np.empty(len(games), np.int64)
         for number in np.unique(numbers):
-            asked = numbers == number
-            actions[asked] = answers(self.agents[number], rules, states[asked], games[asked])
+            asked = np.flatnonzero(numbers == number)
+            actions[asked] = answers(self.agents[number], rules, records_at(states, asked), games[asked])
         return actions
 
     def reseed(self, seed: int) -> None:
@@ -246,7 +247,7 @@ def answers(
         OpponentError: The opponent did not answer with one legal action for each game.
     """
     try:
-        actions = np.array(check_answer(opponent.act_batch(states.copy()), len(states)), np.int64)
+        actions = np.array(check_answer(opponent.act_batch(copy_of(states)), len(states)), np.int64)
     except IllegalActionError as error:
         raise OpponentError(f"opponent {opponent.name!r}: {error}") from error
     illegal = loop(first_illegal, rules)(states, actions)
@@ -284,7 +285,7 @@ def let_opponents_play(
             games = games[~cut_off[games]]
         if not len(games):
             return
-        batch = states[games]
+        batch = records_at(states, games)
         actions = opponents.answers(batch, games)
         if rules.can_cut_off:
             refused = find_cut_offs(rules, batch, actions, np.ones(len(games), np.bool_))

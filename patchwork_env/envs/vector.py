@@ -17,6 +17,7 @@ from patchwork_env.core.batches import SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_flag, check_one_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
+from patchwork_env.core.records import copy_of
 from patchwork_env.core.rules import Rules, SetUp, States
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import BATCH_RENDER_MODES, FRAMES_PER_SECOND, Display, names_of
@@ -202,7 +203,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         states, learners = self._copy_of_states(), self._learners.copy()
         checked, legal = self._check_actions(states, actions)
         illegal, dealer, opponents = ~legal, self._dealer, self._opponents
-        if self._ended.any():  # without an autoreset, _check_actions has refused
+        if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has refused
             illegal[self._ended] = legal[self._ended] = False
             dealer, opponents = dealer.copy(), self._copy_of_opponents()
             self._deal(dealer, opponents, states, learners, np.flatnonzero(self._ended))
@@ -222,7 +223,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         terminations[over] = True
         infos: Infos = {}
         ended = terminations | truncations
-        if ended.any():
+        if np.count_nonzero(ended):
             infos = self._results(states, learners, ended, illegal, checked)
             if self._autoreset is AutoresetMode.SAME_STEP:
                 infos = self._final_infos(states, learners, ended, infos)
@@ -434,14 +435,16 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def _check_actions(self, states: States, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Flags]:
         """The actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
         checked = check_batch(actions, self.num_envs)
-        if self._autoreset is AutoresetMode.DISABLED and self._ended.any():
+        if self._autoreset is AutoresetMode.DISABLED and np.count_nonzero(self._ended):
             games = shorten(np.flatnonzero(self._ended).tolist())
             raise ResetNeeded(f"games {games} have ended: call reset() with options={{'reset_mask': …}}")
         legal = np.empty(self.num_envs, np.bool_)
         loop(batches.check_actions, self._rules)(states, checked, legal)
+        if np.count_nonzero(legal) == self.num_envs:
+            return checked, legal
         wrong = ~legal if self._raises else (checked < 0) | (checked >= self._rules.num_actions)
         wrong &= ~self._ended
-        if wrong.any():
+        if np.count_nonzero(wrong):
             game = int(wrong.argmax())
             raise IllegalActionError(
                 f"action {checked[game]} of game {game} is not legal; no game was changed"
@@ -460,7 +463,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         states = self._require_states()
         spare, self._spare = self._spare, None  # which is then free, should the opponent call step()
         if spare is None:
-            return states.copy()
+            return copy_of(states)
         np.copyto(spare.view(np.uint8), states.view(np.uint8))
         return spare
 
@@ -472,5 +475,5 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
 def add_info(infos: Infos, key: str, values: Any, present: Flags) -> None:
     """Adds an entry as Gymnasium lays it out: the values, and which games have one; nothing if none has."""
-    if present.any():
+    if np.count_nonzero(present):
         infos[key], infos[f"_{key}"] = values, present.copy()

@@ -16,6 +16,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, as_number
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
+from patchwork_env.core.records import records_at
 from patchwork_env.errors import IllegalActionError, TableEdgeError
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
@@ -161,7 +162,7 @@ def _checked(given: npt.NDArray[Any], agent: Agent, contest: Contest, games: Int
             f"agent {agent.name!r} gave {given.dtype} of shape {given.shape} as actions; "
             f"{len(games)} games need integers of shape {games.shape}"
         )
-    actions, states = np.ascontiguousarray(given, np.int64), contest.states[games]
+    actions, states = np.ascontiguousarray(given, np.int64), records_at(contest.states, games)
     refused = contest.first_refused(states, actions)
     if refused >= 0:
         game = contest.rules.game._of_record(states, refused)

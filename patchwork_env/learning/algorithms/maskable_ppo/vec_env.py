@@ -18,6 +18,7 @@ from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, Gam
 from patchwork_env.core.checks import check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
+from patchwork_env.core.records import records_at
 from patchwork_env.core.rules import SetUp, States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponents
@@ -351,7 +352,7 @@ class SelfPlayVecEnv(VecEnv):
         """Plays legal actions ``(k,)`` in the ``k`` listed games, and notes which of them are cut off."""
         if self.rules.can_cut_off:
             refused = np.zeros(len(games), np.bool_)
-            states, legal = self.states[games], np.ones(len(games), np.bool_)
+            states, legal = records_at(self.states, games), np.ones(len(games), np.bool_)
             loop(batches.check_cut_offs, self.rules)(states, actions, legal, refused)
             self._cut_off[games[refused]] = True
             games, actions = games[~refused], actions[~refused]
@@ -376,7 +377,7 @@ class SelfPlayVecEnv(VecEnv):
 
     def _let_opponents_move(self, waiting: Games) -> None:
         assert self._opponents is not None
-        self._play(waiting, self._opponents.answers(self.states[waiting], waiting))
+        self._play(waiting, self._opponents.answers(records_at(self.states, waiting), waiting))
 
     def _finish(self, ended: Games) -> None:
         """Notes the results of games that are over or cut off."""

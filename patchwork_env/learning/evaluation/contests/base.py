@@ -13,6 +13,7 @@ from patchwork_env.core.batches import deal_all, first_refused, loop, play_liste
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.records import records_at
 from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.games import rules_of
 
@@ -196,7 +197,7 @@ class Contest:
 
     def shown(self, games: Integers) -> States:
         """The records that an agent is shown of the listed games; they are copies."""
-        return self.states[games]
+        return records_at(self.states, games)
 
     def game_for_agent(self, i: int, shown: States, k: int) -> BaseGame[Any]:
         """A copy of a game, with its first position and all moves, for an agent that chooses game by game.
