@@ -1,0 +1,36 @@
+"""The example in which OpenSpiel's search plays, and the benchmark of the games there.
+
+Both run where OpenSpiel is installed: ``make test-frameworks``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+
+from tests.scripts import run_benchmark
+
+
+@pytest.mark.parametrize(
+    ("game", "opponent"), [("patchwork", "champion:instant"), ("nmbr9", "nmbr9_champion:instant")]
+)
+def test_the_search_plays_a_whole_game(start, game, opponent):
+    arguments = ("--game", game, "--simulations", "10", "--seed", "3")
+    moves, result = start("open_spiel_mcts.py", *arguments).splitlines()
+    assert re.fullmatch(rf"MCTS with 10 simulations loses against {opponent}, -?\d+ to -?\d+", result)
+    assert len(moves.split()) > 30
+
+
+def test_the_benchmark():
+    done = run_benchmark(
+        *("open_spiel_games.py", "--games", "python_patchwork", "python_nmbr9", "python_kuhn_poker"),
+        *("--rounds", "1", "--seconds", "0.01", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert list(figures) == ["python_patchwork", "python_nmbr9", "python_kuhn_poker"]
+    assert all(value > 0 for measured in figures.values() for value in measured.values())
