@@ -31,6 +31,7 @@ clients := $(VENV)-clients
 browser := $(VENV)-browser
 frameworks := $(VENV)-frameworks
 openenv := $(VENV)-openenv
+agilerl := $(VENV)-agilerl
 resolved := $(VENV)-$(RESOLUTION)
 # One that stands by itself would end a call of make's too late.
 parenthesis := (
@@ -39,7 +40,7 @@ print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 export NUMBA_CACHE_DIR :=
 
 .PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-clients test-ray \
-	test-frameworks test-openenv test-resolution test-browser site lint format bench benchmark clean distclean clear-kernels
+	test-frameworks test-openenv test-agilerl test-resolution test-browser site lint format bench benchmark clean distclean clear-kernels
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -134,6 +135,12 @@ test-openenv: $(openenv)/ready  ## run the tests with OpenEnv
 $(openenv)/ready: $(ready) requirements-openenv.lock
 	$(call create_beside,$(openenv),--requirement requirements-openenv.lock)
 
+test-agilerl: $(agilerl)/ready  ## run the tests with AgileRL, which are no part of .ci/run
+	$(call test_what_needs,agilerl,$(agilerl))
+
+$(agilerl)/ready: $(ready) requirements-agilerl.lock
+	$(call create_beside,$(agilerl),--requirement requirements-agilerl.lock)
+
 test-browser: site $(browser)/ready  ## drive the page in headless Chromium, with a server and without
 	@command -v chromium > /dev/null || { echo "make test-browser: there is no Chromium: apt-get install chromium" >&2; exit 1; }
 	$(call test_what_needs,playwright,$(browser))
@@ -177,5 +184,5 @@ clean:  ## delete caches and build results (environments and training runs stay)
 	rm -rf build dist site .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(clients) $(browser) $(frameworks) $(openenv) \
+	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(clients) $(browser) $(frameworks) $(openenv) $(agilerl) \
 		$(VENV)-lowest-direct $(VENV)-highest

@@ -92,6 +92,33 @@ def test_benchmarks_say_how_they_are_called(script: Path) -> None:
         assert f"python benchmarks/{script.name}" in source
 
 
+def locked(path: str) -> dict[str, str]:
+    """The versions of a lock file by the names of packages, in lower case and with dashes."""
+    pins = re.findall(r"^([\w.-]+)==(\S+)", text(path), re.MULTILINE)
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pins}
+
+
+def test_the_table_of_versions_is_that_of_the_locks() -> None:
+    page = text("docs/interoperability.md").partition("## Versions")[2].partition("\n## ")[0]
+    rows = [
+        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in re.findall(r"^\| .*", page, re.M)
+    ]
+    packages = {"pytorch": "torch"}
+    assert len(rows) > 12
+    for name, version, call, lock, day in rows[1:]:
+        assert call.removeprefix("make ") in targets()
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", day)
+        package = re.sub(r"[-_.]+", "-", name).lower().removesuffix(", the oldest")
+        if lock == "Makefile":
+            assert f"OLD_GYMNASIUM := {version}\n" in text(lock)
+        else:
+            assert locked(lock)[packages.get(package, package)] == version, name
+    named = {row[3] for row in rows[1:]} - {"Makefile"}
+    assert {path.name for path in PROJECT.glob("requirements*.lock")} - named == {
+        *("requirements-browser.lock", "requirements-clients.lock", "requirements-proofs.lock")
+    }, "every other lock has a row"
+
+
 def test_all_tests_of_make_are_there() -> None:
     assert [
         path for path in re.findall(r"(?<!\S)tests/\S+", text("Makefile")) if not (PROJECT / path).exists()

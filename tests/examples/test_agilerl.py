@@ -1,0 +1,42 @@
+"""AgileRL on the batch of Gymnasium.
+
+Runs where AgileRL is installed: ``make test-agilerl``.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("agilerl", reason="runs in an environment of its own: make test-agilerl")
+
+from patchwork_env.patchwork import Game
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # AgileRL's own, of itself and of tensordict
+with warnings.catch_warnings(action="ignore"):
+    from agilerl.rollouts.on_policy import collect_rollouts
+
+    from examples import agilerl_ppo as example
+
+
+@pytest.fixture(scope="module")
+def env():
+    return example.make_env("random")
+
+
+def test_what_it_collects_is_legal_and_complete(env) -> None:
+    (agent,) = example.make_population(env, 1)
+    scores, *_ = collect_rollouts(agent, env, n_steps=64)
+    rollouts = agent.rollout_buffer.buffer
+    actions, masks = (np.asarray(rollouts[name]) for name in ("actions", "action_masks"))
+    assert masks.shape == (64, example.GAMES, 2026)
+    assert np.take_along_axis(masks, actions[..., None].astype(int), 2).all(), "every action was legal"
+    assert len(scores) >= example.GAMES, "games of some 20 decisions end and restart"
+    assert all(-1 <= score <= 1 for score in scores)
+
+
+def test_it_trains_and_plays() -> None:
+    player = example.as_player(example.train(example.STEPS_PER_LEARNING, "random"))
+    assert player.act(Game(seed=1)) in Game(seed=1).legal_actions()
