@@ -14,8 +14,8 @@ of the population have no intervals; the matches at the end have. AgileRL 2.58 a
 1.27 and imports peft without asking for it; ``make test-agilerl`` runs it with the versions of
 ``requirements-agilerl.lock``.
 
-What to expect: after 40,000 decisions of each of two agents the better one wins 60% of 100 games against random
-(95% interval 50% to 69%).
+What to expect: after 40,000 decisions of each of two agents the better one wins 60% of 100 games against
+random (95% interval 50% to 69%).
 """
 
 from __future__ import annotations
