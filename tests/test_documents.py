@@ -25,6 +25,7 @@ DOCUMENTS = [
     "docs/adding_a_game.md",
     "docs/agents.md",
     "docs/benchmark.md",
+    "docs/engine.md",
     "docs/environments.md",
     "docs/evaluation.md",
     "docs/game.md",

@@ -7,6 +7,7 @@ agent of one's own a spec.
 
 - :mod:`~patchwork_env.agents.base` says what an agent is, and what holds for threads;
 - :mod:`~patchwork_env.agents.specs` has the specs and the registry;
+- :mod:`~patchwork_env.agents.program` asks other programs;
 - ``agents/patchwork`` and ``agents/nmbr9`` have the agents of a game;
 - every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
 """

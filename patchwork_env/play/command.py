@@ -32,6 +32,7 @@ from patchwork_env.play.players import Players
 from patchwork_env.play.positions import GAMES
 from patchwork_env.play.server import create_app
 from patchwork_env.play.thinking import Thinking
+from patchwork_env.protocol.programs import end_all
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8053
@@ -65,6 +66,7 @@ def _run(options: argparse.Namespace) -> int:
             code = _serve(server, listening)
     sys.stdout.flush()
     sys.stderr.flush()
+    end_all()
     if threading.active_count() > 1:
         os._exit(code)  # threads that compile cannot be ended, and crash an interpreter that ends before them
     return code

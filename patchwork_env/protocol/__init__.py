@@ -1,4 +1,4 @@
-"""Lines of JSON between programs about games.
+"""Lines of JSON between programs about games; ``docs/engine.md`` describes them.
 
 - :mod:`~patchwork_env.protocol.messages`: messages, read and checked;
 - :mod:`~patchwork_env.protocol.programs`: programs that read and write lines, and their end;

@@ -108,7 +108,7 @@ def test_positions_are_set_up_in_every_way(fields: dict[str, Any], game: Any) ->
         "done": True,
         "notation": told["notation"],
         "state": game.to_bytes().hex(),
-        "position": json.loads(json.dumps(positions.position_of(game))),
+        "position": json.loads(json.dumps(positions.positions_of(game)[-1])),
     }
     assert positions.read_game(told["notation"]) == game
     actions = game.legal_actions().tolist()

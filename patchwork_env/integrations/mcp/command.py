@@ -14,6 +14,7 @@ import sys
 import threading
 
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.protocol.programs import end_all
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env mcp") -> int:
@@ -28,6 +29,7 @@ def _run(options: argparse.Namespace) -> int:
     asyncio.run(serve(options.opponent))
     sys.stdout.flush()
     sys.stderr.flush()
+    end_all()
     if threading.active_count() > 1:
         os._exit(0)  # threads that think cannot be ended, and may crash an interpreter that ends before them
     return 0

@@ -173,8 +173,16 @@ def _position(game: BaseGame) -> Answer:
     return {
         "notation": game.notation(),
         "state": game.to_bytes().hex(),
-        "position": positions.position_of(game),
+        "position": _with_last_move(game),
     }
+
+
+def _with_last_move(game: BaseGame) -> dict[str, Any]:
+    """The position of a game as the page draws it, with the move that led to it."""
+    if not game.num_moves:
+        return positions.position_of(game)
+    before = game.clone()
+    return positions.play(before, before.undo())
 
 
 def _legal_moves(game: BaseGame) -> Answer:

@@ -1,0 +1,31 @@
+"""The example that analyses a game by an engine in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from examples import engine_client
+from patchwork_env import agents
+from patchwork_env.patchwork import Game
+
+
+def test_it_lists_the_moves_that_cost_most(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    game, agent = Game(seed=7), agents.load("random", seed=1)
+    for _ in range(6):
+        game.play(agent.act(game))
+    file = tmp_path / "game.txt"
+    file.write_text(game.notation())
+    monkeypatch.setattr(sys, "argv", ["engine_client.py", str(file), "--nodes", "20", "--most", "2"])
+    engine_client.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("move ") and "better was" in line for line in lines)
+    monkeypatch.setattr(sys, "argv", ["engine_client.py", str(file), "--engine", "false"])
+    with pytest.raises(SystemExit):
+        engine_client.main()
+    assert "program 'false' ended with exit code 1" in capsys.readouterr().err

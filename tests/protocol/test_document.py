@@ -1,0 +1,71 @@
+"""docs/engine.md: its exchanges are replayed, and its tables name what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patchwork_env.agents.program import query_of
+from patchwork_env.nmbr9 import Game
+from patchwork_env.play.players import Players
+from patchwork_env.protocol.server.engine import Engine
+from patchwork_env.protocol.server.queries import ALLOWED, NEEDED
+from tests.protocol.test_engine import Answers
+
+PAGE = (Path(__file__).parents[2] / "docs" / "engine.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+GAP = "…"
+
+
+def fits(found: Any, shown: Any) -> bool:
+    """Whether an answer is as the page shows it, where a gap stands for anything."""
+    if isinstance(shown, str) and GAP in shown:
+        return shown == GAP or (isinstance(found, str) and found.startswith(shown.partition(GAP)[0]))
+    if isinstance(shown, dict):
+        named = shown.keys() - {GAP}
+        return (
+            isinstance(found, dict)
+            and (found.keys() >= named if GAP in shown else found.keys() == named)
+            and all(fits(found[name], shown[name]) for name in named)
+        )
+    if isinstance(shown, list):
+        entries = shown[:-1] if shown[-1:] == [GAP] else shown
+        is_whole = len(found) == len(shown) or (entries != shown and len(found) >= len(entries))
+        return is_whole and all(map(fits, found, entries))
+    return bool(found == shown)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_exchanges_are_those_of_the_engine(block: str) -> None:
+    answers, expected = Answers(), 0
+    engine = Engine(Players(), answers, threads=1)
+    for line in block.splitlines():
+        sign, text = line[:2], line[2:]
+        if sign == "> ":
+            engine.handle(text.encode())
+            continue
+        assert sign == "< "
+        expected += 1
+        found = answers.wait(expected)[expected - 1]
+        assert fits(found, json.loads(text)), f"{found} instead of {text}"
+    assert len(answers) == expected
+
+
+def test_there_are_exchanges_of_every_method() -> None:
+    sent = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("> {")]
+    assert {json.loads(line)["method"] for line in sent} == set(NEEDED)
+
+
+def test_every_field_is_in_a_table() -> None:
+    rows = " ".join(line.partition("|")[2].partition("|")[0] for line in PAGE.splitlines() if "|" in line)
+    fields = {name for of_method in (NEEDED, ALLOWED) for checks in of_method.values() for name in checks}
+    assert {name for name in fields if f"`{name}`" not in rows} == {"terminate_id"}
+
+
+def test_programs_are_told_what_the_page_says() -> None:
+    (line,) = re.findall(r'^> (.*"time_limit": 30.*"seed".*)$', PAGE, re.MULTILINE)
+    assert set(json.loads(line)) == {"id", "method", "time_limit", *query_of(Game(seed=1), 1)}
