@@ -24,6 +24,7 @@ COMMANDS = {
     "review": "a game, move by move: who was ahead when, and which moves cost most",
     "report": "a page about a run, or about several",
     "compare": "configurations by several runs of each: tables, curves, and how sure they are",
+    "dataset": "record games as a dataset of Minari",
     "export": "write the policy of a checkpoint as an ONNX file",
     "publish": "a checkpoint on the Hugging Face Hub, with a page of its figures",
     "sweep": "train runs that differ in some values, and compare them",
@@ -38,7 +39,13 @@ _MODULES = {
     "mcp": "patchwork_env.integrations.mcp.command",
 }
 """The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
-_EXTRAS = {"play": "play", "publish": "train,hub", "sweep": "train,ray", "mcp": "mcp"}
+_EXTRAS = {
+    "play": "play",
+    "dataset": "minari",
+    "publish": "train,hub",
+    "sweep": "train,ray",
+    "mcp": "mcp",
+}
 """The extras that a subcommand needs, if not ``train`` alone."""
 
 

@@ -36,7 +36,8 @@ TIERS = (
     ("learning.runs", "learning.toolbox"),
     ("learning.reports",),
     ("learning.sweeps",),
-    ("learning.commands", "integrations"),
+    ("integrations",),
+    ("learning.commands",),
     ("cli",),
 )
 """The package from the bottom to the top. A module imports from its own place and from tiers below it, but

@@ -16,7 +16,7 @@ from patchwork_env.patchwork.components import VARIANTS
 
 
 def add_games(parser: argparse.ArgumentParser, per: str) -> None:
-    """Adds ``--games``, ``--seed``, ``--game`` and the options of the games.
+    """Adds ``--games`` and what :func:`add_set_up` adds.
 
     Args:
         parser: The parser of the command.
@@ -25,6 +25,11 @@ def add_games(parser: argparse.ArgumentParser, per: str) -> None:
     parser.add_argument(
         "--games", type=int, default=400, help=f"games per {per}, even in patchwork (default: 400)"
     )
+    add_set_up(parser)
+
+
+def add_set_up(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--seed``, ``--game`` and the options of the games."""
     parser.add_argument(
         "--seed", type=int, default=0, help="the seed of circles or decks, and of agents (default: 0)"
     )

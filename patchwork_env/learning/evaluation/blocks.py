@@ -13,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import Agent
+from patchwork_env.core.batches import first_refused, loop
 from patchwork_env.core.checks import as_integer, as_number
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.records import records_at
+from patchwork_env.core.rules import States
 from patchwork_env.errors import IllegalActionError, TableEdgeError
+from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
 BLOCK_SIZE = 64
@@ -131,7 +134,7 @@ def _play_to_the_end(sides: tuple[Agent, Agent], contest: Contest) -> tuple[floa
             if len(games):
                 given, took = _answers(agent, contest, games)
                 seconds[side] += took
-                contest.play(games, _checked(given, agent, contest, games), side)
+                contest.play(games, check_actions(given, agent, records_at(contest.states, games)), side)
         running = running[~contest.over(running)]
     return seconds[0], seconds[1]
 
@@ -150,23 +153,23 @@ def _answers(agent: Agent, contest: Contest, games: Integers) -> tuple[npt.NDArr
     return np.array([as_integer(action, f"the action of agent {agent.name!r}") for action in listed]), took
 
 
-def _checked(given: npt.NDArray[Any], agent: Agent, contest: Contest, games: Integers) -> Integers:
-    """The agent's actions in the listed games as int64, checked to be legal.
+def check_actions(given: Any, agent: Agent, states: States) -> Integers:
+    """What an agent answered to ``(n,)`` records as int64 ``(n,)``, checked to be legal.
 
     Raises:
         ValueError: The agent did not give one integer for each game.
         IllegalActionError, TableEdgeError: An action cannot be played.
     """
-    if given.shape != games.shape or given.dtype.kind not in "iu":
+    answer = np.asarray(given)
+    if answer.shape != states.shape or answer.dtype.kind not in "iu":
         raise ValueError(
-            f"agent {agent.name!r} gave {given.dtype} of shape {given.shape} as actions; "
-            f"{len(games)} games need integers of shape {games.shape}"
+            f"agent {agent.name!r} gave {answer.dtype} of shape {answer.shape} as actions; "
+            f"{len(states)} games need integers of shape {states.shape}"
         )
-    actions, states = np.ascontiguousarray(given, np.int64), records_at(contest.states, games)
-    refused = contest.first_refused(states, actions)
+    rules, actions = rules_of(states), np.ascontiguousarray(answer, np.int64)
+    refused = int(loop(first_refused, rules)(states, actions))
     if refused >= 0:
-        game = contest.rules.game._of_record(states, refused)
-        _raise_refusal(game, int(given[refused]), agent)
+        _raise_refusal(rules.game._of_record(states, refused), int(answer[refused]), agent)
     return actions
 
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ECHO_SECONDS = 1.0
 """Schedulers and shells often send a signal twice; within this time, the second one does not count."""
-_DELICATE = {"importlib", "llvmlite", "numba"}
+_DELICATE = {"h5py", "importlib", "llvmlite", "numba", "weakref"}
 """Packages that break, or swallow the exception, if one is raised at any moment while they work."""
 _AGAIN_SECONDS = 0.02
 """Time until a signal is sent once more that came while such a package was at work."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import deal_all, first_refused, loop, play_listed, write_over
+from patchwork_env.core.batches import deal_all, loop, play_listed, write_over
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame
@@ -208,10 +208,6 @@ class Contest:
             k: The index of game ``i`` in these records.
         """
         return self._tracked[i].clone()
-
-    def first_refused(self, states: States, actions: Integers) -> int:
-        """The index of the first record whose action, any integer, cannot be played; -1 if all can be."""
-        return int(loop(first_refused, self.rules)(states, actions))
 
     def play(self, games: Integers, actions: Integers, side: int) -> None:
         """Plays actions of one side in the listed games."""

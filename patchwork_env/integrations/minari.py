@@ -1,0 +1,31 @@
+"""Minari: games of any agents as datasets for offline reinforcement learning and for cloning.
+
+>>> import minari
+>>> from patchwork_env.integrations.minari import record
+>>> record(["champion:instant", "greedy"], 100, "patchwork/champion/greedy-v0")  # doctest: +SKIP
+>>> dataset = minari.load_dataset("patchwork/champion/greedy-v0")  # doctest: +SKIP
+>>> dataset[0].observations["observation"].shape  # doctest: +SKIP
+(24, 307)
+
+- :func:`record` plays the games and writes the dataset; so does the command ``patchwork-env dataset``;
+- :class:`MaskedObservation`, with which ``dataset.recover_environment()`` shows what the dataset holds.
+
+An episode is what one player sees and does in one game. Needs the extra ``minari``.
+"""
+
+from __future__ import annotations
+
+try:
+    import minari  # noqa: F401, I001
+    import h5py  # noqa: F401
+    from PIL import Image  # noqa: F401  # Minari reads no file without it
+except ModuleNotFoundError as _error:
+    raise ModuleNotFoundError(
+        f"patchwork_env.integrations.minari needs {_error.name}: pip install 'patchwork-env[minari]'",
+        name=_error.name,
+    ) from None
+
+from patchwork_env.integrations.minari_datasets.environment import MaskedObservation
+from patchwork_env.integrations.minari_datasets.recording import record
+
+__all__ = ["MaskedObservation", "record"]

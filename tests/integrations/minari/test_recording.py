@@ -1,0 +1,393 @@
+"""Datasets of Minari: what they hold is what the engines say, and nothing half done is left behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("minari", reason="runs in an environment of its own: make test-frameworks")
+
+import minari
+
+from patchwork_env import cli, nmbr9, patchwork
+from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from patchwork_env.integrations.minari import MaskedObservation, record
+from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE
+
+DATASETS = {
+    "patchwork/mixed-v0": {"agents": ["greedy", "random"], "games": 6},
+    "patchwork/self-play-v3": {
+        "agents": "random",
+        "games": 3,
+        "rewards": "margin",
+        "special_patches": "2014",
+    },
+    "nmbr9/alone-v0": {"agents": ["random"], "games": 2, "game": "nmbr9"},
+    "nmbr9/two-v0": {"agents": ["greedy", "random"], "games": 3, "game": "nmbr9", "order": "known"},
+    "nmbr9/four-v0": {"agents": ["random", "greedy"], "games": 2, "game": "nmbr9", "players": 4},
+    "nmbr9/points-v0": {"agents": "random", "games": 1, "game": "nmbr9", "players": 3, "rewards": "score"},
+}
+KINDS = {"patchwork": patchwork.Game, "nmbr9": nmbr9.Game}
+
+
+@pytest.fixture(scope="module", params=DATASETS)
+def dataset(request, root):
+    """A dataset, recorded and loaded by its id."""
+    record(dataset_id=request.param, **DATASETS[request.param])
+    return minari.load_dataset(request.param)
+
+
+def metadata_of(dataset, i):
+    return next(iter(dataset.storage.get_episode_metadata([i])))
+
+
+def replayed(dataset, i):
+    """The games before every action of an episode's game and at its end."""
+    kind = KINDS[dataset.id.partition("/")[0]]
+    end = kind.from_notation(metadata_of(dataset, i)["notation"])
+    game = end.root()
+    games = [game.clone()]
+    for action in end.history:
+        game.play(action)
+        games.append(game.clone())
+    return games
+
+
+def test_every_observation_mask_and_action_is_that_of_the_engine(dataset):
+    for i, episode in enumerate(dataset.iterate_episodes()):
+        about, games = metadata_of(dataset, i), replayed(dataset, i)
+        seat, plies = about["seat"], episode.infos["ply"]
+        decides = [ply for ply, game in enumerate(games[:-1]) if game.current_player == seat]
+        assert plies.tolist() == [*decides, len(games) - 1]
+        for t, ply in enumerate(plies):
+            expected = games[ply].observation(seat)
+            assert np.array_equal(episode.observations["observation"][t], expected)
+            mask = games[ply].action_mask()
+            assert np.array_equal(episode.observations["action_mask"][t], mask)
+        assert episode.actions.tolist() == [games[-1].history[ply] for ply in plies[:-1]]
+        assert not episode.observations["action_mask"][-1].any()
+
+
+def test_types_and_lengths_are_those_of_the_spaces(dataset):
+    for episode in dataset.iterate_episodes():
+        steps = len(episode)
+        assert episode.actions.dtype == np.int64
+        for arrays in (*episode.observations.values(), episode.infos["ply"]):
+            assert len(arrays) == steps + 1
+        assert len(episode.actions) == len(episode.rewards) == steps
+        for t in range(steps + 1):
+            at_t = {name: array[t] for name, array in episode.observations.items()}
+            assert dataset.observation_space.contains(at_t)
+        assert all(dataset.action_space.contains(action) for action in episode.actions)
+        assert episode.terminations.tolist() == [False] * (steps - 1) + [True]
+        assert not episode.truncations.any()
+
+
+def test_results_are_those_of_the_game(dataset, about):
+    kind = about(dataset)["rewards"]
+    for i, episode in enumerate(dataset.iterate_episodes()):
+        metadata, end = metadata_of(dataset, i), replayed(dataset, i)[-1]
+        scores, seat = list(end.scores()), metadata["seat"]
+        assert metadata["scores"].tolist() == scores
+        assert tuple(metadata["winners"]) == end.winners()
+        if kind == "score":
+            assert episode.rewards.sum() == scores[seat]
+            continue
+        assert not episode.rewards[:-1].any()
+        others = scores[:seat] + scores[seat + 1 :]
+        if kind == "margin":
+            assert episode.rewards[-1] == (scores[seat] - max(others)) / 100
+        else:
+            share = (seat in end.winners()) / len(end.winners())
+            assert episode.rewards[-1] == pytest.approx((len(scores) * share - 1) / len(others))
+
+
+def test_rewards_of_all_players_add_up_to_zero(dataset, about):
+    said = about(dataset)
+    if said["rewards"] == "score":
+        pytest.skip("points are no contest")
+    returns = np.array([episode.rewards.sum() for episode in dataset.iterate_episodes()])
+    players = len(returns) // said["games"]
+    assert np.allclose(returns.reshape(said["games"], players).sum(axis=1), 0)
+
+
+def test_games_and_seats_are_in_order_and_agents_move_up(dataset, about):
+    said = about(dataset)
+    names, games = said["agents"], said["games"]
+    found = [metadata_of(dataset, i) for i in range(dataset.total_episodes)]
+    players = dataset.total_episodes // games
+    assert [(each["game"], each["seat"]) for each in found] == [
+        (game, seat) for game in range(games) for seat in range(players)
+    ]
+    for each in found:
+        seated = [names[(each["game"] + seat) % len(names)] for seat in range(players)]
+        assert each["agents"].tolist() == seated
+        assert each["agent"] == seated[each["seat"]]
+
+
+def test_the_seed_of_an_episode_deals_its_game(dataset, about):
+    said = about(dataset)
+    options = {name: value for name, value in said["options"].items() if value is not None}
+    if said["game"] == "patchwork":
+        del options["first_player"]
+    for i in range(dataset.total_episodes):
+        game = KINDS[said["game"]](seed=metadata_of(dataset, i)["seed"], **options)
+        assert game == replayed(dataset, i)[0]
+
+
+def test_the_environment_shows_what_the_dataset_holds(dataset, about):
+    env = dataset.recover_environment()
+    assert isinstance(env, MaskedObservation)
+    assert (env.observation_space, env.action_space) == (dataset.observation_space, dataset.action_space)
+    observation, info = env.reset(seed=1)
+    assert env.observation_space.contains(observation)
+    over = False
+    while not over:
+        action = env.action_space.sample(observation["action_mask"])
+        observation, _, terminated, truncated, info = env.step(action)
+        assert env.observation_space.contains(observation)
+        over = terminated or truncated
+    assert len(info["scores"]) == dataset.total_episodes // about(dataset)["games"]
+
+
+def test_the_environment_replays_an_episode(root):
+    """Against the agent that played it, from the same seed, the same actions show and bring the same."""
+    dataset = record("greedy", 4, "patchwork/greedy-v0")
+    env = dataset.recover_environment()
+    replayed_episodes = 0
+    for i, episode in enumerate(dataset.iterate_episodes()):
+        metadata = metadata_of(dataset, i)
+        observation, info = env.reset(seed=metadata["seed"])
+        if info["seat"] != metadata["seat"]:
+            continue
+        replayed_episodes += 1
+        for t, action in enumerate(episode.actions):
+            for name, array in observation.items():
+                assert np.array_equal(episode.observations[name][t], array)
+            observation, reward, terminated, _, _ = env.step(action)
+            assert (reward, terminated) == (episode.rewards[t], episode.terminations[t])
+        for name, array in observation.items():
+            assert np.array_equal(episode.observations[name][-1], array)
+    assert replayed_episodes == 4
+
+
+def test_equal_arguments_give_equal_files_whoever_plays(files, tmp_path):
+    first, second, other = (tmp_path / name for name in ("first", "second", "other"))
+    games = BLOCK_SIZE + 2
+    record("random", games, "patchwork/twice-v0", root=first, author="one")
+    record("random", games, "patchwork/twice-v0", root=second, author="one", workers=2)
+    record("random", games, "patchwork/twice-v0", root=other, author="one", seed=1)
+    assert files(first) == files(second)
+    assert {path for path, data in files(other).items() if data != files(first)[path]} == {
+        f"patchwork/twice-v0/data/{name}" for name in ("main_data.hdf5", "metadata.json")
+    }
+
+
+def test_games_do_not_depend_on_how_many_there_are(root):
+    few, many = (record("random", games, f"patchwork/first-{games}-v0") for games in (2, 5))
+    for one, other in zip(few.iterate_episodes(), many.iterate_episodes(range(4)), strict=True):
+        assert np.array_equal(one.observations["observation"][0], other.observations["observation"][0])
+
+
+def test_metadata_say_who_played_what(root, about):
+    dataset = record(
+        ["champion:instant", lambda game: int(game.legal_actions()[0])],
+        2,
+        "patchwork/who-v7",
+        author="a person",
+        code_permalink="https://example.org/code",
+        description="two games",
+    )
+    metadata, said = dataset.storage.metadata, about(dataset)
+    assert metadata["author"] == {"a person"}
+    assert metadata["code_permalink"] == "https://example.org/code"
+    assert metadata["description"] == "two games"
+    assert metadata["total_episodes"] == 4
+    assert metadata["total_steps"] == sum(map(len, dataset.iterate_episodes()))
+    assert metadata["algorithm_name"] == "champion:instant against <lambda>"
+    assert said["agents"] == ["champion:instant", "<lambda>"]
+    assert len(said["weights"]["champion:instant"]) == 64
+    assert said["options"] == {"special_patches": "revised", "first_player": 0}
+    assert (said["game"], said["games"], said["seed"]) == ("patchwork", 2, 0)
+    assert "patchwork/who-v7" in minari.list_local_datasets()
+    assert dataset.env_spec is None, "a function cannot be loaded again"
+
+
+def test_minari_combines_splits_filters_and_extends_them(root):
+    datasets = [record("random", 2, f"patchwork/part-v{number}", seed=number) for number in range(2)]
+    both = minari.combine_datasets(datasets, "patchwork/both-v0")
+    assert both.total_steps == sum(dataset.total_steps for dataset in datasets)
+    train, test = minari.split_dataset(both, [6, 2], seed=0)
+    assert (train.total_episodes, test.total_episodes) == (6, 2)
+    won = datasets[0].filter_episodes(lambda episode: episode.rewards[-1] == 1)
+    assert won.total_episodes == 2
+    episode = datasets[0][0]
+    buffer = minari.data_collector.EpisodeBuffer(
+        observations=episode.observations,
+        actions=episode.actions,
+        rewards=episode.rewards,
+        terminations=episode.terminations,
+        truncations=episode.truncations,
+        infos=episode.infos,
+    )
+    datasets[1].update_dataset_from_buffer([buffer])
+    longer = minari.load_dataset("patchwork/part-v1")
+    assert longer.total_episodes == 5
+    assert np.array_equal(longer[4].observations["action_mask"], episode.observations["action_mask"])
+
+
+# --- what is refused, and what failures leave behind --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "dataset_id",
+    [
+        "",
+        "x",
+        "name",
+        "a/b/",
+        "../name-v0",
+        "/name-v0",
+        "data/name-v0",
+        "aa//name-v0",
+        "n" * 300 + "-v0",
+        None,
+        7,
+    ],
+)
+def test_ids_that_minari_could_not_find_are_refused(dataset_id, root, files):
+    before = files(root)
+    with pytest.raises(ValueError, match="the id of a dataset is"):
+        record("random", 1, dataset_id)
+    assert files(root) == before
+
+
+def test_a_dataset_is_never_replaced(root, files):
+    record("random", 1, "patchwork/kept-v0")
+    before = files(root)
+    with pytest.raises(FileExistsError, match="take another id or version"):
+        record("random", 2, "patchwork/kept-v0")
+    with pytest.raises(FileExistsError, match="would lie within the dataset"):
+        record("random", 2, "patchwork/kept-v0/inside-v0")
+    assert files(root) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"agents": []}, ValueError, "there are no agents"),
+        ({"agents": ["greddy"]}, ValueError, "did you mean 'greedy'"),
+        ({"agents": ["champion", "nmbr9_champion"]}, ValueError, "cannot meet"),
+        ({"games": 0}, ValueError, "games is 0"),
+        ({"games": 2.5}, ValueError, "games must be an integer"),
+        ({"game": "chess"}, ValueError, "game is 'chess'"),
+        ({"seed": -1}, ValueError, "seed is -1"),
+        ({"rewards": "win"}, ValueError, "rewards is 'win'"),
+        ({"rewards": "outcome", "game": "nmbr9"}, ValueError, "needs 2 players"),
+        ({"special_patches": "2013"}, ValueError, "2013"),
+        ({"special_patch": "2014"}, UnknownOptionError, "did you mean 'special_patches'"),
+        ({"author": 7}, ValueError, "author must be text, not 7"),
+        ({"workers": 0}, ValueError, "workers is 0"),
+        ({"root": 7}, ValueError, "7 is no path"),
+    ],
+)
+def test_wrong_arguments_are_named_before_anything_is_played(arguments, error, message, tmp_path):
+    given = {"agents": "random", "games": 1, "dataset_id": "name-v0", "root": tmp_path / "none", **arguments}
+    with pytest.raises(error, match=message):
+        record(**given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def fails_later(game):
+    """Plays well until a game is half over, and then what is not legal."""
+    return -1 if max(game.positions) > 26 else int(game.legal_actions()[0])
+
+
+def test_a_failure_leaves_nothing(tmp_path):
+    with pytest.raises(IllegalActionError, match="agent 'fails_later': action -1 does not exist"):
+        record(fails_later, 2, "some/name-v0", root=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_writing_leaves_nothing(tmp_path):
+    def stop(games):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        record("random", 3, "some/deep/name-v0", root=tmp_path, progress=stop)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_counts_the_games(tmp_path):
+    told = []
+    record("random", 3, "name-v0", root=tmp_path, progress=told.append)
+    assert told == [1, 1, 1]
+
+
+# --- the command --------------------------------------------------------------------------------------------
+
+
+def test_the_command_records_what_the_function_does(files, tmp_path, monkeypatch, capsys):
+    agents = ["greedy", "random"]
+    record(agents, 4, "aa/same-v0", root=tmp_path / "function", seed=5, rewards="margin")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "command"))
+    words = ["--games", "4", "--id", "aa/same-v0", "--seed", "5", "--rewards", "margin"]
+    assert cli.main(["dataset", *agents, *words]) == 0
+    assert capsys.readouterr().out.startswith("aa/same-v0: 8 episodes with ")
+    assert files(tmp_path / "function") == files(tmp_path / "command")
+
+
+def test_the_command_says_what_is_wrong(tmp_path, capsys):
+    words = ["greedy", "--id", "some/name-v0", "--players", "2", "--minari-path", str(tmp_path)]
+    assert cli.main(["dataset", *words]) == 2
+    assert capsys.readouterr().err == (
+        "patchwork-env dataset: a dataset of Patchwork has no option 'players'; "
+        "did you mean 'first_player'?\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stopped_command_leaves_nothing(tmp_path):
+    command = [sys.executable, "-m", "patchwork_env.cli", "dataset", "random", "--games", "100000"]
+    command += ["--id", "some/name-v0", "--minari-path", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        while not list(tmp_path.rglob("main_data.hdf5")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert printed == "stopped by SIGTERM: there is no dataset some/name-v0\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def first_action(game):
+    return int(game.legal_actions()[0])
+
+
+def test_an_agent_that_is_imported_can_play(about, tmp_path):
+    name = f"{__name__}:first_action"
+    words = [name, "--games", "2", "--id", "name-v0", "--minari-path", str(tmp_path)]
+    assert cli.main(["dataset", *words]) == 0
+    assert about(minari.MinariDataset(tmp_path / "name-v0/data"))["agents"] == [name]
+
+
+def test_without_minari_the_extra_is_named():
+    code = "import sys; sys.modules['minari'] = None; import patchwork_env.integrations.minari"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: patchwork_env.integrations.minari needs minari: "
+        "pip install 'patchwork-env[minari]'"
+    )
+
+
+def test_without_another_folder_it_is_that_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.delenv("MINARI_DATASETS_PATH")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    record("random", 1, "name-v0")
+    assert (tmp_path / ".minari/datasets/name-v0/data/metadata.json").exists()
