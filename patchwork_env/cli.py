@@ -30,6 +30,7 @@ COMMANDS = {
     "sweep": "train runs that differ in some values, and compare them",
     "engine": "lines of JSON on stdin and stdout: choose moves, analyse, for programs in any language",
     "mcp": "both games for language models that use tools, over stdin and stdout",
+    "openenv": "a server on which language models learn to play, in words",
 }
 """The subcommands, each with a phrase about what it does."""
 
@@ -37,6 +38,7 @@ _MODULES = {
     "play": "patchwork_env.play.command",
     "engine": "patchwork_env.protocol.server.command",
     "mcp": "patchwork_env.integrations.mcp.command",
+    "openenv": "patchwork_env.integrations.openenv_parts.command",
 }
 """The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
 _EXTRAS = {
@@ -45,6 +47,7 @@ _EXTRAS = {
     "publish": "train,hub",
     "sweep": "train,ray",
     "mcp": "mcp",
+    "openenv": "openenv",
 }
 """The extras that a subcommand needs, if not ``train`` alone."""
 

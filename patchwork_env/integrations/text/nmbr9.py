@@ -80,8 +80,9 @@ def _groups(game: Game) -> tuple[Group, ...]:
     actions = game.legal_actions().tolist()
     moves = game.decode_all(actions)
     corner = _corner(game.placements(game.current_player))
-    words = [move_text(action, game.digit, corner) for action in actions]
-    if game.digit is None:
+    digit = game.digit
+    words = [move_text(action, digit, corner) for action in actions]
+    if digit is None:
         return tuple(
             Group(
                 f"choose {move.digit}",
@@ -90,7 +91,7 @@ def _groups(game: Game) -> tuple[Group, ...]:
             )
             for action, move, word in zip(actions, moves, words, strict=True)
         )
-    name = f"tile {game.digit}"
+    name = f"tile {digit}"
     choices = tuple(
         _choice(action, move, word, name) for action, move, word in zip(actions, moves, words, strict=True)
     )

@@ -79,13 +79,14 @@ def _situation(game: Game, player: int) -> Iterator[str]:
 
 def _groups(game: Game) -> tuple[Group, ...]:
     choices: dict[str, list[Choice]] = {}
+    offered = game.offered
     for action in game.legal_actions().tolist():
-        choice = _choice(game, action)
+        choice = _choice(action, offered)
         choices.setdefault(choice.group, []).append(choice)
     if game.pending_special:
         return tuple(Group(SPECIAL, "on any empty cell", tuple(of_it)) for of_it in choices.values())
     groups = [Group(ADVANCING, _gain(game), tuple(choices[ADVANCING]))] if ADVANCING in choices else []
-    for patch in () if game.is_over else game.offered:
+    for patch in () if game.is_over else offered:
         name = _name(patch)
         of_it = tuple(choices.get(name, ()))
         groups.append(
@@ -94,14 +95,14 @@ def _groups(game: Game) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _choice(game: Game, action: int) -> Choice:
-    word = move_text(action, game.offered)
+def _choice(action: int, offered: tuple[int, ...]) -> Choice:
+    word = move_text(action, offered)
     if action == ADVANCE:
         return Choice(action, word, ADVANCING)
     if action >= FIRST_SPECIAL:
         return Choice(action, word, SPECIAL, 0, word[2], word[1])
     slot, orientation, _, _ = placement(action)
-    return Choice(action, word, _name(game.offered[slot]), orientation, word[-1], word[-2])
+    return Choice(action, word, _name(offered[slot]), orientation, word[-1], word[-2])
 
 
 def _gain(game: Game) -> str:

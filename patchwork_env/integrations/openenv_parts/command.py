@@ -1,0 +1,110 @@
+"""Serves a game in words to language models that learn, as OpenEnv prescribes.
+
+patchwork-env openenv
+patchwork-env openenv --game nmbr9 --set players=2 --set shaping=champion --port 8100
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+from typing import Any
+
+from patchwork_env.core.checks import check_between
+from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.documents import parse_json
+from patchwork_env.core.names import shorten
+from patchwork_env.games import PATCHWORK
+from patchwork_env.play.positions import GAMES
+
+HOST = "127.0.0.1"
+PORT = 8054
+_LOOPBACK = ("127.0.0.1", "localhost")
+
+
+def main(arguments: list[str] | None = None, program: str = "patchwork-env openenv") -> int:
+    """The command; returns the exit code."""
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    import uvicorn
+
+    from patchwork_env.integrations.openenv import create_app
+    from patchwork_env.integrations.openenv_parts.doors import MOST_BYTES
+
+    with socket.create_server((options.host, options.port)) as listening:
+        port = listening.getsockname()[1]
+        app = create_app(
+            options.game,
+            opponents=options.opponent,
+            sessions=options.sessions,
+            idle_seconds=options.idle_seconds,
+            hosts=[f"{name}:{port}" for name in _LOOPBACK] if options.host in _LOOPBACK else None,
+            **dict(options.set),
+        )
+        config = uvicorn.Config(app, log_level="warning", ws_max_size=MOST_BYTES, timeout_graceful_shutdown=1)
+        print(f"http://{options.host}:{port}", flush=True)
+        uvicorn.Server(config).run([listening])
+    return 0
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A setting ``name=value``, whose value is JSON, or else a text."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{shorten(text)} is no setting; settings look like 'penalty=0.2'")
+    try:
+        return name, parse_json(value, name)
+    except ValueError:
+        return name, value
+
+
+def _port(text: str) -> int:
+    try:
+        return check_between(int(text), 0, 65535, "the port")
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{shorten(text)} is no port; ports are 0 to 65535") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = CommandParser(
+        description="Serves a game in words to language models that learn, as OpenEnv prescribes: episodes "
+        "over a WebSocket, several sessions at once. Prints its address when it answers. Ctrl-C ends it.",
+    )
+    parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="the game (default: patchwork)")
+    parser.add_argument(
+        "--opponent",
+        metavar="SPEC",
+        action="append",
+        default=[],
+        help="an agent that clients may play against; the first is the usual one (default: greedy). May be "
+        "given several times. Those that the page of 'patchwork-env play' lists need not be named",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        type=_setting,
+        action="append",
+        default=[],
+        help="what episodes are like unless a reset says otherwise: seat, rewards, reward_scale, requests, "
+        "mistakes, penalty, forfeit, shaping, shaping_weight, or an option of the game such as players=2",
+    )
+    parser.add_argument("--host", default=HOST, help=f"where to listen (default: {HOST})")
+    parser.add_argument(
+        "--port", type=_port, default=PORT, metavar="N", help=f"(default: {PORT}; 0: any free)"
+    )
+    parser.add_argument("--sessions", type=int, default=64, metavar="N", help="at once (default: 64)")
+    parser.add_argument(
+        "--idle-seconds",
+        type=float,
+        default=1800,
+        metavar="S",
+        help="after how long without a message the game of a session ends (default: 1800)",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

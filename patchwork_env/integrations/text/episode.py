@@ -1,0 +1,243 @@
+"""One player's side of a game in words: moves and requests are answered with texts and rewards.
+
+It is what servers for language models are made of; it needs no library, and knows no network.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from patchwork_env.core.batches import SCORE, final_reward, loop
+from patchwork_env.core.checks import check_between, check_seed
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import hint, shorten
+from patchwork_env.envs.opponents import opponent_seed
+from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.games import rules_of
+from patchwork_env.integrations.text.judge import judged
+from patchwork_env.integrations.text.moves import describe, moves_text, parse, rules
+from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request
+from patchwork_env.integrations.text.settings import Settings
+from patchwork_env.integrations.text.view import counted
+from patchwork_env.play.players import Players
+
+Kind = Literal["position", "answer", "refused", "over"]
+_LAST_SEED = 2**64 - 1
+
+
+class Reply(NamedTuple):
+    """What an episode says to a text.
+
+    Attributes:
+        kind: ``"position"`` after a move, ``"answer"`` to a request, ``"refused"`` to a bad answer, and
+            ``"over"`` when the episode has ended.
+        text: What a language model is to read.
+        reward: The reward.
+        played: The word of the move that was made; None if there was none.
+        others: The moves of the others since then, each with the number of its player.
+        judgement: What the judge says of the move; None without a judge or a move.
+    """
+
+    kind: Kind
+    text: str
+    reward: float = 0.0
+    played: str | None = None
+    others: tuple[tuple[int, str], ...] = ()
+    judgement: float | None = None
+
+
+class Episode:
+    """A game against agents, or alone, for somebody who reads and writes texts.
+
+    Whatever raises an error leaves the episode as it was.
+
+    Args:
+        settings: What the episode is like.
+        players: Whom opponents are borrowed from; those of several episodes may be the same.
+        seed: The seed of the game and of the opponent's random numbers, ``0 ... 2**64 - 1``; None for a
+            fresh one.
+
+    Attributes:
+        settings: See above.
+        seed: The seed.
+        seat: The player number of whoever answers.
+        first: The first reply: rules, position, and how to answer.
+        has_ended: Whether the game is over, lost because of bad answers, or cut off.
+        was_lost: Whether it was lost because of bad answers.
+
+    Raises:
+        ValueError: A setting does not fit the game, or the opponent is not one that is offered.
+        OpponentError: The opponent failed.
+    """
+
+    def __init__(self, settings: Settings, players: Players, seed: int | None = None) -> None:
+        self.settings, self.seed = settings, check_seed(seed)
+        game = settings.new_game(self.seed)
+        last = game.num_players - 1
+        self.seat = (
+            self.seed % game.num_players
+            if settings.seat is None
+            else check_between(settings.seat, 0, last, "seat")
+        )
+        self._kind = check_rewards(settings.rewards, game.num_players)
+        self._players = players
+        if game.num_players > 1:
+            require_offered(settings.opponent, settings.game, players)
+        self.has_ended = self.was_lost = False
+        self._requests = self._mistakes = 0
+        others = self._let_others_play(game)
+        self._game = game
+        self.first = Reply("position", self._introduction(others), others=others)
+
+    @property
+    def game(self) -> BaseGame:
+        """A copy of the game."""
+        return self._game.clone()
+
+    @property
+    def requests_left(self) -> int:
+        """The number of requests that may be made before the next move."""
+        return self.settings.requests - self._requests
+
+    @property
+    def mistakes_left(self) -> int:
+        """The number of bad answers that would be too many."""
+        return self.settings.mistakes - self._mistakes
+
+    def winners(self) -> tuple[int, ...]:
+        """Who has won; the others, if the game was lost because of bad answers."""
+        if self.was_lost:
+            return tuple(player for player in range(self._game.num_players) if player != self.seat)
+        return self._game.winners()
+
+    def answer(self, text: str) -> Reply:
+        """Takes a move or a request.
+
+        Raises:
+            ValueError: The episode has ended.
+            OpponentError: The opponent failed.
+        """
+        if self.has_ended:
+            raise ValueError("the episode has ended; begin another one")
+        if is_request(text):
+            return self._request(text)
+        try:
+            action = parse(self._game, text)
+        except IllegalActionError as error:
+            return self._mistake(f"{error}.")
+        if rules_of(self._game.state).is_cut_off(self._game, action):
+            return self._mistake(
+                "With this move the tiles would spread too far over the table; choose another one."
+            )
+        return self._move(action)
+
+    def _request(self, text: str) -> Reply:
+        """Answers a request, which counts even if it makes no sense."""
+        if not self.requests_left:
+            return self._mistake("There were requests enough before this move. Make a move.")
+        self._requests += 1
+        try:
+            answer = ask(self._game, text, self.seat)
+        except ValueError as error:
+            answer = f"{error}."
+        left = f"{counted(self.requests_left, 'request')} left before your move."
+        return Reply("answer", f"{answer}\n\n{left}")
+
+    def _mistake(self, reason: str) -> Reply:
+        """Counts a bad answer, and does what too many of them lead to."""
+        if self.mistakes_left > 1:
+            self._mistakes += 1
+            left = f"That was a bad answer; {self._consequence()} after {self.mistakes_left} more."
+            return Reply("refused", f"{reason}\n{left}", -self.settings.penalty)
+        if self.settings.forfeit == "loss":
+            self.has_ended = self.was_lost = True
+            self._mistakes += 1
+            reward = ILLEGAL_REWARD * self.settings.reward_scale - self.settings.penalty
+            return Reply("over", f"{reason}\nThat was one bad answer too many: the game is lost.", reward)
+        choice = self._players.choice(self._game, self.settings.forfeit, self._seed_of_move(self._game))
+        head = f"{reason}\nThat was one bad answer too many: {choice['word']} was played for you."
+        return self._move(int(choice["action"]), head, -self.settings.penalty)
+
+    def _consequence(self) -> str:
+        if self.settings.forfeit == "loss":
+            return "the game is lost"
+        return f"the agent {self.settings.forfeit} moves for you"
+
+    def _move(self, action: int, head: str = "", further: float = 0.0) -> Reply:
+        """Plays a legal action and the others' moves up to the next turn; ``further`` is more reward."""
+        settings, game = self.settings, self._game.clone()
+        word, score = game.move_text(action), game.scores()[self.seat]
+        judgement = judged(game, action, self._players) if settings.shaping else None
+        game.play(action)
+        others = self._let_others_play(game)
+        is_cut_off = not game.is_over and game.current_player != self.seat
+        reward = self._reward(game, score) + settings.shaping_weight * (judgement or 0.0)
+        self._game, self.has_ended = game, game.is_over or is_cut_off
+        self._requests = self._mistakes = 0
+        lines = [head or f"You played {word}.", *_others_text(others)]
+        if is_cut_off:
+            lines.append("The tiles of another player would spread too far: the game is broken off.")
+        kind: Kind = "over" if self.has_ended else "position"
+        return Reply(
+            kind,
+            f"{' '.join(lines)}\n\n{self._position()}",
+            settings.reward_scale * reward + further,
+            word,
+            others,
+            judgement,
+        )
+
+    def _let_others_play(self, game: BaseGame) -> tuple[tuple[int, str], ...]:
+        """Plays the others' moves up to the next turn of the seat, or one that would cut the game off."""
+        others = []
+        while not game.is_over and game.current_player != self.seat:
+            choice = self._players.choice(game, self.settings.opponent, self._seed_of_move(game))
+            if rules_of(game.state).is_cut_off(game, choice["action"]):
+                break
+            others.append((game.current_player, str(choice["word"])))
+            game.play(choice["action"])
+        return tuple(others)
+
+    def _seed_of_move(self, game: BaseGame) -> int:
+        """A seed for an agent's move, so that it does not matter what the agent was asked before."""
+        return (opponent_seed(self.seed) + game.num_moves) & _LAST_SEED
+
+    def _reward(self, game: BaseGame, score: int) -> float:
+        """The reward of the game for a move before which the seat had a score."""
+        if self._kind == SCORE:
+            return float(game.scores()[self.seat] - score)
+        if not game.is_over:
+            return 0.0
+        return float(loop(final_reward, rules_of(game.state))(game.state, 0, self.seat, self._kind))
+
+    def _introduction(self, others: tuple[tuple[int, str], ...]) -> str:
+        requests = "\n".join(f"- {name}: {what}" for name, what in REQUESTS.items())
+        how = (
+            "Answer with your move, on a line of its own behind 'Move:'. Instead you may ask, as often as "
+            f"{self.settings.requests} times before each move, and that takes no turn:\n{requests}\n"
+            f"After {counted(self.settings.mistakes, 'bad answer')} to one position {self._consequence()}."
+        )
+        return "\n\n".join([rules(self._game), how, *_others_text(others), self._position()])
+
+    def _position(self) -> str:
+        return f"{describe(self._game, self.seat)}\n\n{moves_text(self._game)}"
+
+
+def require_offered(spec: Any, game: str, players: Players) -> str:
+    """The spec, if it is one of those that players may choose from for a game.
+
+    Raises:
+        ValueError: It is not; the message says how to offer it.
+    """
+    offered = [str(entry["spec"]) for entry in players.listed(game)]
+    if spec not in offered:
+        raise ValueError(f"the opponent {shorten(spec)} is not offered; {hint(str(spec), offered)}")
+    return str(spec)
+
+
+def _others_text(others: tuple[tuple[int, str], ...]) -> list[str]:
+    """A sentence about what the others did, if they did anything."""
+    if not others:
+        return []
+    return ["Then " + ", ".join(f"player {player} played {word}" for player, word in others) + "."]

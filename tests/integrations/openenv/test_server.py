@@ -1,0 +1,267 @@
+"""OpenEnv's client plays both games over real WebSockets: several sessions, bad answers, long messages."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openenv", reason="runs in an environment of its own")
+
+import httpx
+from pydantic import ValidationError
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from patchwork_env.games import rules_of
+from patchwork_env.integrations.openenv import PatchworkEnv, TextAction, TextObservation, create_app
+from patchwork_env.integrations.openenv_parts.doors import MOST_BYTES
+from patchwork_env.integrations.openenv_parts.messages import LONGEST_TEXT
+from tests.integrations.openenv.conftest import SESSIONS
+
+
+def session(address: str) -> Any:
+    return PatchworkEnv(address).sync()
+
+
+def read_move(env: Any, chance: random.Random) -> str:
+    """A random placement of the first group that has some, as only the texts tell of it; else the example."""
+    told = env.step("moves").observation.text
+    groups = [line for line in told.splitlines() if "such as" in line]
+    if not groups:
+        return str(told.splitlines()[1].split()[0])
+    placements = env.step(f"placements of {groups[0].split(':')[0]}").observation.text
+    words = [word for line in placements.splitlines() if " in orientation " in line for word in line.split()]
+    return chance.choice([word for word in words if "@" in word or word[0] == "*"])
+
+
+def play(env: Any, seed: int, **options: Any) -> list[TextObservation]:
+    """Plays a game by what its texts tell, and nothing else."""
+    chance, result = random.Random(seed), env.reset(seed=seed, **options)
+    observations = [result.observation]
+    while not result.done:
+        result = env.step(TextAction(text=f"I think so.\nMove: {read_move(env, chance)}"))
+        assert result.reward == result.observation.reward
+        observations.append(result.observation)
+    return observations
+
+
+def test_a_game_by_texts_alone(address: str, game: str) -> None:
+    with session(address) as env:
+        first, *others = play(env, 7)
+        last, state = others[-1], env.state()
+    assert first.text.startswith(rules_of(game).title)
+    assert {observation.kind for observation in others[:-1]} == {"position"}
+    assert (last.kind, last.done, last.player, last.legal_moves) == ("over", True, None, 0)
+    replayed = rules_of(game).game.from_notation(last.notation)
+    assert replayed.is_over
+    assert last.scores == list(replayed.scores())
+    assert last.winners == list(replayed.winners())
+    assert state.seed == 7
+    assert state.has_ended
+    assert replayed.root() == rules_of(game).game(seed=7)
+
+
+def test_what_an_observation_tells_in_figures(address: str, game: str) -> None:
+    with session(address) as env:
+        told, state = env.reset(seed=4).observation, env.state()
+        answered = env.step("rules").observation
+    begun = rules_of(game).game(seed=4)
+    assert (told.game, told.seat, told.player, told.move_number) == (game, 0, 0, 0)
+    assert told.legal_moves == len(begun.legal_actions())
+    assert told.scores == list(begun.scores())
+    assert told.notation == (begun.notation() if game == "patchwork" else None)
+    assert (told.kind, answered.kind) == ("position", "answer")
+    assert answered.requests_left == told.requests_left - 1
+    assert (state.seed, state.seat, state.step_count) == (None, 0, 0)
+    assert state.opponent == ("random" if game == "patchwork" else None)
+
+
+def test_sessions_at_once_are_independent(address: str) -> None:
+    with session(address) as env:
+        expected = {seed: play(env, seed) for seed in (1, 2)}
+    played: dict[int, list[TextObservation]] = {}
+
+    def run(seed: int) -> None:
+        with session(address) as own:
+            played[seed] = play(own, seed)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in expected]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert played == expected
+
+
+def test_bad_answers(address: str) -> None:
+    with session(address) as env:
+        env.reset(seed=3, mistakes=3, penalty=0.5)
+        results = [env.step(text) for text in ("hello", "", "\0" * 10)]
+    assert [result.reward for result in results] == [-0.5, -0.5, -1.5]
+    assert [result.done for result in results] == [False, False, True]
+    assert [result.observation.mistakes_left for result in results] == [2, 1, 0]
+    assert "is no move; write " in results[0].observation.text
+    assert "the game is lost" in results[2].observation.text
+
+
+def test_long_answers_are_read_from_their_end(address: str) -> None:
+    with session(address) as env:
+        env.reset(seed=3)
+        word = read_move(env, random.Random(0))
+        assert env.step(f"{'thinking… ' * MOST_BYTES}\nMove: {word}").observation.played == word
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": "x"}, "seed must be an integer"),
+        ({"episode_id": "x" * 256}, "episode_id is"),
+        ({"opponent": "os:system"}, "is not offered"),
+        ({"opponent": "/etc/passwd"}, "is not offered"),
+        ({"shape": "champion"}, "there is no option 'shape'; did you mean 'shaping'?"),
+        ({"penalty": "x"}, "penalty is 'x'"),
+    ],
+)
+def test_refused_resets_leave_the_episode(
+    address: str, game: str, options: dict[str, Any], message: str
+) -> None:
+    if game == "nmbr9":
+        options = {"players": 2, **options}
+    with session(address) as env:
+        env.reset(seed=5, episode_id="mine")
+        with pytest.raises(RuntimeError, match=message.replace("?", r"\?")):
+            env.reset(**options)
+        assert env.state().episode_id == "mine"
+        assert env.step("moves").observation.kind == "answer"
+
+
+def test_steps_need_a_reset(address: str) -> None:
+    with session(address) as env, pytest.raises(RuntimeError, match="no episode is on in this session"):
+        env.step("moves")
+
+
+def test_failing_opponents_are_errors_and_change_nothing(address: str, game: str) -> None:
+    if game == "nmbr9":
+        pytest.skip("has one player")
+    with session(address) as env:
+        env.reset(seed=4, opponent="tests.play.odd_agents:raises")
+        for _ in range(2):
+            with pytest.raises(
+                RuntimeError, match="odd_agents:raises' failed: ZeroDivisionError: as it likes"
+            ):
+                env.step("+")
+        assert env.state().move_number == 0
+
+
+def raw(address: str, **options: Any) -> Any:
+    return connect(f"{address.replace('http', 'ws')}/ws", **options)
+
+
+def said(answer: str | bytes) -> dict[str, Any]:
+    message: dict[str, Any] = json.loads(answer)
+    return message
+
+
+def test_messages_that_are_too_long_end_the_session_alone(address: str) -> None:
+    with session(address) as other:
+        other.reset(seed=5)
+        with raw(address) as socket:
+            socket.send(json.dumps({"type": "step", "data": {"text": "x" * MOST_BYTES}}))
+            with pytest.raises(ConnectionClosed) as caught:
+                socket.recv(10)
+        assert caught.value.rcvd is not None
+        assert caught.value.rcvd.code == 1009
+        assert other.step("moves").observation.kind == "answer"
+    assert httpx.post(f"{address}/reset", content=b"x" * (MOST_BYTES + 1)).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("{", "INVALID_JSON"),
+        ('{"type": "dance"}', "UNKNOWN_TYPE"),
+        ('{"type": "step", "data": {}}', "VALIDATION_ERROR"),
+        ('{"type": "step", "data": {"text": 3}}', "VALIDATION_ERROR"),
+        ('{"type": "step", "data": {"text": "+", "move": "+"}}', "VALIDATION_ERROR"),
+        (json.dumps({"type": "step", "data": {"text": "x" * (LONGEST_TEXT + 1)}}), "VALIDATION_ERROR"),
+        ('{"type": "reset", "data": {"self": 1}}', "EXECUTION_ERROR"),
+        ("[" * 100_000, "SESSION_ERROR"),
+        ("[]", "SESSION_ERROR"),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_odd_messages_are_answered(address: str, message: str, code: str) -> None:
+    with raw(address) as socket:
+        socket.send(message)
+        answer = said(socket.recv(10))
+    assert (answer["type"], answer["data"]["code"]) == ("error", code)
+    with session(address) as env:
+        assert env.reset(seed=1).observation.kind == "position"
+
+
+def is_accepted(socket: Any) -> bool:
+    """Whether the server began a session; those that have just been left may still count."""
+    with suppress(ConnectionClosed):  # right behind the refusal
+        socket.send('{"type": "reset"}')
+    answer = said(socket.recv(10))
+    assert answer["type"] == "observation" or answer["data"]["code"] == "CAPACITY_REACHED"
+    return bool(answer["type"] == "observation")
+
+
+def test_there_are_so_many_sessions_and_no_more(address: str) -> None:
+    accepted = 0
+    with ExitStack() as open_ones:
+        for _ in range(1000):
+            accepted += is_accepted(open_ones.enter_context(raw(address)))
+            if accepted == SESSIONS:
+                break
+            time.sleep(0.001)
+        assert accepted == SESSIONS
+        for _ in range(3):
+            assert not is_accepted(open_ones.enter_context(raw(address)))
+
+
+def test_pages_of_others_are_refused(address: str) -> None:
+    with pytest.raises(InvalidStatus):
+        raw(address, origin="http://evil.example")
+    with raw(address, origin=address) as socket:
+        socket.send('{"type": "reset"}')
+        assert said(socket.recv(10))["type"] == "observation"
+    answers = [httpx.get(f"{address}/health", headers={"Origin": origin}) for origin in ("null", address)]
+    assert [answer.status_code for answer in answers] == [403, 200]
+
+
+def test_the_schema_tells_what_the_fields_are(address: str) -> None:
+    schema = httpx.get(f"{address}/schema").json()
+    assert set(schema["observation"]["properties"]) == set(TextObservation.model_fields)
+    assert schema["action"]["additionalProperties"] is False
+
+
+def test_unknown_fields_are_refused() -> None:
+    with pytest.raises(ValidationError, match="move"):
+        TextAction(text="+", move="+")
+    with pytest.raises(ValidationError, match="figures"):
+        TextObservation(figures=[])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"game": "chess"}, "there is no game 'chess'"),
+        ({"opponents": ["random", "gredy"]}, "there is no agent 'gredy'; .*; did you mean 'greedy'?"),
+        ({"opponent": "gredy"}, "'gredy' is not offered"),
+        ({"sessions": 0}, "sessions is 0; allowed are 1 to 10000"),
+        ({"idle_seconds": 0}, "idle_seconds is 0"),
+        ({"penalti": 1}, "did you mean 'penalty'?"),
+    ],
+)
+def test_what_a_server_cannot_do_is_told_when_it_starts(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        create_app(**options)

@@ -1,0 +1,186 @@
+"""Episodes in words: moves, requests, bad answers and rewards, as servers for language models give them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from patchwork_env.core.batches import MARGIN_SCALE
+from patchwork_env.errors import OpponentError
+from patchwork_env.integrations.text.episode import Episode, Reply
+from patchwork_env.integrations.text.settings import Settings
+from patchwork_env.play.players import Players
+
+PLAYERS = Players(["tests.play.odd_agents:illegal"])
+
+
+def begun(game: str = "patchwork", seed: int = 7, **given: Any) -> Episode:
+    return Episode(Settings(game, opponent="random").changed(given), PLAYERS, seed)
+
+
+def played(episode: Episode) -> list[Reply]:
+    """Plays random moves to the end."""
+    chance, replies = random.Random(episode.seed), []
+    while not episode.has_ended:
+        game = episode.game
+        assert game.current_player == episode.seat
+        replies.append(
+            episode.answer(f"Move: {game.move_text(chance.choice(game.legal_actions().tolist()))}")
+        )
+    return replies
+
+
+def test_a_game_to_its_end() -> None:
+    episode = begun()
+    assert episode.seat == 7 % 2
+    assert episode.first.others[0][0] == 0
+    assert "Patchwork, for two players" in episode.first.text
+    assert "You are player 1 of players 0 to 1. It is your move." in episode.first.text
+    *before, last = played(episode)
+    assert {reply.kind for reply in before} == {"position"}
+    assert {reply.reward for reply in before} == {0.0}
+    assert (last.kind, last.reward) == ("over", 1.0 if episode.game.winner() == 1 else -1.0)
+    assert episode.winners() == episode.game.winners()
+    replies = [episode.first, *before, last]
+    moves = [word for reply in replies for word in ([reply.played] if reply.played else [])]
+    answers = [word for reply in replies for _, word in reply.others]
+    assert sorted(moves + answers) == sorted(episode.game.notation().split("\n")[1].split())
+    with pytest.raises(ValueError, match="the episode has ended"):
+        episode.answer("+")
+
+
+def test_the_same_seed_is_the_same_game_whoever_else_plays() -> None:
+    alone, other = begun(), begun(seed=8)
+    first = played(alone)
+    again, other_replies = begun(), []
+    for reply in first:  # two episodes with one set of agents, by turns
+        assert again.answer(reply.played or "") == reply
+        if not other.has_ended:
+            word = other.game.move_text(other.game.legal_actions()[0])
+            other_replies.append(other.answer(word))
+    assert other_replies
+
+
+def test_alone_each_point_is_a_reward() -> None:
+    episode = begun("nmbr9", reward_scale=0.5)
+    assert episode.first.others == ()
+    assert sum(reply.reward for reply in played(episode)) == 0.5 * episode.game.scores()[0]
+
+
+def test_four_players_of_nmbr9() -> None:
+    episode = begun("nmbr9", players=4, seat=2, rewards="margin")
+    assert [player for player, _ in episode.first.others] == [0, 1]
+    last = played(episode)[-1]
+    scores = list(episode.game.scores())
+    assert last.reward == pytest.approx((scores.pop(2) - max(scores)) / MARGIN_SCALE)
+
+
+def test_requests_take_no_turn_and_are_counted() -> None:
+    episode = begun(requests=2)
+    before = episode.game
+    assert "placements of patch" in episode.answer("placements of patch 12 row 1").text
+    reply = episode.answer("placements of patch 3")
+    assert (reply.kind, reply.reward) == ("answer", 0)
+    assert "there is no 'patch 3' now" in reply.text
+    assert "0 requests left" in reply.text
+    refused = episode.answer("rules")
+    assert (refused.kind, refused.reward) == ("refused", -0.1)
+    assert episode.game == before
+    episode.answer("+")
+    assert episode.requests_left == 2
+
+
+def test_too_many_bad_answers_lose() -> None:
+    episode = begun(mistakes=2, penalty=0.25, reward_scale=2)
+    first, last = episode.answer("I resign?"), episode.answer("99/9@z9")
+    assert (first.kind, first.reward, last.kind, last.reward) == ("refused", -0.25, "over", -2.25)
+    assert "the game is lost after 1 more" in first.text
+    assert episode.has_ended
+    assert episode.winners() == (0,)
+    assert not episode.game.is_over
+
+
+@pytest.mark.parametrize("forfeit", ["random", "greedy"])
+def test_too_many_bad_answers_lead_to_a_move(forfeit: str) -> None:
+    episode = begun(mistakes=1, forfeit=forfeit)
+    game = episode.game
+    reply = episode.answer("")
+    assert (reply.kind, reply.reward) == ("position", -0.1)
+    assert game.parse_move(reply.played or "") in game.legal_actions()
+    assert f"{reply.played} was played for you" in reply.text
+    assert episode.mistakes_left == 1
+
+
+def test_a_good_move_forgives_bad_answers() -> None:
+    episode = begun(mistakes=2)
+    episode.answer("what?")
+    episode.answer("+")
+    assert episode.mistakes_left == 2
+
+
+def test_the_champion_judges_moves_of_patchwork() -> None:
+    episode = begun(shaping="champion", shaping_weight=2, reward_scale=3)
+    judgements = []
+    for action in episode.game.legal_actions().tolist()[::50]:
+        trial = begun(shaping="champion", shaping_weight=2, reward_scale=3)
+        reply = trial.answer(trial.game.move_text(action))
+        judgements.append(reply.judgement)
+        assert reply.judgement is not None
+        assert reply.reward == pytest.approx(6 * reply.judgement)
+    assert -1 <= min(judgements) < max(judgements) <= 0
+
+
+def test_the_champion_judges_tiles() -> None:
+    episode = begun("nmbr9", shaping="champion")
+    judgements = [reply.judgement for reply in played(episode)]
+    assert min(judgements) < max(judgements) <= 0
+
+
+def test_moves_that_spread_too_far_are_bad_answers() -> None:
+    episode = begun("nmbr9", deck=[1] * 40, mistakes=1000)
+    row = 0
+    while (reply := episode.answer(f"1/0@{row},0")).kind == "position":
+        row += 4
+    assert "the tiles would spread too far" in reply.text
+    assert (reply.kind, row) == ("refused", 56)
+
+
+@pytest.mark.parametrize(
+    ("game", "given", "message"),
+    [
+        ("patchwork", {"opponent": "gredy"}, "opponent 'gredy' is not offered; did you mean 'greedy'?"),
+        ("patchwork", {"opponent": "os:system"}, "'os:system' is not offered"),
+        ("patchwork", {"opponent": 3}, "it must be the spec of an agent"),
+        ("patchwork", {"seat": 2}, "seat is 2; allowed are 0 to 1"),
+        ("patchwork", {"seat": "x"}, "seat must be an integer"),
+        ("patchwork", {"players": 2}, "there is no option 'players'"),
+        ("patchwork", {"game": "nmbr9"}, "there is no option 'game'"),
+        ("patchwork", {"penalti": 1}, "did you mean 'penalty'"),
+        ("patchwork", {"penalty": -1}, "penalty is -1; it must be a finite number of at least 0"),
+        ("patchwork", {"reward_scale": 0}, "reward_scale is 0"),
+        ("patchwork", {"mistakes": 0}, "mistakes is 0; allowed are 1 to 1000"),
+        ("patchwork", {"requests": 10**9}, "requests is 1000000000"),
+        ("patchwork", {"forfeit": "draw"}, "forfeit is 'draw'; allowed are 'loss', 'random', 'greedy'"),
+        ("patchwork", {"shaping": "greedy"}, "shaping is 'greedy'; allowed are 'champion'"),
+        ("patchwork", {"rewards": "x"}, "rewards is 'x'"),
+        ("patchwork", {"circle": [1]}, "circle"),
+        ("nmbr9", {"rewards": "outcome"}, "needs 2 players"),
+        ("nmbr9", {"players": 5}, "players is 5"),
+        ("nmbr9", {"deck": [10]}, "the deck holds"),
+    ],
+)
+def test_settings_are_checked(game: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        Episode(Settings(game).changed(given), PLAYERS, 7)
+
+
+def test_failing_opponents_change_nothing() -> None:
+    episode = begun(opponent="tests.play.odd_agents:illegal", seat=0)
+    before = episode.game
+    for _ in range(2):
+        with pytest.raises(OpponentError, match="odd_agents:illegal' failed: action 1945 is not legal"):
+            episode.answer("12/0@a1")
+    assert episode.game == before
+    assert (episode.has_ended, episode.mistakes_left) == (False, 3)
