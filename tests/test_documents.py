@@ -49,8 +49,12 @@ PAGES = sorted(
 """Every page that people read."""
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
 """Those that speak of nothing that is gone."""
-NEED_MORE = {"patchwork_env.learning.algorithms.rllib_ppo.conversion"}
-"""Modules whose examples need Ray and a run."""
+NEED_MORE = {
+    "patchwork_env.learning.algorithms.rllib_ppo.conversion",
+    "patchwork_env.integrations.torchrl",
+    "patchwork_env.integrations.torchrl_parts.env",
+}
+"""Modules whose examples need Ray and a run, or TorchRL, with whose tests they run."""
 DOCTESTED = sorted(
     {
         ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
