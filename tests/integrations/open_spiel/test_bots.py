@@ -11,7 +11,7 @@ pytest.importorskip("pyspiel", reason="runs in an environment of its own: make t
 
 import pyspiel
 from open_spiel.python import rl_environment
-from open_spiel.python.algorithms import evaluate_bots, mcts
+from open_spiel.python.algorithms import cfr, evaluate_bots, exploitability, mcts
 from open_spiel.python.bots import uniform_random
 
 import patchwork_env.integrations.open_spiel as open_spiel
@@ -86,6 +86,15 @@ def test_the_search_in_python_plays_nmbr9_alone():
     state = game.new_initial_state()
     (score,) = evaluate_bots.evaluate_bots(state, [search], rng)
     assert score == state.position().scores()[0] >= 0
+
+
+@pytest.mark.parametrize("order", ["unknown", "known", "free"])
+def test_tabular_algorithms_walk_a_whole_tree(order):
+    """Counterfactual regret minimization relies on equal information states having equal actions."""
+    game = load(f"python_nmbr9(players=2,deck_size=1,max_digit=1,copies=1,order={order})")
+    solver = cfr.CFRSolver(game)
+    solver.evaluate_and_update_policy()
+    assert exploitability.exploitability(game, solver.average_policy()) == 0
 
 
 def test_a_bot_is_an_agent():

@@ -288,6 +288,16 @@ def test_no_position_to_go_on_from(name, start, message):
         load(name).new_initial_state(start)
 
 
+@pytest.mark.parametrize("name", ["python_patchwork(seed=1)", "python_nmbr9(seed=1)", "python_patchwork"])
+def test_stored_states_are_checked(name):
+    restore, (game, record, dealing) = load(name).new_initial_state().node.__reduce__()
+    assert restore(game, record, dealing).dealing == dealing
+    with pytest.raises(ValueError, match=r"no game of .* reaches this state"):
+        restore(game, bytes([255] * len(record)), dealing)
+    with pytest.raises(ValueError, match="buffer"):
+        restore(game, record[:-1], dealing)
+
+
 def test_chance_has_no_position():
     for name in ("python_patchwork", "python_nmbr9", "python_nmbr9(order=known)"):
         state = load(name).new_initial_state()

@@ -111,6 +111,10 @@ def test_words_of_actions(name):
             struct = state.action_to_struct(player, action)
             assert struct.to_dict()["move"] == word
             assert state.struct_to_actions(struct) == [action]
+            if action == actions[0]:
+                twin = state.clone()
+                twin.apply_action_struct(struct)
+                assert str(twin) == str(state.child(action))
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -57,5 +57,16 @@ class Node:
 
 
 def _restored(name: str, record: bytes, dealing: int | None) -> Node:
+    """A node from a stored state; ValueError if it is impossible.
+
+    At a node of chance the set-up may be incomplete, so that only the numbers of the record are checked.
+    """
     rules = rules_of(name)
-    return Node(rules.game._of_record(np.frombuffer(record, rules.dtype)), dealing)
+    states = np.frombuffer(record, rules.dtype)
+    if dealing is None:
+        return Node(rules.game.from_state(states))
+    find_out_of_range = rules.game._storage.find_out_of_range
+    problem = find_out_of_range and find_out_of_range(states)
+    if problem:
+        raise ValueError(f"no game of {rules.title} reaches this state: {problem}")
+    return Node(rules.game._of_record(states), dealing)
