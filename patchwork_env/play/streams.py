@@ -125,6 +125,7 @@ class Threads:
 async def _next(events: asyncio.Queue[Event | None], seconds: float, otherwise: Event) -> Event | None:
     """The next event, or another one if there is none within so many seconds."""
     try:
-        return await asyncio.wait_for(events.get(), seconds)
+        async with asyncio.timeout(seconds):  # wait_for of Python 3.11 can swallow that it is cancelled
+            return await events.get()
     except TimeoutError:
         return otherwise

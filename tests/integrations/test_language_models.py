@@ -179,7 +179,7 @@ def test_paired_games_are_the_same_with_several_threads() -> None:
         return first_offer(prompt)
 
     one, many = TextAgent(first_offer, "model"), TextAgent(model, "model", threads=4)
-    results = [play_matches(agent, "greedy", games=4, keep=4) for agent in (one, many)]
+    results = [play_matches(agent, "greedy", games=2, keep=2) for agent in (one, many)]
     assert results[0].kept == results[1].kept
     assert len(names) > 1
     assert one.usage.as_dict() | {"seconds": 0} == many.usage.as_dict() | {"seconds": 0}

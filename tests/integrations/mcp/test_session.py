@@ -10,10 +10,11 @@ import pytest
 
 from patchwork_env.agents import Agent
 from patchwork_env.integrations.mcp import resources, tools
-from patchwork_env.integrations.mcp.session import MOST_CHARACTERS, MOST_GAMES, Session
+from patchwork_env.integrations.mcp.session import MOST_CHARACTERS, Session
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 from patchwork_env.play.players import Players
+from tests.play import odd_agents
 
 WORD = re.compile(r"\d+/\d@[-\w,]*\w|\*[a-i]\d|^=\d|^\+", re.MULTILINE)
 FIRST = "patchwork-1"
@@ -210,16 +211,16 @@ def test_bad_calls_are_told_what_is_wrong_and_change_nothing(session, tool, argu
         session.game("patchwork-2")
 
 
-def test_games_are_bounded_and_can_be_forgotten(session) -> None:
-    for _ in range(MOST_GAMES):
+def test_games_are_bounded_and_can_be_forgotten(session, monkeypatch) -> None:
+    monkeypatch.setattr("patchwork_env.integrations.mcp.session.MOST_GAMES", 3)
+    for _ in range(3):
         ask(session, "new_game")
-    with pytest.raises(ValueError, match="there are 16 games already, which is all; end_game forgets one"):
+    with pytest.raises(ValueError, match="there are 3 games already, which is all; end_game forgets one"):
         ask(session, "new_game")
     assert (
-        ask(session, "end_game", game_id=FIRST)
-        == "patchwork-1 is forgotten; 15 of at most 16 games are held."
+        ask(session, "end_game", game_id=FIRST) == "patchwork-1 is forgotten; 2 of at most 3 games are held."
     )
-    assert ask(session, "new_game").startswith("game_id: patchwork-17\n")
+    assert ask(session, "new_game").startswith("game_id: patchwork-4\n")
     with pytest.raises(ValueError, match="there is no game 'patchwork-1'"):
         ask(session, "show", game_id=FIRST)
 
@@ -243,6 +244,21 @@ def test_other_calls_are_answered_while_an_agent_thinks_and_cancelling_leaves_th
         assert session.game(FIRST) == Game(seed=7)
     finally:
         release.set()
+
+
+def test_cancelling_an_analysis_ends_its_search() -> None:
+    spec = "tests.play.odd_agents:endless"
+    session = Session(Players([spec]))
+
+    async def give_up():
+        await session.call("new_game", {"seed": 7})
+        search = session.call("analyse", {"game_id": FIRST, "agent": spec, "seconds": 60})
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(search, 0.05)
+        return await asyncio.to_thread(odd_agents.closed.wait, 30)
+
+    odd_agents.closed.clear()
+    assert asyncio.run(give_up())
 
 
 def test_texts_are_cut_where_they_are_too_long(session, monkeypatch) -> None:
