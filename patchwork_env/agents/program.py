@@ -83,7 +83,7 @@ class ProgramAgent(Agent):
         query = query_of(game, int(random.integers(_MOST_SEED)))
         limit = self.seconds + GRACE
         try:
-            if self._client is None:
+            if self._client is None or not self._client.is_own:
                 self._client = Client(self.words, self.command)
                 limit += self.start_seconds
             answer = self._client.ask("choose", limit, time_limit=self.seconds, **query)

@@ -75,6 +75,11 @@ class Client:
         self._program = Program(words, self._inbox.receive)
         self._end = weakref.finalize(self, self._program.end)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether this process may ask the program; a fork of it starts one of its own."""
+        return self._program.is_own
+
     def __enter__(self) -> Self:
         return self
 

@@ -61,6 +61,11 @@ class Program:
         self._reads_errors = _start(_keep_lines, process.stderr, self._errors)
         _running.add(self)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether this process has started the program; a fork of it has not."""
+        return os.getpid() == self._owner
+
     def write(self, line: bytes) -> None:
         """Sends a line, without waiting until the program reads it."""
         self._to_write.put(line + b"\n")
@@ -71,7 +76,7 @@ class Program:
         Its input is closed first. If that does not end it within ``patience`` seconds, its process group gets
         SIGTERM, and after as many again SIGKILL.
         """
-        if os.getpid() != self._owner:
+        if not self.is_own:
             return
         with self._lock:
             self._to_write.put(None)

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import redirect_stdout
 from types import FrameType
 from typing import IO, NoReturn
 
@@ -39,7 +40,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env engin
 def _run(options: argparse.Namespace) -> int:
     players = Players([*([options.agent] if options.agent else []), *options.allow], "--allow")
     if options.agent:
-        with players.lent(options.agent):
+        with redirect_stdout(sys.stderr), players.lent(options.agent):
             pass
     queries, answers = own_streams()
 
@@ -54,7 +55,6 @@ def _run(options: argparse.Namespace) -> int:
     except _Terminated:
         code = _TERMINATED
     end_all()
-    sys.stderr.flush()
     if threading.active_count() > 1:
         os._exit(code)  # threads that think cannot be ended, and crash an interpreter that ends before them
     return code
@@ -65,13 +65,19 @@ def own_streams() -> tuple[IO[bytes], IO[bytes]]:
 
     What libraries print goes to the standard error stream, and what they read is empty; so it is for the
     programs that this process starts.
+
+    Raises:
+        OSError: One of them is closed.
     """
-    sys.stdout.flush()
-    queries, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    try:
+        os.fstat(0), os.fstat(1)
+        queries, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    except OSError as error:
+        raise OSError(f"the standard input and output must be open: {error.strerror}") from None
+    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
+    os.dup2(nothing if sys.stderr is None else 2, 1)
     os.close(nothing)
-    os.dup2(2, 1)
     sys.stdout = sys.stderr
     return queries, answers
 
