@@ -12,7 +12,7 @@ from patchwork_env import agents
 from patchwork_env.agents.base import Agent, check_running, record_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
-from patchwork_env.integrations.open_spiel_parts.base import RulesGame, State
+from patchwork_env.integrations.open_spiel.base import RulesGame, State
 
 
 class AgentBot(pyspiel.Bot):  # type: ignore[misc]

@@ -10,9 +10,16 @@ A greedy agent plays a random bot::
     print(pyspiel.evaluate_bots(game.new_initial_state(), bots, 7))
 
 - ``python_patchwork`` and ``python_nmbr9`` are the names of the games in ``pyspiel.load_game``;
-  :mod:`~patchwork_env.integrations.open_spiel_parts.patchwork` and
-  :mod:`~patchwork_env.integrations.open_spiel_parts.nmbr9` have their parameters;
+  :mod:`~patchwork_env.integrations.open_spiel.patchwork` and
+  :mod:`~patchwork_env.integrations.open_spiel.nmbr9` have their parameters;
 - :func:`bot` makes a bot of OpenSpiel of any agent, :func:`as_agent` an agent of any bot.
+
+The modules of this package:
+
+nodes, settings     positions that copies of a state share; what the parameters of a game say
+base, observer      games and states of OpenSpiel over the rules of any game; what players see of them
+patchwork, nmbr9    the parameters of each game, what chance decides in it, and what its players know
+bots                agents as bots of OpenSpiel, and its bots as agents
 
 Needs the extra ``open_spiel``.
 """
@@ -27,10 +34,10 @@ except ModuleNotFoundError as _error:
         name=_error.name,
     ) from None
 
-from patchwork_env.integrations.open_spiel_parts.base import RulesGame, State
-from patchwork_env.integrations.open_spiel_parts.bots import AgentBot, BotAgent, as_agent, bot
-from patchwork_env.integrations.open_spiel_parts.nmbr9 import Nmbr9Game
-from patchwork_env.integrations.open_spiel_parts.patchwork import PatchworkGame
+from patchwork_env.integrations.open_spiel.base import RulesGame, State
+from patchwork_env.integrations.open_spiel.bots import AgentBot, BotAgent, as_agent, bot
+from patchwork_env.integrations.open_spiel.nmbr9 import Nmbr9Game
+from patchwork_env.integrations.open_spiel.patchwork import PatchworkGame
 
 __all__ = ["AgentBot", "BotAgent", "Nmbr9Game", "PatchworkGame", "RulesGame", "State", "as_agent", "bot"]
 

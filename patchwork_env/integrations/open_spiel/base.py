@@ -14,9 +14,9 @@ from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.integrations.open_spiel_parts.nodes import CHANCE, TERMINAL, Node
-from patchwork_env.integrations.open_spiel_parts.observer import Observer
-from patchwork_env.integrations.open_spiel_parts.settings import Kind, Setting
+from patchwork_env.integrations.open_spiel.nodes import CHANCE, TERMINAL, Node
+from patchwork_env.integrations.open_spiel.observer import Observer
+from patchwork_env.integrations.open_spiel.settings import Kind, Setting
 
 
 class RulesGame(pyspiel.Game):  # type: ignore[misc]
