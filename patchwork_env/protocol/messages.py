@@ -93,6 +93,12 @@ def reason_of(error: BaseException) -> str:
     return str(error) if isinstance(error, _FOR_PEOPLE) and str(error) else f"{type(error).__name__}: {error}"
 
 
+def error_with_field(error: BaseException) -> dict[str, str]:
+    """An error as an answer tells it, with the field that is wrong where it is one."""
+    field = {"field": error.field} if isinstance(error, FieldError) else {}
+    return {**error_of(reason_of(error)), **field}
+
+
 def encoded(content: Any) -> bytes:
     """Compact JSON in ASCII alone, which can also hold halves of characters.
 

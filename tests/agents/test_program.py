@@ -14,6 +14,7 @@ import pytest
 
 from examples import foreign_engine
 from patchwork_env import agents, nmbr9, patchwork
+from patchwork_env.agents.checkpoints import write_description
 from patchwork_env.agents.program import ProgramAgent, query_of
 from patchwork_env.errors import OpponentError
 from patchwork_env.learning.evaluation import play_matches
@@ -136,6 +137,27 @@ def test_a_program_that_fails_is_ended_and_told_of(
     assert "\n" not in str(caught.value)
     assert agent._client is None
     assert agent._random.bit_generator.state == random.bit_generator.state
+
+
+def test_no_file_can_name_a_program(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    spec = f"program:touch {made}"
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    for game, policy, words in (
+        ("patchwork", spec, "the policy of"),
+        (spec, "value", "is for the game"),
+        ("nmbr9", "program", "the policy of"),
+    ):
+        write_description(folder, policy, {}, game=game)
+        with pytest.raises(ValueError, match=words):
+            agents.load(folder)
+    for text in (spec, f"patchwork/1 state={spec}"):
+        with pytest.raises(ValueError, match=r"starts with 'patchwork/1'|has an unknown field"):
+            patchwork.Game.from_notation(text)
+    with pytest.raises((ValueError, OSError)):
+        agents.load(f"beam:value={spec}").act(nmbr9.Game(seed=1, order="free"))
+    assert not made.exists()
 
 
 @pytest.mark.parametrize(

@@ -293,6 +293,14 @@ def test_figures_that_json_does_not_have_are_an_error() -> None:
     assert "the answer cannot be told" in answer["error"]
 
 
+def test_the_engine_survives_errors_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("patchwork_env.protocol.server.engine.components_of", lambda game: 1 / 0)
+    broken = {"id": "a", "method": "query_components", "game": "patchwork"}
+    wrong, right = asked(broken, {"id": "b", "method": "query_version"})
+    assert wrong == {"id": "a", "error": "ZeroDivisionError: division by zero"}
+    assert right["version"]
+
+
 def test_games_that_are_over_have_no_choice() -> None:
     over = {"game": "nmbr9", "options": {"deck": [1]}, "moves": ["1/0@0,0"]}
     legal, wrong = asked(

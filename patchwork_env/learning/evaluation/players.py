@@ -14,7 +14,8 @@ from patchwork_env.core.names import shorten
 
 HELP = (
     f"An agent is one of {', '.join(agents.names())}, the path of a checkpoint folder, with options behind a "
-    "colon, or module:name for an Agent or for a function from a game to an action."
+    "colon, module:name for an Agent or for a function from a game to an action, or program:COMMAND for a "
+    "program that answers lines of JSON."
 )
 """What commands say about the agents that they take."""
 

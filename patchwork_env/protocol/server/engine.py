@@ -13,7 +13,7 @@ from patchwork_env.games import rules_of
 from patchwork_env.play import positions
 from patchwork_env.play.components import components_of
 from patchwork_env.play.players import ANALYSTS, CHAMPIONS, Players
-from patchwork_env.protocol.messages import FieldError, error_of, read_message
+from patchwork_env.protocol.messages import FieldError, error_with_field, read_message
 from patchwork_env.protocol.server.queries import (
     Query,
     agent_of,
@@ -68,9 +68,8 @@ class Engine:
             for name, words in query.unknown.items():
                 self._send({"id": id, "warning": words, "field": name})
             self._methods[query.method](query)
-        except ValueError as error:
-            field = {"field": error.field} if isinstance(error, FieldError) else {}
-            self._send({**({} if id is None else {"id": id}), **error_of(str(error)), **field})
+        except Exception as error:
+            self._send({**({} if id is None else {"id": id}), **error_with_field(error)})
 
     def _unused_id(self, message: Mapping[str, Any]) -> str:
         id = read_id(message)

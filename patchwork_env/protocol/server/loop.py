@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import IO
 
 from patchwork_env.protocol.messages import MOST_BYTES, encoded, error_of
@@ -72,7 +71,7 @@ def serve(
     write.when_gone = stop
 
     def read() -> None:
-        with suppress(OSError, ValueError):  # the stream was closed
+        try:
             for line in lines_of(queries):
                 if line is None:
                     write(error_of(f"the line has more than {MOST_BYTES:,} bytes"))
@@ -80,7 +79,10 @@ def serve(
                     engine.handle(line)
                 if write.is_gone:
                     break
-        over.set()
+        except (OSError, ValueError):  # the stream was closed
+            pass
+        finally:
+            over.set()
 
     threading.Thread(target=read, name="queries", daemon=True).start()
     over.wait()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from queue import PriorityQueue
 from typing import Any
 
-from patchwork_env.protocol.messages import error_of, reason_of
+from patchwork_env.protocol.messages import error_with_field
 
 Answer = dict[str, Any]
 Work = Callable[["Task"], Answer]
@@ -55,19 +56,11 @@ class Task:
 
     def run(self) -> None:
         """Works, and sends the last answer, unless the task is ended before."""
-        timer = None
-        if self.time_limit is not None:
-            timer = threading.Timer(self.time_limit, self.terminate)
-            timer.daemon = True
-            timer.start()
         try:
-            fields = {"done": True, **self._work(self)}
+            with _limited(self.time_limit, self.terminate):
+                fields = {"done": True, **self._work(self)}
         except BaseException as error:  # whatever an agent raises, even SystemExit
-            fields = error_of(reason_of(error))
-            if field := getattr(error, "field", None):
-                fields["field"] = field
-        if timer is not None:
-            timer.cancel()
+            fields = error_with_field(error)
         self._finish(fields)
 
     def terminate(self) -> bool:
@@ -83,6 +76,21 @@ class Task:
             self._send({"id": self.id, "ply": self.ply, **fields})
         self.when_done(self)
         return True
+
+
+@contextmanager
+def _limited(seconds: float | None, end: Callable[[], object]) -> Iterator[None]:
+    """Calls ``end`` from another thread if the block takes longer than so many seconds."""
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Pool:
