@@ -3,11 +3,16 @@
 They run where the libraries are installed: ``make test-frameworks`` and ``make test-openenv``.
 """
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from tests.test_documents import examples_as_parameters, libraries, run_example
+
+OLDEST = {"mcp": "2.3"}
+"""The oldest versions that examples work with, where an environment has older ones: OpenEnv's has mcp 1."""
 
 
 @pytest.mark.parametrize(("name", "line", "code"), examples_as_parameters(with_libraries=True))
@@ -16,5 +21,7 @@ def test_examples_run(
 ) -> None:
     for library in sorted(libraries(code)):
         pytest.importorskip(library, reason="runs in an environment of its own")
+        if library in OLDEST and Version(version(library)) < Version(OLDEST[library]):
+            pytest.skip(f"needs {library} {OLDEST[library]}")
     monkeypatch.chdir(tmp_path)  # for what examples write
     run_example(name, line, code)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import socket
 import sys
+from contextlib import suppress
 from typing import Any
 
 from patchwork_env.core.checks import check_between
@@ -46,7 +47,8 @@ def _run(options: argparse.Namespace) -> int:
         )
         config = uvicorn.Config(app, log_level="warning", ws_max_size=MOST_BYTES, timeout_graceful_shutdown=1)
         print(f"http://{options.host}:{port}", flush=True)
-        uvicorn.Server(config).run([listening])
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run([listening])
     return 0
 
 
