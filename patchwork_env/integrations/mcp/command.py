@@ -16,6 +16,8 @@ import threading
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.protocol.programs import end_all
 
+_WAITING = "waiting for a client of MCP, which usually starts this command by itself"
+
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env mcp") -> int:
     """The command; returns the exit code."""
@@ -25,6 +27,8 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env mcp")
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env.integrations.mcp.server import serve  # needs an extra
 
+    if sys.stdin.isatty():
+        print(_WAITING, file=sys.stderr, flush=True)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C cannot wake the thread that reads stdin
     asyncio.run(serve(options.opponent))
     sys.stdout.flush()

@@ -197,6 +197,8 @@ def test_scores_are_analysed_in_nmbr9(session) -> None:
         ),
         ("new_game", {"notation": "patchwork/1 nonsense"}, "nonsense"),
         ("hint", {"game_id": FIRST, "agent": "os:getcwd"}, "would run code"),
+        ("hint", {"game_id": FIRST, "agent": "program:true"}, "start the server with --opponent"),
+        ("new_game", {"opponent": "hf:owner/name"}, "start the server with --opponent"),
         ("analyse", {"game_id": FIRST, "agent": "greedy"}, "agent 'greedy' cannot analyse"),
         ("analyse", {"game_id": FIRST, "seconds": 61}, "seconds is 61; it must be at most 60"),
         ("analyse", {"game_id": FIRST, "lines": 21}, "lines is 21; allowed are 1 to 20"),
