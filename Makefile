@@ -124,7 +124,7 @@ $(clients)/ready: $(ready) requirements-clients.lock
 	$(call create_beside,$(clients),--requirement requirements-clients.lock)
 
 test-frameworks: $(frameworks)/ready  ## run the tests with OpenSpiel, TorchRL, Minari, MCP, Hugging Face's Hub and SuperSuit
-	$(call test_what_needs,pyspiel torchrl minari mcp huggingface_hub supersuit,$(frameworks),tests/integrations/test_pages.py)
+	$(call test_what_needs,pyspiel torchrl minari mcp huggingface_hub supersuit moviepy array_api_compat,$(frameworks),tests/integrations/test_pages.py)
 
 $(frameworks)/ready: $(ready) requirements-frameworks.lock
 	$(call create_beside,$(frameworks),--requirement requirements-frameworks.lock)

@@ -75,7 +75,8 @@ class GameAECEnv(TurnEnv):
         self._game: BaseGame | None = None
         self._moves = 0
         self._has_rewards = True  # whether there may be some of the last step, or accumulated ones, to clear
-        self.metadata = {**self.metadata, "name": f"{rules.name}_v0"}
+        modes = list(RENDER_MODES)  # a list of its own, since a wrapper of PettingZoo's appends to it
+        self.metadata = {**self.metadata, "render_modes": modes, "name": f"{rules.name}_v0"}
         self.render_mode = render_mode
         self.possible_agents = [f"player_{player}" for player in range(self._dealer.players)]
         self.agents: list[str] = []
