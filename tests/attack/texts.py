@@ -1,7 +1,9 @@
-"""Mutated texts: games in notation, positions, moves as words and in phrases, and specs of agents."""
+"""Mutated texts: games in notation, positions, moves in words and phrases, settings, and specs of agents."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from functools import partial
 
 from numpy.random import Generator
@@ -11,6 +13,9 @@ from patchwork_env.agents import hub
 from patchwork_env.core.rules import Rules
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text as text_view
+from patchwork_env.integrations.text.episode import Episode
+from patchwork_env.integrations.text.settings import GAME_OPTIONS, Settings
+from patchwork_env.play.players import Players
 from tests.attack.mutations import mutate_text
 from tests.attack.sound import pick, refused_or, require_consistent, require_sound, started
 
@@ -97,6 +102,39 @@ def phrases(name: str, random: Generator) -> int:
     return BATCH // 10
 
 
+_ODD_VALUES = (
+    None,
+    -1,
+    0,
+    2,
+    10**30,
+    0.5,
+    math.nan,
+    math.inf,
+    "",
+    "2",
+    "loss",
+    "random",
+    "score",
+    [],
+    [7],
+    {},
+    True,
+)
+
+
+def settings(name: str, random: Generator) -> int:
+    """Settings of an episode in words, of any types: an episode that begins, or an error."""
+    own = tuple(entry.name for entry in dataclasses.fields(Settings))
+    names = (*own, *GAME_OPTIONS[name], "seed", "\0")
+    for _ in range(BATCH // 10):
+        given = {pick(random, names): pick(random, _ODD_VALUES) for _ in range(random.integers(1, 4))}
+        changed = refused_or(Settings(name, opponent="random").changed, given)
+        episode = changed and refused_or(Episode, changed, Players(), int(random.integers(2**32)))
+        assert episode is None or episode.first.text
+    return BATCH // 10
+
+
 _SPECS = (
     *("random", "greedy", "mcts:simulations=400", "champion:level=fast,aim=score", "champion:fast", "uct"),
     *("runs/quick/final:simulations=64,sample=true", "policy.onnx:sample=true", "beam:width=8", "a/b/c"),
@@ -126,6 +164,6 @@ def hub_names(random: Generator) -> int:
 
 ATTACKS = {
     f"{attack.__name__}_{name}": partial(attack, name)
-    for attack in (notation, positions, words, phrases)
+    for attack in (notation, positions, words, phrases, settings)
     for name in (games.PATCHWORK, games.NMBR9)
 } | {"specs": specs, "hub_names": hub_names}

@@ -35,7 +35,7 @@ class Doors:
             await self._app(scope, receive, send)
         elif self._is_foreign(scope):
             await _refuse(scope, receive, send, 403, "this server is for programs and its own pages")
-        elif int(_length(scope)) > MOST_BYTES:
+        elif _length(scope) > MOST_BYTES:
             await _refuse(scope, receive, send, 413, f"a message has at most {MOST_BYTES} bytes")
         else:
             await self._app(scope, _Limited(receive, send), send)
@@ -69,10 +69,10 @@ class _Limited:
         return {"type": "websocket.disconnect", "code": _TOO_LONG}
 
 
-def _length(scope: Scope) -> str:
-    """The length that a request announces; "0" if it announces none."""
-    length = Headers(scope=scope).get("content-length", "0")
-    return length if length.isdecimal() and length.isascii() else "0"
+def _length(scope: Scope) -> int:
+    """The length that a request announces, as far as it is a number; 0 if it announces none."""
+    digits = Headers(scope=scope).get("content-length", "0")[: len(str(MOST_BYTES)) + 1]
+    return int(digits) if digits.isdecimal() else 0
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, why: str) -> None:

@@ -15,7 +15,7 @@ from patchwork_env.envs.opponents import opponent_seed
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.text.judge import judged
+from patchwork_env.integrations.text.judge import judged, require_judge
 from patchwork_env.integrations.text.moves import describe, moves_text, parse, rules
 from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request
 from patchwork_env.integrations.text.settings import Settings
@@ -84,6 +84,8 @@ class Episode:
         self._players = players
         if game.num_players > 1:
             require_offered(settings.opponent, settings.game, players)
+        if settings.shaping is not None:
+            require_judge(game)
         self.has_ended = self.was_lost = False
         self._requests = self._mistakes = 0
         others = self._let_others_play(game)

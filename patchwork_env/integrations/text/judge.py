@@ -8,6 +8,12 @@ from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.play.players import CHAMPIONS, Players
 
 
+def require_judge(game: BaseGame) -> None:
+    """Raises ValueError if the champion does not judge such games: those of NMBR 9 in free order."""
+    if getattr(game, "order", None) == "free":
+        raise ValueError("shaping is 'champion', who does not judge the choice of tiles: order is 'free'")
+
+
 def judged(game: BaseGame, action: int, players: Players) -> float:
     """What a move costs whoever makes it, as the champion's learned value judges the positions after moves.
 
@@ -22,9 +28,6 @@ def judged(game: BaseGame, action: int, players: Players) -> float:
         game: The game before the move; it is only read.
         action: The legal action.
         players: Whom the champion is borrowed from.
-
-    Raises:
-        OpponentError: The champion does not play the game as it was set up, such as NMBR 9 in free order.
     """
     if rules_of(game.state).name == NMBR9:
         best = int(players.choice(game, f"{CHAMPIONS[NMBR9]}:instant")["action"])

@@ -19,7 +19,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.openenv import PatchworkEnv, TextAction, TextObservation, create_app
+from patchwork_env.integrations.openenv import (
+    PatchworkEnv,
+    TextAction,
+    TextEnvironment,
+    TextObservation,
+    create_app,
+)
 from patchwork_env.integrations.openenv_parts.doors import MOST_BYTES
 from patchwork_env.integrations.openenv_parts.messages import LONGEST_TEXT
 from tests.integrations.openenv.conftest import SESSIONS
@@ -242,6 +248,15 @@ def test_the_schema_tells_what_the_fields_are(address: str) -> None:
     schema = httpx.get(f"{address}/schema").json()
     assert set(schema["observation"]["properties"]) == set(TextObservation.model_fields)
     assert schema["action"]["additionalProperties"] is False
+
+
+def test_closed_sessions_go_on_no_more() -> None:
+    env = TextEnvironment()
+    env.reset(seed=7)
+    env.close()  # as the server does when nobody has said anything for long
+    with pytest.raises(ValueError, match="no episode is on in this session"):
+        env.step(TextAction(text="+"))
+    assert env.state.has_ended
 
 
 def test_unknown_fields_are_refused() -> None:

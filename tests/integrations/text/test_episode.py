@@ -169,6 +169,7 @@ def test_moves_that_spread_too_far_are_bad_answers() -> None:
         ("nmbr9", {"rewards": "outcome"}, "needs 2 players"),
         ("nmbr9", {"players": 5}, "players is 5"),
         ("nmbr9", {"deck": [10]}, "the deck holds"),
+        ("nmbr9", {"order": "free", "shaping": "champion"}, "does not judge the choice of tiles"),
     ],
 )
 def test_settings_are_checked(game: str, given: dict[str, Any], message: str) -> None:
