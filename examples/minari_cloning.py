@@ -154,7 +154,7 @@ def dataset_of(options: argparse.Namespace) -> minari.MinariDataset:
     return record(options.agent, options.games, options.id, seed=options.seed, workers=options.workers)
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Clones an agent by supervised learning from a dataset.")
     parser.add_argument("--agent", default="champion:instant", help="whom to clone (default: %(default)s)")
     parser.add_argument("--games", type=int, default=40, help="to record (default: %(default)s)")
@@ -166,7 +166,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--matches", type=int, default=100, help="games of each (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("clone"), help="folder (default: %(default)s)")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if options.out.exists():
         parser.error(f"{options.out} exists already: name another folder with --out")
     if options.id is None:

@@ -46,7 +46,8 @@ class Place(NamedTuple):
             FileExistsError: There is such a dataset, or the id leads into another one.
         """
         _check_id(dataset_id)
-        place = cls(get_dataset_path() if root is None else as_path(root), dataset_id)
+        top = get_dataset_path() if root is None else as_path(root)
+        place = cls(top.absolute(), dataset_id)  # Minari cannot measure what lies in a relative folder
         place.require_free()
         return place
 

@@ -386,6 +386,14 @@ def test_without_minari_the_extra_is_named():
     )
 
 
+def test_folders_may_be_relative(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert record("random", 1, "name-v0", root="here").storage.data_path == tmp_path / "here/name-v0/data"
+    monkeypatch.setenv("MINARI_DATASETS_PATH", "there")
+    record("random", 1, "name-v0")
+    assert minari.load_dataset("name-v0").total_episodes == 2
+
+
 def test_without_another_folder_it_is_that_of_the_user(tmp_path, monkeypatch):
     monkeypatch.delenv("MINARI_DATASETS_PATH")
     monkeypatch.setenv("HOME", str(tmp_path))

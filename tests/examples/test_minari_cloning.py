@@ -1,0 +1,84 @@
+"""The example that clones an agent from a dataset of Minari; runs in ``make test-frameworks``."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("minari", reason="runs in an environment of its own: make test-frameworks")
+
+import minari
+
+from examples import minari_cloning as example
+from patchwork_env import agents
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.integrations.minari import record
+from patchwork_env.patchwork import Game
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return record("greedy", 3, "name-v0", root=tmp_path_factory.mktemp("datasets"))
+
+
+@pytest.fixture
+def decisions(dataset):
+    return example.Decisions.of(dataset)
+
+
+def positions_of(dataset):
+    """The games before every decision between several actions, episode by episode, with what was played."""
+    for i, about in enumerate(dataset.storage.get_episode_metadata(range(dataset.total_episodes))):
+        game = Game(seed=about["seed"])
+        for action in Game.from_notation(about["notation"]).history:
+            if game.current_player == about["seat"] and len(game.legal_actions()) > 1:
+                yield game.clone(), action, dataset[i].rewards[-1]
+            game.play(action)
+
+
+def test_decisions_are_those_of_the_games(dataset, decisions):
+    positions = list(positions_of(dataset))
+    assert decisions.actions.tolist() == [action for _, action, _ in positions]
+    assert decisions.returns.tolist() == [result for _, _, result in positions]
+    assert np.array_equal(decisions.observations, [game.observation() for game, _, _ in positions])
+    assert decisions.legal.tolist() == [a for game, _, _ in positions for a in game.legal_actions().tolist()]
+
+
+def test_batches_hold_every_decision_once(decisions):
+    shuffled = list(decisions.batches(10, np.random.default_rng(1)))
+    rows = [tuple(row) for batch in shuffled for row in batch.observations]
+    assert sorted(rows) == sorted(map(tuple, decisions.observations))
+    for batch in shuffled:
+        ends = batch.counts.cumsum()
+        for legal, action in zip(np.split(batch.legal, ends[:-1]), batch.actions, strict=True):
+            assert action in legal
+    in_order = example.Decisions(*map(np.concatenate, zip(*decisions.batches(10), strict=True)))
+    assert all(np.array_equal(one, other) for one, other in zip(in_order, decisions, strict=True))
+
+
+def test_agreement_is_that_of_the_agent(dataset, decisions):
+    torch.manual_seed(1)
+    network = PatchworkNetwork(NetworkConfig(width=16, depth=1))
+    agent = example.toolbox.PolicyAgent(network)
+    equal = [agent.act(game) == action for game, action, _ in positions_of(dataset)]
+    assert example.agreement(network, decisions) == pytest.approx(np.mean(equal))
+
+
+def test_it_records_learns_saves_and_measures(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", "datasets")
+    words = ["--agent", "greedy", "--games", "4", "--epochs", "2", "--matches", "2", "--id", "name-v0"]
+    monkeypatch.setattr(sys, "argv", ["minari_cloning.py", *words])
+    example.main()
+    printed = capsys.readouterr().out
+    assert minari.load_dataset("name-v0").total_episodes == 8
+    assert "recording 4 games of greedy as name-v0" in printed
+    for opponent in ("random", "greedy"):
+        assert f"against {opponent}: wins " in printed
+    assert agents.load("clone").act(Game(seed=1)) in Game(seed=1).legal_actions()
+    options = example.parse_arguments(["--id", "name-v0", "--out", "other"])
+    assert example.dataset_of(options).total_episodes == 8, "it takes the dataset that there is"
