@@ -196,7 +196,7 @@ def test_games_do_not_depend_on_how_many_there_are(root):
 
 def test_metadata_say_who_played_what(root, about):
     dataset = record(
-        ["champion:instant", lambda game: int(game.legal_actions()[0])],
+        ["ppo-quick", lambda game: int(game.legal_actions()[0])],
         2,
         "patchwork/who-v7",
         author="a person",
@@ -209,9 +209,9 @@ def test_metadata_say_who_played_what(root, about):
     assert metadata["description"] == "two games"
     assert metadata["total_episodes"] == 4
     assert metadata["total_steps"] == sum(map(len, dataset.iterate_episodes()))
-    assert metadata["algorithm_name"] == "champion:instant against <lambda>"
-    assert said["agents"] == ["champion:instant", "<lambda>"]
-    assert len(said["weights"]["champion:instant"]) == 64
+    assert metadata["algorithm_name"] == "ppo-quick against <lambda>"
+    assert said["agents"] == ["ppo-quick", "<lambda>"]
+    assert len(said["weights"]["ppo-quick"]) == 64
     assert said["options"] == {"special_patches": "revised", "first_player": 0}
     assert (said["game"], said["games"], said["seed"]) == ("patchwork", 2, 0)
     assert "patchwork/who-v7" in minari.list_local_datasets()
