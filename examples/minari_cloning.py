@@ -97,8 +97,8 @@ def losses(network: PolicyNetwork, batch: Decisions) -> torch.Tensor:
     inputs, lists = batch.encoded()
     output = network(inputs)
     chosen = torch.from_numpy(lists.position_of(batch.actions))
-    policy = -output.log_probabilities.index_select(0, chosen).mean()
-    value = (output.values - torch.from_numpy(batch.returns)).square().mean()
+    policy: torch.Tensor = -output.log_probabilities.index_select(0, chosen).mean()
+    value: torch.Tensor = (output.values - torch.from_numpy(batch.returns)).square().mean()
     return policy + VALUE_COEFFICIENT * value
 
 
@@ -113,7 +113,7 @@ def learn(network: PolicyNetwork, decisions: Decisions, kept: Decisions, options
         for batch in decisions.batches(options.batch_size, random):
             optimizer.zero_grad()
             loss = losses(network, batch)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(network.parameters(), MAX_GRADIENT_NORM)
             optimizer.step()
             schedule.step()
