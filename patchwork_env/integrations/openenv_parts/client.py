@@ -27,7 +27,7 @@ class PatchworkEnv(EnvClient[TextAction | str, TextObservation, TextState]):
 
     def _step_payload(self, action: TextAction | str) -> dict[str, Any]:
         text = action if isinstance(action, str) else action.text
-        return {"text": text[-LONGEST_TEXT:]}
+        return {"text": text[-LONGEST_TEXT:].encode(errors="replace").decode()}  # halves of characters, too
 
     def _parse_result(self, payload: Mapping[str, Any]) -> StepResult[TextObservation]:
         reward, done = payload.get("reward"), bool(payload.get("done", False))

@@ -148,7 +148,7 @@ def _to_word(game: Game, text: str) -> str | None:
 
 def _canonical(patch: str, orientation: str) -> str:
     """The lowest orientation that looks the same, which is the one that is legal."""
-    if len(patch) > 2 or int(patch) >= len(PATCHES) or orientation not in "01234567":
+    if len(patch) > 2 or int(patch) >= len(PATCHES) or orientation not in tuple("01234567"):
         return orientation
     shapes = ORIENTED[int(patch)]
     return str(shapes.index(shapes[int(orientation)]))
@@ -163,7 +163,7 @@ def _why_not(game: Game, word: str) -> str:
         return "there is no special patch to place now"
     patch, orientation, column, row = _WORD.fullmatch(word).groups()  # type: ignore[union-attr]
     if len(patch) > 2 or int(patch) not in game.offered:
-        return f"patch {patch[:2]} is not offered; the offered patches are {listed(game.offered)}"
+        return f"patch {patch[:3]} is not offered; the offered patches are {listed(game.offered)}"
     if len(orientation) > 1 or int(orientation) not in DISTINCT[int(patch)]:
         return f"there is no orientation {orientation[:2]}; orientations are {listed(DISTINCT[int(patch)])}"
     if PATCHES[int(patch)].buttons > game.buttons[game.current_player]:

@@ -154,6 +154,7 @@ def test_what_cannot_be_bought_says_why() -> None:
     assert "patch 3 is not offered; the offered patches are 25, 17, 12" in refusal(game, "3/0@a1")
     assert "there is no special patch to place" in refusal(game, "*a1")
     assert "there is no orientation 9" in refusal(game, "25/9@a1")
+    assert "there is no orientation 12" in refusal(game, "25/12@a1")
     assert "would leave the quilt. The nearest that are: 25/0@f8" in refusal(game, "25/0@f9")
 
 
