@@ -43,10 +43,9 @@ def test_it_chooses_what_the_program_chooses(agent: ProgramAgent, game: Any) -> 
 
 
 def test_it_enters_matches_and_environments() -> None:
-    result = play_matches(SPEC, "random", 6)
-    assert (result.agent, len(result.games)) == (SPEC, 6)
+    result = play_matches(SPEC, "random", 4)
+    assert (result.agent, len(result.games)) == (SPEC, 4)
     assert result.win_rate > 0.5
-    assert play_matches(SPEC, "random", 6).as_dict() == result.as_dict()
     env = gymnasium.make("patchwork_env:Patchwork-v0", opponent=SPEC)
     _, info = env.reset(seed=1)
     for _ in range(5):
