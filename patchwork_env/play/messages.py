@@ -12,6 +12,7 @@ MOST_BYTES = 2**16
 """The longest message; the longest game has less than a tenth of it."""
 MOST_LINES = 50
 """The most lines that an analysis may be asked for."""
+DEFAULT_LINES = 5
 
 
 def text(value: Any, what: str) -> str:

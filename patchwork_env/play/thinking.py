@@ -18,7 +18,6 @@ from patchwork_env.play.positions import GAMES, new_game, positions_of
 from patchwork_env.play.streams import Event, Tell, Threads
 from patchwork_env.protocol.messages import check_fields
 
-DEFAULT_LINES = 5
 _MOST_OF_ONE = 4
 """The most moves of one agent, and the most analyses, at the same time."""
 _MOVES_OF_AN_ENDING = 3
@@ -82,7 +81,7 @@ class Thinking:
         """
         game, given = read_game_and(message, {}, {"agent": messages.spec, "lines": messages.lines})
         spec = self._players.check(given.get("agent", ANALYSTS[rules_of(game.state).name]))
-        most = given.get("lines", DEFAULT_LINES)
+        most = given.get("lines", messages.DEFAULT_LINES)
         _require_running(game)
 
         def work(tell: Tell, stopped: threading.Event) -> None:

@@ -376,7 +376,7 @@ def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first() ->
             **NEW,
         )
     assert {answer["id"] for answer in answers.wait(4)} == {"b", "c"}
-    engine.handle(endless("d"))
+    engine.handle(endless("d", priority=10))
     for id, priority in (("e", 0), ("f", 5)):
         ask(engine, id=id, method="choose", agent="greedy", priority=priority, **NEW)
     ask(engine, id="g", method="legal_moves", **NEW)

@@ -12,12 +12,14 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.games import rules_of
 from patchwork_env.play import positions
 from patchwork_env.play.components import components_of
+from patchwork_env.play.messages import DEFAULT_LINES
 from patchwork_env.play.players import ANALYSTS, CHAMPIONS, Players
 from patchwork_env.protocol.messages import FieldError, error_with_field, read_message
 from patchwork_env.protocol.server.queries import (
     Query,
     agent_of,
     check_query,
+    for_field,
     game_of,
     positions_asked,
     read_id,
@@ -28,7 +30,6 @@ PROTOCOL = 1
 """The version of the protocol."""
 DEFAULT_LEVEL = "fast"
 """The level of the champion that chooses moves unless another agent is named."""
-DEFAULT_LINES = 5
 
 Send = Callable[[Answer], None]
 
@@ -92,18 +93,11 @@ class Engine:
         self._send({"id": query.id, "version": __version__, "protocol": PROTOCOL, "games": games})
 
     def _tell_agents(self, query: Query) -> None:
-        name = query.fields["game"]
-        try:
-            listed = self._players.listed(name)
-        except ValueError as error:
-            raise FieldError(str(error), "game") from None
+        listed = for_field("game", self._players.listed, query.fields["game"])
         self._send({"id": query.id, "agents": listed})
 
     def _tell_components(self, query: Query) -> None:
-        try:
-            components = components_of(query.fields["game"])
-        except ValueError as error:
-            raise FieldError(str(error), "game") from None
+        components = for_field("game", components_of, query.fields["game"])
         self._send({"id": query.id, "components": components})
 
     # --- answers that take an agent -----------------------------------------------------------------------
@@ -122,7 +116,8 @@ class Engine:
     ) -> None:
         """Adds a task for each position that a query asks about."""
         fields, game = query.fields, game_of(query.fields)
-        spec = self._allowed(agent_of(fields, self._agent or default(rules_of(game.state).name)))
+        spec = agent_of(fields, self._agent or default(rules_of(game.state).name))
+        for_field("agent", self._players.check, spec)
         more = fields.get("priority", 0), fields.get("time_limit")
         asked = positions_asked(game, fields)
         self.pool.add(
@@ -131,12 +126,6 @@ class Engine:
                 for ply, position in asked.items()
             ]
         )
-
-    def _allowed(self, spec: str) -> str:
-        try:
-            return self._players.check(spec)
-        except ValueError as error:
-            raise FieldError(str(error), "agent") from None
 
     def _chosen(self, query: Query, game: BaseGame, spec: str, task: Task) -> Answer:
         self._require_ready(game, spec)

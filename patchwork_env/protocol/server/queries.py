@@ -190,17 +190,17 @@ def _beginning_of(fields: Mapping[str, Any]) -> BaseGame:
         raise FieldError(f"the message has {' and '.join(map(repr, given))}; give one of them", given[1])
     if "game" not in fields and "notation" not in fields:
         raise FieldError("the message names no game: it needs 'notation' or 'game'", "game")
-    name = _for_field("game", positions.known_game, fields["game"]) if "game" in fields else None
+    name = for_field("game", positions.known_game, fields["game"]) if "game" in fields else None
     if "notation" in fields:
-        game = _for_field("notation", positions.read_game, fields["notation"])
+        game = for_field("notation", positions.read_game, fields["notation"])
         found = rules_of(game.state).name
         if name not in (None, found):
             raise FieldError(f"the notation is that of a game of {found}, not of {name}", "game")
         return game
     assert name is not None
     if "state" in fields:
-        return _for_field("state", _of_state, name, fields["state"])
-    return _for_field("options", _of_options, name, fields.get("options", {}))
+        return for_field("state", _of_state, name, fields["state"])
+    return for_field("options", _of_options, name, fields.get("options", {}))
 
 
 def _of_state(name: str, state: str) -> BaseGame:
@@ -211,7 +211,7 @@ def _of_options(name: str, given: Mapping[str, Any]) -> BaseGame:
     return positions.new_game(name, check_fields(given, {}, dict.fromkeys(positions.OPTIONS[name], anything)))
 
 
-def _for_field(field: str, read: Callable[..., T], *arguments: Any) -> T:
+def for_field(field: str, read: Callable[..., T], *arguments: Any) -> T:
     """What a function makes of a field, whose ValueErrors are those of the field."""
     try:
         return read(*arguments)
@@ -243,4 +243,4 @@ def agent_of(fields: Mapping[str, Any], default: str) -> str:
     if len(budgets) > 1:
         words = " and ".join(map(repr, budgets))
         raise FieldError(f"the message has {words}; give one of these budgets", list(budgets)[-1])
-    return _for_field("agent", partial(with_budget, **budgets), fields.get("agent", default))
+    return for_field("agent", partial(with_budget, **budgets), fields.get("agent", default))
