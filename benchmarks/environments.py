@@ -4,8 +4,8 @@
 
 Every loop plays random legal actions and counts the steps of whom it plays for; choosing the action is part
 of it. The single environments all choose in the same way, from the mask. All loops take turns, round after
-round, so that a busy machine slows all of them; the table shows the median round. Connect Four needs pygame,
-which the extra "render" brings.
+round, so that a busy machine slows all of them; the table shows the median round. Seconds are those of the
+processor, but for the loop of several threads. Connect Four needs pygame, which the extra "render" brings.
 """
 
 import argparse
@@ -26,9 +26,11 @@ from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 NAME = "patchwork_env:Patchwork-v0"
-NUM_GAMES = 1024
+NUM_GAMES, FEW_GAMES = 1024, 8
 CONNECT_FOUR_RAW, CONNECT_FOUR = "connect_four_v3, raw_env()", "connect_four_v3, env()"
 RAW, WRAPPED = "patchwork_v0, raw_env()", "patchwork_v0, env()"
+
+ALL_THREADS = f"SelfPlayVectorEnv, {NUM_GAMES} games, all threads"
 
 RNG = np.random.default_rng()
 
@@ -94,9 +96,9 @@ def self_play(env: SelfPlayVectorEnv) -> Counts:
         yield env.num_envs
 
 
-def vector_env(opponent: str) -> Any:
+def vector_env(opponent: str, num_games: int = NUM_GAMES) -> Any:
     """The compiled batch behind ``gymnasium.make_vec``."""
-    return gymnasium.make_vec(NAME, NUM_GAMES, vectorization_mode="vector_entry_point", opponent=opponent)
+    return gymnasium.make_vec(NAME, num_games, vectorization_mode="vector_entry_point", opponent=opponent)
 
 
 def loops() -> dict[str, Counts]:
@@ -110,17 +112,18 @@ def loops() -> dict[str, Counts]:
         WRAPPED: turns(patchwork_v0.env()),
         "gymnasium.make, against random": episodes(gymnasium.make(NAME, opponent="random")),
         "gymnasium.make, against greedy": episodes(gymnasium.make(NAME, opponent="greedy")),
+        f"gymnasium.make_vec, {FEW_GAMES} games, against random": batches(vector_env("random", FEW_GAMES)),
         f"gymnasium.make_vec, {games}, against random": batches(vector_env("random")),
         f"gymnasium.make_vec, {games}, against greedy": batches(vector_env("greedy")),
         f"SelfPlayVectorEnv, {games}, 1 thread": self_play(SelfPlayVectorEnv(NUM_GAMES)),
-        f"SelfPlayVectorEnv, {games}, all threads": self_play(SelfPlayVectorEnv(NUM_GAMES, threads=None)),
+        ALL_THREADS: self_play(SelfPlayVectorEnv(NUM_GAMES, threads=None)),
     }
 
 
-def steps_per_second(loop: Counts, seconds: float) -> float:
-    """Steps of whole passes in at least ``seconds``."""
-    steps, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds:
+def steps_per_second(loop: Counts, seconds: float, clock: Callable[[], float]) -> float:
+    """Steps of whole passes in at least ``seconds`` of a clock."""
+    steps, start = 0, clock()
+    while (elapsed := clock() - start) < seconds:
         steps += next(loop)
     return steps / elapsed
 
@@ -133,7 +136,8 @@ def measure(rounds: int, seconds: float) -> dict[str, list[float]]:
     rates: dict[str, list[float]] = {name: [] for name in measured}
     for _ in range(rounds):
         for name, loop in measured.items():
-            rates[name].append(steps_per_second(loop, seconds))
+            clock = time.perf_counter if name == ALL_THREADS else time.process_time
+            rates[name].append(steps_per_second(loop, seconds, clock))
     return rates
 
 
