@@ -211,6 +211,11 @@ def test_seeds(options):
     assert (again == play(other, 40)).all()
 
 
+def test_threads_change_nothing():
+    one, two = (torchrl.make_env(num_envs=70, seed=6, threads=threads) for threads in (1, 2))
+    assert (play(one, 50) == play(two, 50)).all()
+
+
 def test_random_actions_are_uniform():
     masks = torch.tensor([[True, False, True, True], [False, True, False, False]])
     spec = torchrl.LegalActions(4, (2,))
