@@ -24,6 +24,7 @@ from tensordict.nn import TensorDictModule
 from torch import Tensor, nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
+from torchrl.envs import RewardScaling, TransformedEnv
 from torchrl.modules import MaskedCategorical, ProbabilisticActor
 from torchrl.objectives import ClipPPOLoss
 
@@ -31,7 +32,9 @@ from patchwork_env.agents.networks import Inputs
 from patchwork_env.integrations.torchrl import TurnGAE, make_env
 from patchwork_env.learning import toolbox
 
-TURNS, EPOCHS, MINIBATCH, LEARNING_RATE, MAX_GRADIENT = 32, 3, 512, 1e-3, 0.5
+TURNS, EPOCHS, MINIBATCH, LEARNING_RATE, MAX_GRADIENT = 32, 2, 512, 2e-3, 0.5
+POINTS = 20
+"""The margin that counts as 1."""
 
 
 class Logits(nn.Module):
@@ -77,8 +80,12 @@ def learn(network: toolbox.PatchworkNetwork, steps: int, num_envs: int, seed: in
     buffer = TensorDictReplayBuffer(
         storage=LazyTensorStorage(frames), sampler=SamplerWithoutReplacement(), batch_size=MINIBATCH
     )
-    # The margin says more than who won, above all to a beginner.
-    env = make_env("patchwork", num_envs, rewards="margin", seed=seed)
+    # The margin says more than who won, above all to a beginner: 1 for 20 points, so that the value learns as
+    # fast as the policy.
+    env = TransformedEnv(
+        make_env("patchwork", num_envs, rewards="margin", seed=seed),
+        RewardScaling(loc=0, scale=100 / POINTS, in_keys=["rewards"]),
+    )
     collector = Collector(
         env,
         actor,
@@ -102,7 +109,7 @@ def learn(network: toolbox.PatchworkNetwork, steps: int, num_envs: int, seed: in
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 - rollout / rollouts)
         if rollout % 10 == 0 or rollout == rollouts:
             speed = rollout * frames / (time.perf_counter() - began)
-            games = f"margin of the winners {100 * margins.mean():5.1f}"
+            games = f"margin of the winners {POINTS * margins.mean():5.1f}"
             losses = f"entropy {parts['entropy']:.2f}  value loss {parts['loss_critic']:.4f}"
             print(f"steps {rollout * frames:8}  steps/s {speed:6.0f}  {games}  {losses}", flush=True)
     collector.shutdown()
