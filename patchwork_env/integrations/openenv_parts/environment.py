@@ -19,6 +19,7 @@ from patchwork_env.integrations.openenv_parts.messages import (
     TextState,
 )
 from patchwork_env.integrations.text.episode import Episode, Reply
+from patchwork_env.integrations.text.moves import moves
 from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.play.players import Players
 
@@ -108,6 +109,19 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         return EnvironmentMetadata(
             name=self._settings.game, description=f"{title} in words, against agents", version=__version__
         )
+
+    def render_web(self, observation: dict[str, Any]) -> str | None:
+        """The picture of the game as SVG, for OpenEnv's web interface."""
+        return None if self._episode is None else self._episode.game.pictures.svg(self._episode.game)
+
+    def web_actions(self, observation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+        """The first move of each group, to click on in OpenEnv's web interface."""
+        if self._episode is None or self._episode.has_ended:
+            return []
+        groups = [group for group in moves(self._episode.game) if group.choices]
+        return [
+            (f"{group.name}: {group.choices[0].word}", {"text": group.choices[0].word}) for group in groups
+        ]
 
     def close(self) -> None:
         """Ends the session, whose episode can be stepped no more."""

@@ -28,6 +28,7 @@ from patchwork_env.integrations.openenv import (
 )
 from patchwork_env.integrations.openenv_parts.doors import MOST_BYTES
 from patchwork_env.integrations.openenv_parts.messages import LONGEST_TEXT
+from patchwork_env.integrations.text.settings import Settings
 from tests.integrations.openenv.conftest import SESSIONS
 
 
@@ -248,6 +249,16 @@ def test_the_schema_tells_what_the_fields_are(address: str) -> None:
     schema = httpx.get(f"{address}/schema").json()
     assert set(schema["observation"]["properties"]) == set(TextObservation.model_fields)
     assert schema["action"]["additionalProperties"] is False
+
+
+def test_what_the_web_interface_shows(game: str) -> None:
+    env = TextEnvironment(Settings(game))
+    assert (env.render_web({}), env.web_actions({})) == (None, [])
+    env.reset(seed=4)
+    assert (env.render_web({}) or "").startswith("<svg")
+    offered = [action["text"] for _, action in env.web_actions({})]
+    assert len(offered) == (3 if game == "patchwork" else 1)
+    assert env.step(TextAction(text=offered[-1])).played == offered[-1]
 
 
 def test_closed_sessions_go_on_no_more() -> None:
