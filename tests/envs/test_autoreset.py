@@ -227,6 +227,26 @@ def test_make_vec_takes_modes_and_pictures(name: str, vectorization_mode: str, m
     envs.close()
 
 
+@modes
+def test_the_batch_does_what_processes_do(mode: AutoresetMode) -> None:
+    options = {"num_envs": 2, "deck_size": 3, "render_mode": "ansi"}
+    name, kwargs = "patchwork_env:Nmbr9-v0", {"vector_kwargs": {"autoreset_mode": mode}}
+    own = gymnasium.make_vec(name, autoreset_mode=mode, **options)
+    theirs = gymnasium.make_vec(name, vectorization_mode="async", **options, **kwargs)
+    assert theirs.metadata["autoreset_mode"] is own.metadata["autoreset_mode"] is mode
+    results = own.reset(seed=2), theirs.reset(seed=2)
+    for _ in range(8):
+        assert_same(*results)
+        assert own.render() == theirs.render()
+        ended = own.unwrapped._ended
+        if mode is DISABLED and ended.any():
+            results = tuple(envs.reset(options={"reset_mask": ended.copy()}) for envs in (own, theirs))
+        else:
+            actions = results[0][-1]["action_mask"].argmax(axis=1)
+            results = own.step(actions), theirs.step(actions)
+    theirs.close()
+
+
 def test_pictures_of_a_batch_are_those_of_single_environments() -> None:
     pytest.importorskip("PIL")
     options = {"render_mode": "rgb_array", "seat": 1}
