@@ -1,8 +1,8 @@
 """Clones an agent by supervised learning from a dataset of Minari, and says how strong the clone is.
 
     pip install "patchwork-env[train,minari]"
-    python examples/minari_cloning.py                                    # 40 games: minutes, and a weak clone
-    python examples/minari_cloning.py --games 10000 --epochs 6 --out champion_clone
+    python examples/minari_cloning.py                                   # 40 games: a minute, and a weak clone
+    python examples/minari_cloning.py --games 10000 --epochs 6 --workers 2 --out champion_clone
 
 The games of ``--agent`` against itself are recorded first, unless there is a dataset of that ``--id``. Any
 dataset of one agent will do, also of NMBR 9: the dataset says which game it is of.
