@@ -6,7 +6,8 @@ one game or several, as :attr:`Agent.games` says, and refuse what they do not pl
 agent of one's own a spec.
 
 - :mod:`~patchwork_env.agents.base` says what an agent is, and what holds for threads;
-- :mod:`~patchwork_env.agents.specs` has the specs and the registry;
+- :mod:`~patchwork_env.agents.specs` reads specs;
+- :mod:`~patchwork_env.agents.registry` knows what they name;
 - :mod:`~patchwork_env.agents.program` asks other programs;
 - ``agents/patchwork`` and ``agents/nmbr9`` have the agents of a game;
 - every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
@@ -23,15 +24,8 @@ from patchwork_env.agents.greedy import GreedyAgent
 from patchwork_env.agents.observing import ObservingAgent
 from patchwork_env.agents.random import RandomAgent
 from patchwork_env.agents.readers import boolean, integer, seconds
-from patchwork_env.agents.specs import (
-    load,
-    names,
-    path_of,
-    register,
-    register_checkpoint,
-    register_file,
-    register_scheme,
-)
+from patchwork_env.agents.registry import register, register_checkpoint, register_file, register_scheme
+from patchwork_env.agents.specs import load, names, path_of
 from patchwork_env.core.names import shorten
 from patchwork_env.games import NMBR9, PATCHWORK
 

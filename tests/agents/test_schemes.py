@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, specs
+from patchwork_env.agents import Agent, registry
 from patchwork_env.agents.imported import is_import, runs_code
 from patchwork_env.agents.readers import integer
 
@@ -23,13 +23,13 @@ class Named(Agent):
 
 @pytest.fixture(autouse=True)
 def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = specs._registered()
-    own = specs._Registry(
+    known = registry.registered()
+    own = registry.Registry(
         dict(known.names), dict(known.kinds), dict(known.endings), {"taken": known.names["random"]}
     )
-    monkeypatch.setattr(specs, "_registry", own)
-    specs.register_scheme("run", Named, options={"size": integer(1, 9)}, needs_trust=True)
-    specs.register_scheme("read", Named)
+    monkeypatch.setattr(registry, "_registry", own)
+    registry.register_scheme("run", Named, options={"size": integer(1, 9)}, needs_trust=True)
+    registry.register_scheme("read", Named)
 
 
 def test_what_stands_behind_the_colon_is_for_the_factory() -> None:
@@ -40,7 +40,7 @@ def test_what_stands_behind_the_colon_is_for_the_factory() -> None:
     with pytest.raises(ValueError, match="agent 'run:a' has no option 'depth'"):
         agents.load("run:a:depth=3")
     with pytest.raises(ValueError, match="agents that begin with 'taken:' already"):
-        specs.register_scheme("taken", Named)
+        registry.register_scheme("taken", Named)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, readers, specs
+from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, readers, registry
 from patchwork_env.games import GAMES, register
 from patchwork_env.patchwork import Game
 from tests.toy.game import Game as Row
@@ -17,11 +17,11 @@ register("row", "tests.toy.rules")
 
 
 @pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> specs._Registry:
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> registry.Registry:
     """A registry that forgets what a test registers."""
-    known = specs._registered()
-    own = specs._Registry(dict(known.names), dict(known.kinds), dict(known.endings), dict(known.schemes))
-    monkeypatch.setattr(specs, "_registry", own)
+    known = registry.registered()
+    own = registry.Registry(dict(known.names), dict(known.kinds), dict(known.endings), dict(known.schemes))
+    monkeypatch.setattr(registry, "_registry", own)
     return own
 
 
@@ -35,7 +35,7 @@ class Patient(Agent):
         return int(game.legal_actions()[0])
 
 
-@pytest.mark.usefixtures("registry")
+@pytest.mark.usefixtures("own_registry")
 def test_a_registered_agent_is_a_spec_like_any_other() -> None:
     agents.register("patient", Patient, games=("patchwork",), options={"patience": readers.integer(1, 9)})
     agent = agents.as_agent("patient:patience=5", seed=4)
@@ -55,22 +55,22 @@ def test_a_registered_agent_is_a_spec_like_any_other() -> None:
             agents.register(name, Patient)
 
 
-@pytest.mark.usefixtures("registry")
+@pytest.mark.usefixtures("own_registry")
 def test_a_factory_that_makes_no_agent_is_an_error() -> None:
     agents.register("wrong", lambda seed: 7)
     with pytest.raises(TypeError, match="registered to make agents, but returned 7"):
         agents.load("wrong")
 
 
-@pytest.mark.usefixtures("registry")
+@pytest.mark.usefixtures("own_registry")
 def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     points = {
         "patient": "tests.agents.test_specs:Patient",
         "broken": "no.such.module:factory",
         "empty": "patchwork_env.errors",
     }
-    found = [EntryPoint(name, value, specs.ENTRY_POINT_GROUP) for name, value in points.items()]
-    monkeypatch.setattr(specs, "entry_points", lambda group: found)
+    found = [EntryPoint(name, value, registry.ENTRY_POINT_GROUP) for name, value in points.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: found)
     assert isinstance(agents.load("greedy"), GreedyAgent)  # a broken one disturbs nobody else
     assert type(agents.load("patient", 3)).__name__ == "Patient"
     with pytest.raises(

@@ -2,7 +2,8 @@
 
 from patchwork_env.agents.checkpoints import NETWORK, VALUE
 from patchwork_env.agents.readers import boolean, integer, one_of, seconds
-from patchwork_env.agents.specs import LEVELS, register, register_checkpoint
+from patchwork_env.agents.registry import register, register_checkpoint
+from patchwork_env.agents.specs import LEVELS
 from patchwork_env.games import NMBR9
 
 _PACKAGE = "patchwork_env.agents.nmbr9"

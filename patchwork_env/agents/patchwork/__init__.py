@@ -3,7 +3,8 @@
 from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
 from patchwork_env.agents.patchwork.champion.levels import AIMS, FEWEST_NODES, MOST_NODES
 from patchwork_env.agents.readers import boolean, integer, one_of, seconds
-from patchwork_env.agents.specs import LEVELS, register, register_checkpoint, register_file
+from patchwork_env.agents.registry import register, register_checkpoint, register_file
+from patchwork_env.agents.specs import LEVELS
 from patchwork_env.games import PATCHWORK
 
 _PACKAGE = "patchwork_env.agents.patchwork"
