@@ -21,7 +21,7 @@ from patchwork_env.integrations.minari_datasets.places import DATA, Place
 _FILE = "main_data.hdf5"
 """The name that Minari gives the file with the episodes."""
 _COMPRESSION = {"compression": "gzip", "compression_opts": 6}
-"""Which every HDF5 library can read; it takes a tenth of the time that instant agents take to play."""
+"""Which every HDF5 library can read. It takes a fiftieth of the time that ``champion:instant`` plays."""
 
 
 class EpisodeFile:
