@@ -30,7 +30,7 @@ def test_only_answers_are_on_its_output_and_it_ends_with_its_input() -> None:
         input="".join(json.dumps(query) + "\n" for query in queries),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
@@ -43,7 +43,8 @@ def test_only_answers_are_on_its_output_and_it_ends_with_its_input() -> None:
 
 
 def test_it_is_an_agent_itself_and_answers_a_client() -> None:
-    agent, greedy, game = ProgramAgent([*COMMAND, "--agent", "greedy"]), agents.load("greedy"), Game(seed=7)
+    agent = ProgramAgent([*COMMAND, "--agent", "greedy"], start_seconds=600)  # it may have to compile
+    greedy, game = agents.load("greedy"), Game(seed=7)
     for _ in range(4):
         action = greedy.act(game)
         assert agent.act(game) == action

@@ -48,7 +48,7 @@ class Answers(list[dict[str, Any]]):
 
     def wait(self, number: int) -> list[dict[str, Any]]:
         with self.changed:
-            assert self.changed.wait_for(lambda: len(self) >= number, 60), self
+            assert self.changed.wait_for(lambda: len(self) >= number, 600), self
             return list(self)
 
 
@@ -398,6 +398,7 @@ def test_an_agent_that_hangs_is_given_up_at_the_time_limit() -> None:
 
 
 def test_an_analysis_tells_at_the_time_limit_what_it_has_found() -> None:
+    positions.play(GAME.clone(), 0)  # so that nothing has to be compiled meanwhile
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", time_limit=0.5))
     (last,) = answers.wait(1)
