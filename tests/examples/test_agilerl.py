@@ -32,7 +32,9 @@ def test_what_it_collects_is_legal_and_complete(env) -> None:
     rollouts = agent.rollout_buffer.buffer
     actions, masks = (np.asarray(rollouts[name]) for name in ("actions", "action_masks"))
     assert masks.shape == (64, example.GAMES, 2026)
-    assert np.take_along_axis(masks, actions.reshape(64, -1, 1).astype(int), 2).all(), "every action was legal"
+    assert np.take_along_axis(masks, actions.reshape(64, -1, 1).astype(int), 2).all(), (
+        "every action was legal"
+    )
     assert len(scores) >= example.GAMES, "games of some 20 decisions end and restart"
     assert all(-1 <= score <= 1 for score in scores)
 

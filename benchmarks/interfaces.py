@@ -1,0 +1,336 @@
+"""Measures how many steps per second each interface makes, and keeps them for the page about interfaces.
+
+    python benchmarks/interfaces.py [NAME …] [--rounds N] [--seconds S] [--write]
+
+Random legal moves of Patchwork, choosing them included. An interface is measured where its library is
+installed, and passed over elsewhere; with ``--write`` the figures go to ``benchmarks/interfaces.json``, which
+keeps those of other environments, and to the table of ``docs/interfaces.md``. So run it once in each of the
+environments that ``make`` creates: ``.venv``, ``.venv-tianshou``, ``.venv-ray``, ``.venv-frameworks``,
+``.venv-openenv``. The best round of several counts: other work on the machine only makes rounds slower.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+
+from benchmarks.environments import (
+    NAME,
+    Counts,
+    batches,
+    choose,
+    choose_many,
+    episodes,
+    positive,
+    self_play,
+    steps_per_second,
+    turns,
+)
+from patchwork_env import patchwork_v0
+from patchwork_env.core.files import write_text
+from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
+from patchwork_env.learning.system.machine import describe_machine
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+
+RESULTS = Path(__file__).with_suffix(".json")
+PAGE = Path(__file__).parents[1] / "docs" / "interfaces.md"
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+MANY, FEW = 1024, 64
+"""Games of a batch."""
+WORDS = re.compile(r"such as (\S+?)[;.,]?(?:\s|$)")
+"""Examples of legal moves in what servers of language models tell."""
+
+
+# --- one loop for each interface --------------------------------------------------------------------------
+
+
+def game_object() -> Counts:
+    """The game by itself: a list of legal actions, and one of them."""
+    while True:
+        game, count = Game(), 0
+        while not game.is_over:
+            legal = game.legal_actions()
+            game.play(int(legal[int(random.random() * len(legal))]))
+            count += 1
+        yield count
+
+
+def vector_env() -> Counts:
+    """The compiled batch behind ``gymnasium.make_vec``."""
+    return batches(gymnasium.make_vec(NAME, MANY, vectorization_mode="vector_entry_point", opponent="random"))
+
+
+def stable_baselines() -> Counts:
+    """The batch for Stable-Baselines3."""
+    from patchwork_env.integrations.sb3 import SelfPlayVecEnv
+
+    env = SelfPlayVecEnv(FEW, "random", seed=0)
+    env.reset()
+    while True:
+        env.step(choose_many(np.asarray(env.action_masks()).view(np.int8)))
+        yield env.num_envs
+
+
+def tianshou() -> Counts:
+    """Tianshou's wrapper of the PettingZoo environment."""
+    from tianshou.env import PettingZooEnv
+
+    env: Any = PettingZooEnv(patchwork_v0.env())
+    while True:
+        observation, _ = env.reset()
+        count, over = 0, False
+        while not over:
+            observation, _, terminated, truncated, _ = env.step(choose(np.asarray(observation["mask"])))
+            count, over = count + 1, terminated or truncated
+        yield count
+
+
+def rllib() -> Counts:
+    """The environment of RLlib."""
+    from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
+
+    reward = {"outcome": 1.0, "margin": 0.0, "margin_scale": 40.0}
+    env = GameMultiAgentEnv(
+        {"game": "patchwork", "reward": reward, "points": 0.0, "players": 2, "special_patches": "revised"}
+    )
+    while True:
+        observations, _ = env.reset()
+        count, over = 0, False
+        while not over:
+            ((player, seen),) = observations.items()
+            observations, _, terminated, _, _ = env.step({player: choose(seen["action_mask"])})
+            count, over = count + 1, terminated["__all__"]
+        yield count
+
+
+def open_spiel() -> Counts:
+    """A state of OpenSpiel."""
+    import pyspiel
+
+    import patchwork_env.integrations.open_spiel  # noqa: F401  # registers the game
+
+    game = pyspiel.load_game("python_patchwork(seed=7)")
+    while True:
+        state, count = game.new_initial_state(), 0
+        while not state.is_terminal():
+            legal = state.legal_actions()
+            state.apply_action(legal[int(random.random() * len(legal))])
+            count += 1
+        yield count
+
+
+def torchrl() -> Counts:
+    """Rollouts of TorchRL."""
+    from patchwork_env.integrations.torchrl import make_env
+
+    env = make_env("patchwork", num_envs=MANY)
+    while True:
+        env.rollout(10, break_when_any_done=False)
+        yield 10 * MANY
+
+
+def engine() -> Counts:
+    """A move of the agent ``random`` for every line that the engine is sent."""
+    from patchwork_env.protocol.client import Client
+
+    with Client([sys.executable, "-m", "patchwork_env.cli", "engine", "--agent", "random"]) as client:
+        while True:
+            game = Game()
+            while not game.is_over:
+                answer = client.ask("choose", 60, notation=game.notation())
+                game.play(answer["action"])
+                yield 1
+
+
+def words_of(text: str) -> str:
+    """One of the legal moves that a text gives as examples."""
+    return random.choice(WORDS.findall(text) or ["+"])
+
+
+def openenv() -> Counts:
+    """The client of OpenEnv, over a WebSocket to a server on this machine, against ``random``."""
+    from patchwork_env.integrations.openenv import PatchworkEnv
+
+    with _served() as url, PatchworkEnv(url).sync() as env:
+        while True:
+            result = env.reset(opponent="random")
+            while not result.done:
+                result = env.step(f"Move: {words_of(result.observation.text)}")
+                yield 1
+
+
+@contextmanager
+def _served() -> Iterator[str]:
+    """The address of a server of OpenEnv in a thread of this process."""
+    import uvicorn
+    from patchwork_env.integrations.openenv import create_app
+
+    app = create_app("patchwork", opponents=["random"])
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def mcp() -> Counts:
+    """Calls of tools of the MCP server over stdin and stdout, against ``random``."""
+    from anyio.from_thread import start_blocking_portal
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    server = StdioServerParameters(command=sys.executable, args=["-m", "patchwork_env.cli", "mcp"])
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(Client(stdio_client(server))) as client,
+    ):
+
+        def ask(tool: str, **arguments: Any) -> str:
+            return str(portal.call(client.call_tool, tool, arguments).content[0].text)
+
+        while True:
+            told = ask("new_game", game="patchwork", opponent="random")
+            found = re.search(r"patchwork-\d+", told)
+            game_id = found[0] if found else ""
+            while "The game is over" not in told:
+                told = ask("play", game_id=game_id, move=words_of(told))
+                yield 1
+            ask("end_game", game_id=game_id)
+
+
+# --- the table --------------------------------------------------------------------------------------------
+
+
+class Interface(NamedTuple):
+    """An interface that is measured.
+
+    Attributes:
+        shown: What the table calls it, in Markdown.
+        step: What a step is.
+        make: Makes the loop that is measured.
+        library: The module without which it is passed over; empty for none.
+    """
+
+    shown: str
+    step: str
+    make: Callable[[], Counts]
+    library: str = ""
+
+
+_MOVE, _DECISION = "a move of either player", "a move, and the answer of `random`"
+INTERFACES = {
+    "game": Interface("[`Game`](game.md)", _MOVE, game_object),
+    "self_play": Interface(
+        f"[`SelfPlayVectorEnv`](environments.md), {MANY} games",
+        _MOVE,
+        lambda: self_play(SelfPlayVectorEnv(MANY)),
+    ),
+    "aec_raw": Interface(
+        "[`patchwork_v0.raw_env()`](environments.md), AEC", _MOVE, lambda: turns(patchwork_v0.raw_env())
+    ),
+    "aec": Interface(
+        "[`patchwork_v0.env()`](environments.md), AEC, wrapped", _MOVE, lambda: turns(patchwork_v0.env())
+    ),
+    "gymnasium": Interface(
+        "[`gymnasium.make`](environments.md)",
+        _DECISION,
+        lambda: episodes(gymnasium.make(NAME, opponent="random")),
+    ),
+    "make_vec": Interface(f"[`gymnasium.make_vec`](environments.md), {MANY} games", _DECISION, vector_env),
+    "sb3": Interface(
+        f"[`SelfPlayVecEnv`](interoperability.md#stable-baselines3), {FEW} games",
+        _DECISION,
+        stable_baselines,
+        "stable_baselines3",
+    ),
+    "torchrl": Interface(f"[TorchRL](torchrl.md), {MANY} games", _MOVE, torchrl, "torchrl"),
+    "open_spiel": Interface("[OpenSpiel](open_spiel.md)", _MOVE, open_spiel, "pyspiel"),
+    "tianshou": Interface(
+        "[Tianshou](interoperability.md#tianshou)'s `PettingZooEnv`", _MOVE, tianshou, "tianshou"
+    ),
+    "rllib": Interface("[RLlib](training.md)", _MOVE, rllib, "ray"),
+    "engine": Interface("[the engine](engine.md), over pipes", "a move of `random` by query", engine),
+    "openenv": Interface("[OpenEnv](openenv.md), over a WebSocket", _DECISION, openenv, "openenv"),
+    "mcp": Interface("[MCP](language_models.md), over pipes", _DECISION, mcp, "mcp"),
+}
+"""What is measured, by name, in the order of the table."""
+
+
+def measure(interface: Interface, rounds: int, seconds: float) -> float:
+    """Steps per second in the best of several rounds."""
+    with closing(interface.make()) as loop:  # type: ignore[type-var]
+        for _ in range(3):  # compile, and warm up
+            next(loop)
+        return max(steps_per_second(loop, seconds) for _ in range(rounds))
+
+
+def table(results: dict[str, Any]) -> str:
+    """The figures as Markdown."""
+    rows = [
+        [interface.shown, results["steps_per_second"][name], interface.step]
+        for name, interface in INTERFACES.items()
+        if name in results["steps_per_second"]
+    ]
+    columns = [Column("interface"), Column("steps per second", shown_rate), Column("a step is")]
+    return f"One core of {results['machine']}.\n\n{render([Table(columns, rows)], MARKDOWN)}"
+
+
+def shown_rate(rate: float) -> str:
+    """A rate with the two digits that repeat from run to run."""
+    digits = 10 ** max(0, len(str(int(rate))) - 2)
+    return f"{round(rate / digits) * digits:,}"
+
+
+def write(results: dict[str, Any], results_file: Path, page: Path) -> None:
+    """Writes the file of figures, and the table into the page."""
+    write_text(results_file, json.dumps(results, indent=1) + "\n")
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    write_text(page, f"{head}{BEGIN}\n{table(results)}\n{END}{rest.partition(END)[2]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", choices=[[], *INTERFACES], metavar="NAME", help="(default: all)")
+    parser.add_argument("--rounds", type=positive(int), default=5, help="rounds (default: 5)")
+    parser.add_argument("--seconds", type=positive(float), default=0.5, help="per round (default: 0.5)")
+    parser.add_argument("--write", action="store_true", help="keep the figures, and make the table of them")
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, metavar="FILE", help="(default: %(default)s)"
+    )
+    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="(default: %(default)s)")
+    options = parser.parse_args()
+    results: dict[str, Any] = {"machine": describe_machine(), "steps_per_second": {}}
+    if options.write and options.results.is_file():
+        results["steps_per_second"] = json.loads(options.results.read_text())["steps_per_second"]
+    for name in options.names or INTERFACES:
+        interface = INTERFACES[name]
+        if interface.library and find_spec(interface.library) is None:
+            print(f"{name:12} needs {interface.library}", flush=True)
+            continue
+        rate = measure(interface, int(options.rounds), options.seconds)
+        results["steps_per_second"][name] = round(rate, 1)
+        print(f"{name:12} {shown_rate(rate):>12} steps per second", flush=True)
+    if options.write:
+        write(results, options.results, options.page)
+
+
+if __name__ == "__main__":
+    main()
