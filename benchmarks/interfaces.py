@@ -157,9 +157,10 @@ def engine() -> Counts:
                 yield 1
 
 
-def words_of(text: str) -> str:
+def word_of(text: str) -> str:
     """One of the legal moves that a text gives as examples."""
-    return random.choice(WORDS.findall(text) or ["+"])
+    words: list[str] = WORDS.findall(text) or ["+"]
+    return random.choice(words)
 
 
 def openenv() -> Counts:
@@ -170,7 +171,7 @@ def openenv() -> Counts:
         while True:
             result = env.reset(opponent="random")
             while not result.done:
-                result = env.step(f"Move: {words_of(result.observation.text)}")
+                result = env.step(f"Move: {word_of(result.observation.text)}")
                 yield 1
 
 
@@ -214,7 +215,7 @@ def mcp() -> Counts:
                 game_id = begun[0] if begun else ""
                 told = ask("show", game_id=game_id)
                 while "The game is over" not in told:
-                    told = ask("play", game_id=game_id, move=words_of(told))
+                    told = ask("play", game_id=game_id, move=word_of(told))
                     yield 1
                 ask("end_game", game_id=game_id)
 
@@ -275,9 +276,11 @@ INTERFACES = {
     "engine": Interface(
         "[the engine](engine.md), over pipes", "a move of `random` by query", engine, clock=time.perf_counter
     ),
-    "openenv": Interface("[OpenEnv](openenv.md), over a WebSocket", _DECISION, openenv, "openenv"),
+    "openenv": Interface(
+        "[OpenEnv](language_models.md#openenv), over a WebSocket", _DECISION, openenv, "openenv"
+    ),
     "mcp": Interface(
-        "[MCP](language_models.md), over pipes", _DECISION, mcp, "mcp_types", clock=time.perf_counter
+        "[MCP](language_models.md#mcp), over pipes", _DECISION, mcp, "mcp_types", clock=time.perf_counter
     ),
 }
 """What is measured, by name, in the order of the table."""
@@ -307,9 +310,8 @@ def table(results: dict[str, Any]) -> str:
         if name in results["steps_per_second"]
     ]
     columns = [Column("interface"), Column("steps per second", shown_rate), Column("a step is")]
-    where = (
-        f"Random legal moves on one core of {results['machine'].partition(',')[0]}, choosing them included."
-    )
+    processor = results["machine"].partition(",")[0]
+    where = f"Random legal moves on one core of {processor}, choosing them included:"
     return f"{where}\n\n{render([Table(columns, rows)], MARKDOWN)}"
 
 

@@ -37,7 +37,7 @@ DOCUMENTS = [
 ]
 
 
-LATER = ("datasets", "engine", "interfaces", "language_models", "open_spiel", "openenv", "torchrl")
+LATER = ("datasets", "engine", "language_models", "open_spiel", "torchrl")
 DOCUMENTS += [f"docs/{name}.md" for name in LATER if (PROJECT / f"docs/{name}.md").exists()]
 LIBRARIES = {"huggingface_hub", "mcp", "minari", "open_spiel", "openenv", "pyspiel", "tensordict", "torchrl"}
 """Libraries that examples use and `make test` does without: tests/integrations/test_pages.py runs these."""

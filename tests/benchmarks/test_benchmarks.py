@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmarks import interfaces
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.patchwork.value.network import new_weights
 from patchwork_env.games import PATCHWORK
@@ -121,3 +122,26 @@ def test_engine_of_nmbr9() -> None:
     rates = json.loads(done.stdout.splitlines()[-1])["steps_per_second"]
     assert set(rates) == {"plain", "mask", "mask_observation"}
     assert min(rates.values()) > 0
+
+
+def test_interfaces(tmp_path: Path) -> None:
+    results, page = tmp_path / "figures.json", tmp_path / "page.md"
+    page.write_text(f"before\n{interfaces.BEGIN}\nold\n{interfaces.END}\nafter\n")
+    files = ("--results", str(results), "--page", str(page))
+    results.write_text(json.dumps({"machine": "another", "steps_per_second": {"torchrl": 123456.0}}))
+    done = run("interfaces.py", "game", "aec", "--rounds", "1", "--seconds", "0.01", "--write", *files)
+    assert done.returncode == 0, done.stderr
+    rates = json.loads(results.read_text())["steps_per_second"]
+    assert set(rates) == {"torchrl", "game", "aec"}, "figures of other environments stay"
+    assert all(rate > 0 for rate in rates.values())
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "| [TorchRL](torchrl.md), 1024 games | 120,000 | a move of either player |" in text
+    assert "old" not in text
+
+
+def test_the_page_of_interfaces_has_the_figures() -> None:
+    results = json.loads(interfaces.RESULTS.read_text())
+    assert set(results["steps_per_second"]) == set(interfaces.INTERFACES)
+    assert interfaces.table(results) in interfaces.PAGE.read_text()
