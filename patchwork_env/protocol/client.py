@@ -94,26 +94,25 @@ class Client:
             self._inbox.fail("was closed")
             self._program.end(patience)
 
-    def ask(self, method: str, seconds: float | None = None, **fields: Any) -> Answer:
+    def ask(self, method: str, timeout: float | None = None, **fields: Any) -> Answer:
         """The answer to a query about one position, or about none; partial ones are left out.
 
         Args:
             method: What is asked.
-            seconds: The most seconds to wait for it; None for as long as it takes.
+            timeout: The most seconds to wait for it; None for as long as it takes.
             fields: The other fields of the query.
 
         Raises:
             OpponentError: The answer is an error, or there is none: the program has ended, has written what
                 is no answer, or the time is over.
         """
-        *_, last = self.answers(self.send(method, **fields), seconds)
+        *_, last = self.answers(self.send(method, **fields), timeout)
         return last
 
     def send(self, method: str, **fields: Any) -> str:
-        """Sends a query and returns its id; :meth:`answers` gives what comes back.
+        """Sends a query and returns its id, for which :meth:`answers` gives what comes back.
 
         Raises:
-            OpponentError: The program has ended.
             ValueError: JSON cannot hold the fields, or they are too long.
         """
         number = str(next(self._numbers))
@@ -121,38 +120,41 @@ class Client:
         if len(line) >= MOST_BYTES:
             raise ValueError(f"the query has {len(line):,} bytes; it must have less than {MOST_BYTES:,}")
         plies = fields.get("plies")
-        self._inbox.expect(number, len(plies) if isinstance(plies, list) else 1)
+        self._inbox.expect(number, len(plies) if plies and isinstance(plies, list) else 1)
         self._program.write(line)
         return number
 
-    def answers(self, number: str, seconds: float | None = None) -> Iterator[Answer]:
+    def answers(self, number: str, timeout: float | None = None) -> Iterator[Answer]:
         """The answers to a query as they come: partial ones, and the last one of each position.
 
         Whoever stops reading need not read the rest.
 
+        Args:
+            number: The id of the query.
+            timeout: The most seconds until the last answer; None for as long as it takes.
+
         Raises:
             OpponentError: See :meth:`ask`.
         """
-        end = None if seconds is None else monotonic() + seconds
+        end = None if timeout is None else monotonic() + timeout
         try:
-            while (answer := self._next(number, end, seconds)) is not None:
+            while (answer := self._next(number, end, timeout)) is not None:
                 yield answer
         finally:
             self._inbox.forget(number)
 
     def terminate(self, number: str | None = None) -> None:
         """Ends a query early, or all of them: their last answers come soon, with what was found so far."""
-        if number is None:
-            self.send("terminate_all")
-        else:
-            self.send("terminate", terminate_id=number)
+        everything = number is None
+        sent = self.send("terminate_all") if everything else self.send("terminate", terminate_id=number)
+        self._inbox.forget(sent)
 
-    def _next(self, number: str, end: float | None, seconds: float | None) -> Answer | None:
+    def _next(self, number: str, end: float | None, timeout: float | None) -> Answer | None:
         left = None if end is None else min(max(end - monotonic(), 0), threading.TIMEOUT_MAX)
         try:
             answer = self._inbox.next(number, left)
         except TimeoutError:
-            raise self._error(f"gave no answer within {seconds:g} seconds") from None
+            raise self._error(f"gave no answer within {timeout:g} seconds") from None
         except _FailedError as failure:
             raise self._error(str(failure) or self._program.how_it_ended()) from None
         if answer is not None and "error" in answer:

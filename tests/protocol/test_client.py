@@ -108,7 +108,11 @@ def test_a_program_is_asked_and_ends() -> None:
     with Client(ECHO) as client:
         answer = client.ask("choose", 30, moves=["+"])
         assert answer == {"id": "1", "method": "choose", "moves": ["+"]}
-        assert [client.ask("legal", 30)["id"] for _ in range(2)] == ["2", "3"]
+        assert client.ask("choose", timeout=30, seconds=2)["seconds"] == 2
+        client.terminate("1")
+        client.terminate()
+        assert client._inbox._asked == {}
+        assert [client.ask("legal", 30)["id"] for _ in range(2)] == ["5", "6"]
         several = client.send("analyse", plies=[0, 1])
         assert next(client.answers(several, 30))["id"] == several
         with pytest.raises(OpponentError, match=r"program 'sh' gave no answer within 0\.01 seconds"):
