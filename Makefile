@@ -100,8 +100,8 @@ site: $(ready)  ## build the page that plays without a server, in site/, and com
 # others but those that are named beside.
 define test_what_needs
 	$(2)/bin/python -c "$(foreach name,$(1),import $(name);)"
-	files=$$(grep -rlF --include='*.py' $(foreach name,$(1),-e 'importorskip$(parenthesis)"$(name)"') tests || true); \
-	test -n "$${files}$(3)" && $(2)/bin/python -m pytest $${files} $(3)
+	files=$$(grep -rlF --include='test_*.py' $(foreach name,$(1),-e 'importorskip$(parenthesis)"$(name)"') tests); \
+	$(2)/bin/python -m pytest $$files $(3)
 endef
 
 test-tianshou: $(tianshou)/ready  ## run the tests of self-play with Tianshou

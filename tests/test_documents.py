@@ -25,20 +25,20 @@ DOCUMENTS = [
     "docs/adding_a_game.md",
     "docs/agents.md",
     "docs/benchmark.md",
+    "docs/datasets.md",
     "docs/engine.md",
     "docs/environments.md",
     "docs/evaluation.md",
     "docs/game.md",
     "docs/interoperability.md",
+    "docs/language_models.md",
     "docs/nmbr9.md",
+    "docs/open_spiel.md",
     "docs/placement.md",
     "docs/strength.md",
     "docs/toolbox.md",
+    "docs/torchrl.md",
 ]
-
-
-LATER = ("datasets", "engine", "language_models", "open_spiel", "torchrl")
-DOCUMENTS += [f"docs/{name}.md" for name in LATER if (PROJECT / f"docs/{name}.md").exists()]
 LIBRARIES = {"huggingface_hub", "mcp", "minari", "open_spiel", "openenv", "pyspiel", "tensordict", "torchrl"}
 """Libraries that examples use and `make test` does without: tests/integrations/test_pages.py runs these."""
 PAGES = sorted(

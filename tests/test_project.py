@@ -92,6 +92,14 @@ def test_benchmarks_say_how_they_are_called(script: Path) -> None:
         assert f"python benchmarks/{script.name}" in source
 
 
+def test_every_library_of_make_has_tests_that_skip_without_it() -> None:
+    named = re.findall(r"\$\(call test_what_needs,([\w. ]+),", text("Makefile"))
+    libraries = [library for call in named for library in call.split()]
+    assert {"tianshou", "torchrl", "openenv"} <= set(libraries)
+    tests = [path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("test_*.py")]
+    assert [name for name in libraries if not any(f'importorskip("{name}"' in test for test in tests)] == []
+
+
 def locked(path: str) -> dict[str, str]:
     """The versions of a lock file by the names of packages, in lower case and with dashes."""
     pins = re.findall(r"^([\w.-]+)==(\S+)", text(path), re.MULTILINE)
