@@ -11,6 +11,15 @@
 - :class:`MaskedObservation`, with which ``dataset.recover_environment()`` shows what the dataset holds.
 
 An episode is what one player sees and does in one game. Needs the extra ``minari``.
+
+The modules of this package:
+
+plan, games   what is to be played, and playing it block by block
+episodes      what each player saw and did
+places        the ids of datasets, and their folders
+storage       their files
+environment   the environment that a dataset names
+recording     all of this together
 """
 
 from __future__ import annotations
@@ -25,7 +34,7 @@ except ModuleNotFoundError as _error:
         name=_error.name,
     ) from None
 
-from patchwork_env.integrations.minari_datasets.environment import MaskedObservation
-from patchwork_env.integrations.minari_datasets.recording import record
+from patchwork_env.integrations.minari.environment import MaskedObservation
+from patchwork_env.integrations.minari.recording import record
 
 __all__ = ["MaskedObservation", "record"]

@@ -15,8 +15,8 @@ from minari.dataset.minari_storage import MinariStorage
 from patchwork_env.core.files import storing_in, write_folder, write_through
 from patchwork_env.core.rules import Rules
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.integrations.minari_datasets.episodes import Episode
-from patchwork_env.integrations.minari_datasets.places import DATA, Place
+from patchwork_env.integrations.minari.episodes import Episode
+from patchwork_env.integrations.minari.places import DATA, Place
 
 _FILE = "main_data.hdf5"
 """The name that Minari gives the file with the episodes."""

@@ -16,8 +16,8 @@ from patchwork_env.core.checks import check_between, check_seed
 from patchwork_env.core.rules import Rules
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.minari_datasets.environment import environment_of
-from patchwork_env.integrations.minari_datasets.games import Block, split
+from patchwork_env.integrations.minari.environment import environment_of
+from patchwork_env.integrations.minari.games import Block, split
 from patchwork_env.learning.evaluation.contests import common_game
 from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, name_of
 from patchwork_env.learning.evaluation.players import fingerprint

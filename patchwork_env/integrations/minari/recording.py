@@ -10,11 +10,11 @@ import numpy as np
 from minari import MinariDataset
 
 from patchwork_env.core.names import shorten
-from patchwork_env.integrations.minari_datasets.episodes import episodes_of, replay
-from patchwork_env.integrations.minari_datasets.games import PlayedGame, play_block
-from patchwork_env.integrations.minari_datasets.places import DATA, Place
-from patchwork_env.integrations.minari_datasets.plan import Plan
-from patchwork_env.integrations.minari_datasets.storage import EpisodeFile, write_dataset
+from patchwork_env.integrations.minari.episodes import episodes_of, replay
+from patchwork_env.integrations.minari.games import PlayedGame, play_block
+from patchwork_env.integrations.minari.places import DATA, Place
+from patchwork_env.integrations.minari.plan import Plan
+from patchwork_env.integrations.minari.storage import EpisodeFile, write_dataset
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.matches import Player, Progress
 

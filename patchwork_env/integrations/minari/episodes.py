@@ -12,7 +12,7 @@ from patchwork_env.core.batches import SCORE, Masks, final_reward, loop, write_v
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.rules import Rules, States
 from patchwork_env.core.tensors import Observation
-from patchwork_env.integrations.minari_datasets.games import Integers, PlayedGame
+from patchwork_env.integrations.minari.games import Integers, PlayedGame
 
 
 class Episode(NamedTuple):
