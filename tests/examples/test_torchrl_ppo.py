@@ -19,7 +19,7 @@ IGNORED = "ignore:Creating :DeprecationWarning"  # TorchRL, of classes of its ow
 
 
 def test_it_trains_saves_and_measures(start, tmp_path):
-    arguments = ["--steps", "1024", "--num-envs", "16", "--games", "4", "--out", "policy"]
+    arguments = ["--steps", "1100", "--num-envs", "16", "--games", "4", "--out", "policy"]
     printed = start("torchrl_ppo.py", *arguments, ignored=IGNORED)
     assert "steps     1024" in printed
     for opponent in ("random", "greedy"):
