@@ -49,13 +49,9 @@ PAGES = sorted(
 """Every page that people read."""
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
 """Those that speak of nothing that is gone."""
-NEED_MORE = {
-    "patchwork_env.learning.algorithms.rllib_ppo.conversion",
-    "patchwork_env.integrations.torchrl",
-    "patchwork_env.integrations.torchrl_parts.env",
-}
-"""Modules whose examples need Ray and a run, or TorchRL, with whose tests they run."""
-DOCTESTED = sorted(
+NEED_MORE = {"patchwork_env.learning.algorithms.rllib_ppo.conversion"}
+"""Modules whose examples need Ray and a run, with whose tests they run."""
+WITH_EXAMPLES = sorted(
     {
         ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
         for folder in ("patchwork_env", "research")
@@ -170,8 +166,19 @@ def test_keys_of_configurations_exist(page: str) -> None:
     assert [key for key in named if key not in known and not key.endswith(files)] == []
 
 
-@pytest.mark.parametrize("module", DOCTESTED)
+def library_of(module: str) -> str | None:
+    """The one of :data:`LIBRARIES` that a module adapts; None if it needs none of them."""
+    adapted = re.match(r"patchwork_env\.integrations\.(\w+)", module)
+    return adapted[1] if adapted and adapted[1] in LIBRARIES else None
+
+
+@pytest.mark.parametrize("module", [module for module in WITH_EXAMPLES if library_of(module) is None])
 def test_examples_of_docstrings_run(module: str) -> None:
+    run_examples_of_docstrings(module)
+
+
+def run_examples_of_docstrings(module: str) -> None:
+    """Run the examples in the docstrings of a module, which has some."""
     results = doctest.testmod(importlib.import_module(module))
     assert results.attempted > 0
     assert results.failed == 0

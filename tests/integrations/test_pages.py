@@ -1,4 +1,4 @@
-"""Examples of the documents with libraries that `make test` does without.
+"""Examples of the documents and docstrings with libraries that `make test` does without.
 
 They run where the libraries are installed: ``make test-frameworks`` and ``make test-openenv``.
 """
@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from tests.test_documents import examples_as_parameters, libraries, run_example
+from tests.test_documents import (
+    WITH_EXAMPLES,
+    examples_as_parameters,
+    libraries,
+    library_of,
+    run_example,
+    run_examples_of_docstrings,
+)
 
 OLDEST = {"mcp": "2.3"}
 """The oldest versions that examples work with, where an environment has older ones: OpenEnv's has mcp 1."""
@@ -25,3 +32,9 @@ def test_examples_run(
             pytest.skip(f"needs {library} {OLDEST[library]}")
     monkeypatch.chdir(tmp_path)  # for what examples write
     run_example(name, line, code)
+
+
+@pytest.mark.parametrize("module", [module for module in WITH_EXAMPLES if library_of(module)])
+def test_examples_of_docstrings_run(module: str) -> None:
+    pytest.importorskip(str(library_of(module)), reason="runs in an environment of its own")
+    run_examples_of_docstrings(module)

@@ -5,9 +5,6 @@ Runs where TorchRL is installed: ``make test-frameworks``.
 
 from __future__ import annotations
 
-import doctest
-import importlib
-
 import numpy as np
 import pytest
 import torch
@@ -264,10 +261,3 @@ def test_batches_of_batches():
     env = TransformedEnv(SerialEnv(2, lambda: torchrl.make_env(num_envs=3)), ActionMask())
     env.set_seed(1)
     assert env.rollout(3).shape == (2, 3, 3)
-
-
-@pytest.mark.parametrize("module", ["torchrl", "torchrl_parts.env"])
-def test_examples_of_docstrings_run(module):
-    results = doctest.testmod(importlib.import_module(f"patchwork_env.integrations.{module}"))
-    assert results.attempted > 0
-    assert results.failed == 0

@@ -17,8 +17,8 @@ from patchwork_env.core.checks import check_flag
 from patchwork_env.core.names import shorten
 from patchwork_env.envs.options import check_num_envs, complete
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.integrations.torchrl_parts.games import Batch, OpponentGames, SelfPlayGames, Turn
-from patchwork_env.integrations.torchrl_parts.specs import LegalActions
+from patchwork_env.integrations.torchrl.games import Batch, OpponentGames, SelfPlayGames, Turn
+from patchwork_env.integrations.torchrl.specs import LegalActions
 
 _OWN_OPTIONS = ("game", "num_envs", "opponent", "seed", "rewards", "categorical_actions", "device")
 _OF_SELF_PLAY = {"threads": 1}

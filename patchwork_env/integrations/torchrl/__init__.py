@@ -11,6 +11,12 @@ torch.Size([64, 10, 2])
 - :class:`TurnGAE` takes the place of TorchRL's ``GAE`` where several players move.
 
 Needs the extra ``torchrl``.
+
+The modules of this package:
+
+games         batches of games that begin when asked to
+env, specs    the environment over them, and its action spec
+advantages    generalized advantage estimation that knows whose turn it is
 """
 
 from __future__ import annotations
@@ -23,8 +29,8 @@ except ModuleNotFoundError as _error:
         name=_error.name,
     ) from None
 
-from patchwork_env.integrations.torchrl_parts.advantages import TurnGAE
-from patchwork_env.integrations.torchrl_parts.env import GamesEnv, make_env
-from patchwork_env.integrations.torchrl_parts.specs import LegalActions
+from patchwork_env.integrations.torchrl.advantages import TurnGAE
+from patchwork_env.integrations.torchrl.env import GamesEnv, make_env
+from patchwork_env.integrations.torchrl.specs import LegalActions
 
 __all__ = ["GamesEnv", "LegalActions", "TurnGAE", "make_env"]
