@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from patchwork_env import __version__
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE, read_description
 from patchwork_env.core.documents import one_line
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import shorten
 
 PREFIX = "hf:"
@@ -28,7 +29,6 @@ MOST_BYTES = {CHECKPOINT_FILE: 2**20, WEIGHTS_FILE: 2**28}
 """The files of a checkpoint, and how large they may be for a download."""
 _LIBRARY = {"library_name": "patchwork-env", "library_version": __version__}
 """What the Hub is told about who asks."""
-_EXTRA = "pip install 'patchwork-env[hub]'"
 FORM = "hf:owner/name@revision"
 """How such names look; without a revision they stand for the newest one."""
 _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"  # no name begins with a dot, so that none leads out of a folder
@@ -132,12 +132,8 @@ def _file(repository: str, revision: str | None, file: str) -> Path:
 
 
 def _library() -> Any:
-    try:
+    with from_extra("hub", "checkpoints on the Hugging Face Hub need"):
         import huggingface_hub
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"checkpoints on the Hugging Face Hub need {error.name}: {_EXTRA}", name=error.name
-        ) from None
     return huggingface_hub
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from patchwork_env.agents.base import Agent
 from patchwork_env.agents.readers import Reader
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import shorten
 
 ENTRY_POINT_GROUP = "patchwork_env.agents"
@@ -48,16 +49,8 @@ class Entry:
         factory = self.factory
         if isinstance(factory, str):
             module, _, name = factory.partition(":")
-            try:
+            with from_extra(self.extra, f"agents from {self.made_from} need"):
                 factory = getattr(import_module(module), name)
-            except ModuleNotFoundError as error:
-                if not self.extra:
-                    raise
-                raise ModuleNotFoundError(
-                    f"agents from {self.made_from} need {error.name}: "
-                    f"pip install 'patchwork-env[{self.extra}]'",
-                    name=error.name,
-                ) from None
         agent = factory(*arguments, **options)
         if not isinstance(agent, Agent):
             raise TypeError(f"{self.factory!r} is registered to make agents, but returned {agent!r}")

@@ -28,14 +28,11 @@ Everything is defined elsewhere, once; ``docs/toolbox.md`` has a table with shap
 
 from __future__ import annotations
 
-try:
+from patchwork_env.core.extras import from_extra
+
+with from_extra("train", f"{__name__} needs"):
     import pydantic  # noqa: F401
     import torch  # noqa: F401
-except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(
-        f"patchwork_env.learning.toolbox needs {_error.name}: pip install 'patchwork-env[train]'",
-        name=_error.name,
-    ) from None
 
 from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork

@@ -6,15 +6,13 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Any
 
-try:
-    import mcp_types as types
+from patchwork_env.core.extras import from_extra
+
+with from_extra("mcp", "the MCP server needs"):
+    import mcp_types as types  # versions before 2 lack it
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
     from mcp.shared.exceptions import MCPError
-except ImportError as _error:  # none, or one before 2.0
-    raise ModuleNotFoundError(
-        f"the MCP server needs {_error.name}: pip install 'patchwork-env[mcp]'", name=_error.name
-    ) from None
 
 from patchwork_env import __version__
 from patchwork_env.core.documents import one_line

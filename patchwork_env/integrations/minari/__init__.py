@@ -24,15 +24,12 @@ recording     all of this together
 
 from __future__ import annotations
 
-try:
+from patchwork_env.core.extras import from_extra
+
+with from_extra("minari", f"{__name__} needs"):
     import minari  # noqa: F401, I001
     import h5py  # noqa: F401
     from PIL import Image  # noqa: F401  # Minari reads no file without it
-except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(
-        f"patchwork_env.integrations.minari needs {_error.name}: pip install 'patchwork-env[minari]'",
-        name=_error.name,
-    ) from None
 
 from patchwork_env.integrations.minari.environment import MaskedObservation
 from patchwork_env.integrations.minari.recording import record

@@ -26,13 +26,10 @@ Needs the extra ``open_spiel``.
 
 from __future__ import annotations
 
-try:
+from patchwork_env.core.extras import from_extra
+
+with from_extra("open_spiel", f"{__name__} needs"):
     import pyspiel
-except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(
-        f"patchwork_env.integrations.open_spiel needs {_error.name}: pip install 'patchwork-env[open_spiel]'",
-        name=_error.name,
-    ) from None
 
 from patchwork_env.integrations.open_spiel.base import RulesGame, State
 from patchwork_env.integrations.open_spiel.bots import AgentBot, BotAgent, as_agent, bot

@@ -19,13 +19,10 @@ Needs the extra ``train``.
 
 from __future__ import annotations
 
-try:
+from patchwork_env.core.extras import from_extra
+
+with from_extra("train", f"{__name__} needs"):
     import sb3_contrib  # noqa: F401
-except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(
-        f"patchwork_env.integrations.sb3 needs {_error.name}: pip install 'patchwork-env[train]'",
-        name=_error.name,
-    ) from None
 
 from patchwork_env.integrations.sb3.agents import as_agent
 from patchwork_env.integrations.sb3.callbacks import SelfPlayCallback

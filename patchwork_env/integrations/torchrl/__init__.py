@@ -21,13 +21,10 @@ advantages    generalized advantage estimation that knows whose turn it is
 
 from __future__ import annotations
 
-try:
+from patchwork_env.core.extras import from_extra
+
+with from_extra("torchrl", f"{__name__} needs"):
     import torchrl as _torchrl  # noqa: F401
-except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(
-        f"patchwork_env.integrations.torchrl needs {_error.name}: pip install 'patchwork-env[torchrl]'",
-        name=_error.name,
-    ) from None
 
 from patchwork_env.integrations.torchrl.advantages import TurnGAE
 from patchwork_env.integrations.torchrl.env import GamesEnv, make_env

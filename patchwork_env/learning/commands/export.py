@@ -14,6 +14,7 @@ from pathlib import Path
 from patchwork_env import agents
 from patchwork_env.agents.patchwork import ONNX_SUFFIX
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import check_file_path, write_bytes
 
 
@@ -42,15 +43,11 @@ def export_policy(spec: str, out: Path) -> int:
     """
     _check_out(out)
     agent, path = agents.load(spec), agents.path_of(spec)
-    try:
+    with from_extra("export", "exports need"):
         from patchwork_env.agents.checkpoints import read_description
         from patchwork_env.agents.patchwork.mlp import MlpNetwork
         from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
         from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"exports need {error.name}: pip install 'patchwork-env[export]'", name=error.name
-        ) from None
     network = getattr(agent, "network", None)
     if (
         path is None

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import nearest, shorten
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.run_config import RunConfig
@@ -55,11 +56,8 @@ def trainer_class(config: RunConfig) -> Any:
     Raises:
         ModuleNotFoundError: A package is not installed; the message says how to install it.
     """
-    try:
+    with from_extra(config.EXTRA, f"{config.algorithm} needs"):
         return class_named(config.TRAINER)
-    except ModuleNotFoundError as error:
-        message = f"{config.algorithm} needs {error.name}: pip install 'patchwork-env[{config.EXTRA}]'"
-        raise ModuleNotFoundError(message, name=error.name) from None
 
 
 def class_named(name: str) -> Any:

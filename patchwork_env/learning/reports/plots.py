@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import write_bytes
 from patchwork_env.patchwork.render.theme import mix
 
@@ -24,10 +25,8 @@ _PNG, _SVG = "png", "svg"
 
 def check_installed() -> None:
     """Raises ModuleNotFoundError if matplotlib is not installed."""
-    try:
+    with from_extra("train", "plots need"):
         import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("plots need matplotlib: pip install 'patchwork-env[train]'") from None
 
 
 def new_figure(width: float, height: float) -> Figure:
