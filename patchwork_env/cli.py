@@ -38,7 +38,7 @@ _MODULES = {
     "play": "patchwork_env.play.command",
     "engine": "patchwork_env.protocol.server.command",
     "mcp": "patchwork_env.integrations.mcp.command",
-    "openenv": "patchwork_env.integrations.openenv_parts.command",
+    "openenv": "patchwork_env.integrations.openenv.command",
 }
 """The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
 _EXTRAS = {

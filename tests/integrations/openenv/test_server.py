@@ -26,8 +26,8 @@ from patchwork_env.integrations.openenv import (
     TextObservation,
     create_app,
 )
-from patchwork_env.integrations.openenv_parts.doors import MOST_BYTES
-from patchwork_env.integrations.openenv_parts.messages import LONGEST_TEXT
+from patchwork_env.integrations.openenv.doors import MOST_BYTES
+from patchwork_env.integrations.openenv.messages import LONGEST_TEXT
 from patchwork_env.integrations.text.settings import Settings
 from tests.integrations.openenv.conftest import SESSIONS
 

@@ -8,7 +8,7 @@ from typing import Any
 from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
 
-from patchwork_env.integrations.openenv_parts.messages import (
+from patchwork_env.integrations.openenv.messages import (
     LONGEST_TEXT,
     TextAction,
     TextObservation,

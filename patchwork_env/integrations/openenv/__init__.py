@@ -13,22 +13,27 @@
 - :class:`TextAction`, :class:`TextObservation` and :class:`TextState`, what they tell each other.
 
 Needs the extra ``openenv``.
+
+The modules of this package:
+
+messages       what client and server tell each other
+environment    one session: an :class:`~patchwork_env.integrations.text.episode.Episode` behind the interface
+app, doors     the application, and what it does not let in
+client         the client
+command        ``patchwork-env openenv``
 """
 
 from __future__ import annotations
 
-try:
-    import openenv.core  # noqa: F401
-except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(
-        f"patchwork_env.integrations.openenv needs {_error.name}: pip install 'patchwork-env[openenv]'",
-        name=_error.name,
-    ) from None
+from patchwork_env.core.extras import from_extra
 
-from patchwork_env.integrations.openenv_parts.app import create_app
-from patchwork_env.integrations.openenv_parts.client import PatchworkEnv
-from patchwork_env.integrations.openenv_parts.environment import TextEnvironment
-from patchwork_env.integrations.openenv_parts.messages import TextAction, TextObservation, TextState
+with from_extra("openenv", f"{__name__} needs"):
+    import openenv.core  # noqa: F401
+
+from patchwork_env.integrations.openenv.app import create_app
+from patchwork_env.integrations.openenv.client import PatchworkEnv
+from patchwork_env.integrations.openenv.environment import TextEnvironment
+from patchwork_env.integrations.openenv.messages import TextAction, TextObservation, TextState
 
 __all__ = [
     "PatchworkEnv",

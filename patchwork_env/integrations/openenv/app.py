@@ -11,9 +11,9 @@ from openenv.core.env_server.types import ConcurrencyConfig
 
 from patchwork_env.core.checks import as_number, check_between
 from patchwork_env.games import PATCHWORK
-from patchwork_env.integrations.openenv_parts.doors import Doors
-from patchwork_env.integrations.openenv_parts.environment import TextEnvironment
-from patchwork_env.integrations.openenv_parts.messages import TextAction, TextObservation, TextState
+from patchwork_env.integrations.openenv.doors import Doors
+from patchwork_env.integrations.openenv.environment import TextEnvironment
+from patchwork_env.integrations.openenv.messages import TextAction, TextObservation, TextState
 from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.play.players import Players
 

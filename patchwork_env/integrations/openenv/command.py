@@ -33,7 +33,7 @@ def _run(options: argparse.Namespace) -> int:
     import uvicorn
 
     from patchwork_env.integrations.openenv import create_app
-    from patchwork_env.integrations.openenv_parts.doors import MOST_BYTES
+    from patchwork_env.integrations.openenv.doors import MOST_BYTES
 
     with socket.create_server((options.host, options.port)) as listening:
         port = listening.getsockname()[1]

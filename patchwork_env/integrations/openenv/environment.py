@@ -12,7 +12,7 @@ from patchwork_env import __version__
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.openenv_parts.messages import (
+from patchwork_env.integrations.openenv.messages import (
     PlayedMove,
     TextAction,
     TextObservation,
