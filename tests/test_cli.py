@@ -48,7 +48,7 @@ def test_a_missing_package_is_a_sentence(capsys, monkeypatch) -> None:
     )
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", [name for name in cli.COMMANDS if name != "openenv"])
 def test_every_command_has_its_own_help_under_its_own_name(name, capsys) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main([name, "--help"])
