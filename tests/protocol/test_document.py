@@ -53,6 +53,7 @@ def test_exchanges_are_those_of_the_engine(block: str) -> None:
         found = answers.wait(expected)[expected - 1]
         assert fits(found, json.loads(text)), f"{found} instead of {text}"
     assert len(answers) == expected
+    engine.pool.close()
 
 
 def test_there_are_exchanges_of_every_method() -> None:

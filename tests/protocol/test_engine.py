@@ -6,7 +6,7 @@ import io
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -322,12 +322,26 @@ def ask(engine: Engine, **query: Any) -> None:
     engine.handle(json.dumps(query).encode())
 
 
-def new_engine(threads: int, *names: str) -> tuple[Engine, Answers]:
-    answers = Answers()
-    return Engine(Players([f"{ODD}:{name}" for name in names]), answers, threads=threads), answers
+Make = Callable[..., tuple[Engine, Answers]]
 
 
-def test_partial_answers_come_until_a_query_is_terminated() -> None:
+@pytest.fixture
+def new_engine() -> Iterator[Make]:
+    """Makes engines whose agents stop at the end of a test."""
+    engines = []
+
+    def make(threads: int, *names: str) -> tuple[Engine, Answers]:
+        answers = Answers()
+        engine = Engine(Players([f"{ODD}:{name}" for name in names]), answers, threads=threads)
+        engines.append(engine)
+        return engine, answers
+
+    yield make
+    for engine in engines:
+        engine.pool.close()
+
+
+def test_partial_answers_come_until_a_query_is_terminated(new_engine: Make) -> None:
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", report_every=0.001))
     first, second = answers.wait(2)[:2]
@@ -343,7 +357,7 @@ def test_partial_answers_come_until_a_query_is_terminated() -> None:
     assert len(engine.pool) == 0
 
 
-def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results() -> None:
+def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results(new_engine: Make) -> None:
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", moves=["+", "+"], plies=[0, 1, 2]))
     engine.handle(endless("b"))
@@ -361,7 +375,7 @@ def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results(
     assert answers.wait(6)[-1] == {"id": "u", "method": "terminate_all", "terminated": 2}
 
 
-def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first() -> None:
+def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first(new_engine: Make) -> None:
     engine, answers = new_engine(2, "endless")
     engine.handle(endless("a"))
     for id, priority in (("b", 0), ("c", 5)):
@@ -385,7 +399,7 @@ def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first() ->
     assert [answer["id"] for answer in answers.wait(9)[5:]] == ["d", "t", "f", "e"]
 
 
-def test_an_agent_that_hangs_is_given_up_at_the_time_limit() -> None:
+def test_an_agent_that_hangs_is_given_up_at_the_time_limit(new_engine: Make) -> None:
     engine, answers = new_engine(2, "hangs")
     ask(engine, id="a", method="choose", agent=f"{ODD}:hangs", time_limit=0.01, **NEW)
     ask(engine, id="b", method="choose", agent="greedy", time_limit=60, **NEW)
@@ -397,7 +411,7 @@ def test_an_agent_that_hangs_is_given_up_at_the_time_limit() -> None:
     assert len(answers) == 2
 
 
-def test_an_analysis_tells_at_the_time_limit_what_it_has_found() -> None:
+def test_an_analysis_tells_at_the_time_limit_what_it_has_found(new_engine: Make) -> None:
     positions.play(GAME.clone(), 0)  # so that nothing has to be compiled meanwhile
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", time_limit=0.5))
@@ -406,7 +420,7 @@ def test_an_analysis_tells_at_the_time_limit_what_it_has_found() -> None:
     assert last["depth"] >= 1
 
 
-def test_an_id_may_be_used_again_only_when_it_is_answered() -> None:
+def test_an_id_may_be_used_again_only_when_it_is_answered(new_engine: Make) -> None:
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a"))
     ask(engine, id="a", method="query_version")
@@ -418,7 +432,7 @@ def test_an_id_may_be_used_again_only_when_it_is_answered() -> None:
     assert answers[-1]["version"]
 
 
-def test_there_are_not_endlessly_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_not_endlessly_many_tasks(monkeypatch: pytest.MonkeyPatch, new_engine: Make) -> None:
     monkeypatch.setattr(tasks, "MOST_TASKS", 2)
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", moves=["+"], plies=[0, 1]))
@@ -433,9 +447,13 @@ def test_there_are_not_endlessly_many_tasks(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_left_is_dropped_if_it_shall_be() -> None:
     spec = f"{ODD}:endless"
     text = endless("a") + b"\n" + endless("b")
+    before = threading.enumerate()
     answers = answers_to(text, (spec,), drop=True, threads=1)
     assert sorted(answer["id"] for answer in answers) == ["a", "b"]
     assert all(answer["terminated"] for answer in answers)
+    for thread in set(threading.enumerate()) - set(before):
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 def test_it_ends_when_nobody_reads() -> None:

@@ -89,6 +89,7 @@ def serve(
     if drop or write.is_gone:
         engine.pool.terminate()
     engine.pool.wait(lambda: write.is_gone)
+    engine.pool.close()
     return not write.is_gone
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -106,7 +107,7 @@ class Pool:
         self._changed = threading.Condition()
         self._tasks: set[Task] = set()
         self._ids: Counter[str] = Counter()
-        self._waiting: PriorityQueue[tuple[int, int, Task]] = PriorityQueue()
+        self._waiting: PriorityQueue[tuple[float, int, Task | None]] = PriorityQueue()
         self._count = 0
 
     def __contains__(self, id: str) -> bool:
@@ -160,9 +161,19 @@ class Pool:
         with self._changed:
             self._changed.notify_all()
 
+    def close(self) -> None:
+        """Ends all tasks, and the threads as soon as they are free; the pool takes no more tasks then."""
+        self.terminate()
+        with self._changed:
+            for _ in range(self._started):
+                self._count += 1
+                self._waiting.put((math.inf, self._count, None))
+
     def _run(self) -> None:
         while True:
             _, _, task = self._waiting.get()
+            if task is None:
+                return
             if not task.is_done:
                 task.run()
 
