@@ -18,9 +18,10 @@ from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import States
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
-from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Limits, decide, meets_edge
+from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Limits, decide
 from patchwork_env.integrations.language_models.transcripts import Transcript
 from patchwork_env.integrations.language_models.usage import Usage
+from patchwork_env.play.positions import action_of
 
 RANDOM = "random"
 """Who plays for a model that finds no legal move, unless somebody else is named."""
@@ -120,8 +121,9 @@ class TextAgent(BatchAgent):
         """The action of a decision, or else that of the fallback; counts it and notes it down."""
         action = decision.action
         if action is None and self._fallback is not None:
-            chosen = (self._fallback.act(game), *game.legal_actions().tolist())
-            action = next(action for action in chosen if not meets_edge(game, action))
+            chosen = (action_of(game, self._fallback.act(game)), *game.legal_actions().tolist())
+            rules = rules_of(game.state)
+            action = next(action for action in chosen if not rules.is_cut_off(game, action))
             decision.usage.fallbacks = 1
         self.usage.add(decision.usage)
         if self._transcript is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
-from patchwork_env.errors import TableEdgeError
+from patchwork_env.games import rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.language_models.usage import Usage
 
@@ -110,7 +110,7 @@ def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[in
     said = _THOUGHTS.sub("", answer)
     if not text.is_request(said):
         action = text.parse(game, said)
-        if not meets_edge(game, action):
+        if not rules_of(game.state).is_cut_off(game, action):
             return action, None
         raise ValueError("with it the tiles would spread over more rows or columns than the game can hold")
     if usage.questions == limits.questions:
@@ -118,12 +118,3 @@ def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[in
     reply = text.ask(game, said)
     usage.questions += 1
     return None, reply
-
-
-def meets_edge(game: BaseGame, action: int) -> bool:
-    """Whether a legal action cannot be played, as the tiles of NMBR 9 would spread too far with it."""
-    try:
-        game.clone().play(action)
-    except TableEdgeError:
-        return True
-    return False

@@ -17,8 +17,6 @@ MOST_LINES = 20
 """The most lines that an analysis may be asked for."""
 MOST_SECONDS = 60
 """The longest time that an analysis may be asked for."""
-_MOST_CHARACTERS = 200
-"""The longest move or name."""
 
 
 class Field(NamedTuple):
@@ -70,18 +68,19 @@ def check_call(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]
     return check_fields(arguments or {}, needed, allowed)
 
 
-def _word(value: Any, what: str) -> str:
-    """A short text."""
-    if len(messages.text(value, what)) > _MOST_CHARACTERS:
-        raise ValueError(f"{what} has {len(value)} characters; allowed are at most {_MOST_CHARACTERS}")
-    return str(value)
+def _text_of(most: int) -> Check:
+    """The check of a text of at most so many characters."""
+
+    def check(value: Any, what: str) -> str:
+        if len(messages.text(value, what)) > most:
+            raise ValueError(f"{what} has {len(value)} characters; allowed are at most {most}")
+        return str(value)
+
+    return check
 
 
-def _long_text(value: Any, what: str) -> str:
-    """A text that may be the notation of a game."""
-    if len(messages.text(value, what)) > messages.MOST_BYTES:
-        raise ValueError(f"{what} has {len(value)} characters; allowed are at most {messages.MOST_BYTES}")
-    return str(value)
+_word = _text_of(200)
+"""A short text: a move or a name."""
 
 
 def _place(value: Any, what: str) -> str | int:
@@ -124,7 +123,8 @@ FIELDS: dict[str, Field] = {
     ),
     "order": Field(_text("NMBR 9: what is known of the cards to come.", enum=list(ORDERS)), _word),
     "notation": Field(
-        _text("Go on with this game, in the notation that show gives, instead of a new one."), _long_text
+        _text("Go on with this game, in the notation that show gives, instead of a new one."),
+        _text_of(messages.MOST_BYTES),
     ),
     "move": Field(
         _text("The move, in the notation of legal_moves, such as '12/3@d5', '+', '*d5' or '7/3@-2,5'."), _word
