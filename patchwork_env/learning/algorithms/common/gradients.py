@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def compute_gradient(
     parts = [part for part in np.array_split(samples, threads.size) if len(part)]
     gradients, metrics_of_parts = zip(*threads.map(work, parts), strict=True)
     for parameter, of_parts in zip(parameters, zip(*gradients, strict=True), strict=True):
-        parameter.grad = torch.stack(of_parts).sum(0)
+        parameter.grad = reduce(torch.add, of_parts)
     metrics = {name: torch.stack([m[name] for m in metrics_of_parts]).sum() for name in metrics_of_parts[0]}
     metrics["gradient_norm"] = nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
     if not torch.isfinite(metrics["loss"] + metrics["gradient_norm"]):

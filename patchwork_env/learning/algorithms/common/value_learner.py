@@ -18,6 +18,8 @@ from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_config import TdLearning
 
 Positions = TypeVar("Positions", bound=NamedTuple)
+_ONE_THREAD = ThreadPool()
+"""Two threads would hand each other gradients of whole tables, which takes as long as computing them."""
 
 
 class ValueModule(nn.Module, ABC, Generic[Positions]):
@@ -57,13 +59,13 @@ class ValueLearner(Generic[Positions]):
         optimizer: The optimizer that takes the steps.
     """
 
-    def __init__(self, module: ValueModule[Positions], config: TdLearning, threads: ThreadPool) -> None:
+    def __init__(self, module: ValueModule[Positions], config: TdLearning) -> None:
         self.module = module
         self.average = module.weights.copy()
         self.average_arrays = arrays_of(self.average)
         self.steps = 0
         self._averages = [torch.from_numpy(array) for array in self.average_arrays.values()]
-        self._config, self._threads = config, threads
+        self._config = config
         names = [name for name, _ in module.named_parameters()]
         self._factors = [config.table_rate if name in module.tables else 1.0 for name in names]
         groups = [{"params": [parameter]} for parameter in module.parameters()]
@@ -92,7 +94,7 @@ class ValueLearner(Generic[Positions]):
                     partial(self._losses, positions),
                     partial(_arrays_of, positions),
                     samples,
-                    self._threads,
+                    _ONE_THREAD,
                     config.max_gradient_norm,
                 )
             )

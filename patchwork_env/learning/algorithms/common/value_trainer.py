@@ -50,9 +50,9 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
 
     def __init__(self, config: ValueRun) -> None:
         super().__init__(config)
-        threads, settings = ThreadPool(config.threads), self.settings
-        self.self_play = self.new_self_play(config, threads)
-        self.learner: ValueLearner[_Positions] = ValueLearner(self.new_module(config), settings, threads)
+        settings = self.settings
+        self.self_play = self.new_self_play(config, ThreadPool(config.threads))
+        self.learner: ValueLearner[_Positions] = ValueLearner(self.new_module(config), settings)
         self.window: deque[_Positions] = deque(maxlen=settings.window)
         self._turns = 0
 

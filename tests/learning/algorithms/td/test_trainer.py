@@ -10,7 +10,6 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.value.network import SCALES, WIN, evaluate, new_buffer, new_weights
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
 from patchwork_env.learning.algorithms.td.value import PatchworkValueModule, rows_of
@@ -115,7 +114,7 @@ def test_gradients_of_tables_against_plain_pytorch(weights):
 def learner_and_positions(config, weights):
     trainer = make_trainer(load_config(config))
     positions, _ = trainer.self_play.play(weights, 0.0, np.random.default_rng(1))
-    return ValueLearner(PatchworkValueModule(weights), trainer.config.td, ThreadPool()), positions
+    return ValueLearner(PatchworkValueModule(weights), trainer.config.td), positions
 
 
 def test_learning_changes_the_weights_in_place_and_averages_them(config, weights):
