@@ -70,6 +70,7 @@ class SelfPlay:
             dealt = np.where(self.league_game < 0, SELF, np.array(drawn)[self.league_game // 2 % len(drawn)])
         states, actions = np.empty(shape, env.states.dtype), np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        outcomes = np.zeros((*shape, *network.outcomes_shape), np.float32)
         players, learning = np.empty(shape, np.uint8), np.empty(shape, bool)
         winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
         opponents = np.empty(shape, np.int64)
@@ -86,9 +87,9 @@ class SelfPlay:
             actions[t] = env.random_actions  # the only one where there is no choice
             uniforms = self.random.random(int(has_choice.sum()))
             asked = np.where(is_learners, SELF, self.opponents)[has_choice]
-            chosen, of_chosen, expected = self.choose(network, env.states[has_choice], asked, uniforms)
-            actions[t, has_choice] = chosen
-            log_probabilities[t, has_choice], values[t, has_choice] = of_chosen, expected
+            chosen, of_chosen, *found = self.choose(network, env.states[has_choice], asked, uniforms)
+            actions[t, has_choice], log_probabilities[t, has_choice] = chosen, of_chosen
+            values[t, has_choice], outcomes[t, has_choice] = found
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(1), -1)
             scores[t] = env.final_scores
@@ -98,7 +99,8 @@ class SelfPlay:
         later_rewards, *last = self.look_ahead(network)
         rewards[-1] += later_rewards
         decisions = toolbox.Decisions(players, learning, values, rewards, winners >= 0, *last)
-        return batch_of(decisions, states=states, actions=actions, log_probabilities=log_probabilities)
+        of_turns = {"states": states, "actions": actions, "log_probabilities": log_probabilities}
+        return batch_of(decisions, outcomes=outcomes, **of_turns)
 
     def look_ahead(self, network: PolicyNetwork) -> tuple[Array, Array, Array]:
         """What follows the rollout: both players' rewards, who has the next choice, and its value."""
@@ -112,15 +114,16 @@ class SelfPlay:
         return rewards, ahead.states["current_player"].copy(), values
 
     def choose(self, network: PolicyNetwork, states: Any, asked: Array, uniforms: Array) -> list[Array]:
-        """Actions, their log-probabilities and values ``(n,)``, of the policies that are ``asked``."""
+        """What the policies that are ``asked`` answer; see :func:`ask`."""
         # Threads share games, not operations: they wait for each other once a turn. The learner's games are
         # divided; those of a past self are few and stay together.
         mine, past = np.flatnonzero(asked == SELF), np.unique(asked[asked != SELF]).tolist()
         parts = [(network, rows) for rows in np.array_split(mine, self.threads.size)]
         parts += [(self.pool.policy(number), np.flatnonzero(asked == number)) for number in past]
+        shape = network.outcomes_shape
 
         def work(share: list[tuple[PolicyNetwork, Array]]) -> list[tuple[Array, ...]]:
-            return [(rows, *ask(policy, states[rows], uniforms[rows])) for policy, rows in share]
+            return [(rows, *ask(policy, states[rows], uniforms[rows], shape)) for policy, rows in share]
 
         shares = self.threads.map(work, [parts[k :: self.threads.size] for k in range(self.threads.size)])
         rows, *answers = map(np.concatenate, zip(*(part for share in shares for part in share), strict=True))
@@ -135,8 +138,8 @@ class SelfPlay:
         self.pool.record(wins, {number: float((met == number).sum()) for number in numbers})
 
 
-def ask(network: PolicyNetwork, states: Any, uniforms: Array) -> tuple[Array, ...]:
-    """Draws actions from a policy: actions, log-probabilities and values, each ``(n,)``."""
+def ask(network: PolicyNetwork, states: Any, uniforms: Array, shape: tuple[int, int]) -> tuple[Array, ...]:
+    """Draws actions from a policy: actions, log-probabilities, values ``(n,)``, outcomes ``(n, *shape)``."""
     # Of 2026 actions 79 are legal on average: as flat lists, one state behind the other, they take a fraction
     # of the work of masked rows, and what is illegal has no logit that could go wrong.
     inputs, legal = network.encode(states)
@@ -144,7 +147,10 @@ def ask(network: PolicyNetwork, states: Any, uniforms: Array) -> tuple[Array, ..
         output = network(inputs)
     log_probabilities = output.log_probabilities.numpy()
     chosen = toolbox.sample(legal.counts, log_probabilities, uniforms)
-    return legal.actions[chosen], log_probabilities[chosen], output.values.numpy()
+    # What the learner finds behind moves is kept for learning. Past selves may not have looked ahead.
+    outcomes = output.outcomes.numpy()
+    outcomes = outcomes if outcomes.shape[1:] == shape else np.zeros((len(states), *shape), np.float32)
+    return legal.actions[chosen], log_probabilities[chosen], output.values.numpy(), outcomes
 
 
 def batch_of(decisions: toolbox.Decisions, **of_turns: Any) -> Batch:
@@ -167,10 +173,12 @@ def part_of(batch: Batch, rows: Array) -> Batch:
 def losses(network: PolicyNetwork, batch: Batch, entropy_weight: float, rows: Array) -> dict[str, Tensor]:
     """The clipped objective of Schulman et al. 2017 for some decisions, and its parts."""
     part = part_of(batch, rows)
-    names = ("log_probabilities", "advantages", "returns")
-    old, advantage, returns = (torch.from_numpy(part[name]) for name in names)
+    names = ("log_probabilities", "advantages", "returns", "outcomes")
+    old, advantage, returns, outcomes = (torch.from_numpy(part[name]) for name in names)
     inputs, legal = network.encode(part["states"])
-    output = network(inputs)
+    # What was found behind the kinds of moves when the decision was made is part of the state: to look again
+    # in every epoch would take as long as all else, for values that have hardly changed.
+    output = network(inputs, outcomes)
     # The position of each action in the flat list. index_select: its gradient is the same every time.
     positions = torch.from_numpy(legal.position_of(part["actions"]))
     ratio = (output.log_probabilities.index_select(0, positions) - old).exp()
@@ -246,7 +254,7 @@ def main() -> None:
     torch.set_num_threads(1)  # threads share batches instead: see choose()
     toolbox.keep_freed_memory()
     network = toolbox.PatchworkNetwork(NETWORK)
-    optimizer = torch.optim.Adam(network.parameters(), eps=1e-5)
+    optimizer = torch.optim.Adam(network.parameters(), eps=1e-5, fused=True)
     games = SelfPlay(arguments.num_envs, arguments.seed, toolbox.ThreadPool(arguments.threads))
     steps = iteration = 0
     while True:

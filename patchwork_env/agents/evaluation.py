@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from patchwork_env.agents.networks import PolicyNetwork
@@ -27,8 +29,18 @@ class NetworkEvaluator:
 
     def __call__(self, states: States) -> Evaluation:
         """The policy and the values of states, none of which is over; there may be no state at all."""
+        return self.with_outcomes(states)[0]
+
+    def with_outcomes(self, states: States) -> tuple[Evaluation, npt.NDArray[np.float32]]:
+        """The same, and what was found behind the kinds of moves, float32 ``(n, *outcomes_shape)``."""
         inputs, legal = self._network.encode(states)
         with torch.inference_mode():
             output = self._network(inputs.to(self._network.device))
-        log_probabilities, values = output.log_probabilities.cpu().numpy(), output.values.cpu().numpy()
-        return Evaluation(legal.counts, legal.actions, log_probabilities, values)
+        found = output.log_probabilities, output.values, output.outcomes
+        log_probabilities, values, outcomes = (tensor.cpu().numpy() for tensor in found)
+        return Evaluation(legal.counts, legal.actions, log_probabilities, values), outcomes
+
+    @property
+    def outcomes_shape(self) -> tuple[int, int]:
+        """See :attr:`PolicyNetwork.outcomes_shape`."""
+        return self._network.outcomes_shape

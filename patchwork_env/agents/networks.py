@@ -101,11 +101,13 @@ class Output(NamedTuple):
         log_probabilities: ``(total,)``, the log-probabilities of the legal actions.
         entropies: ``(n,)``, the entropy of the policy in each state, in nats.
         values: ``(n,)``, the expected return of the current player of each state.
+        outcomes: ``(n, *outcomes_shape)``, what was found behind the kinds of moves; without gradients.
     """
 
     log_probabilities: Tensor
     entropies: Tensor
     values: Tensor
+    outcomes: Tensor
 
 
 class PolicyNetwork(nn.Module, ABC):
@@ -142,8 +144,14 @@ class PolicyNetwork(nn.Module, ABC):
         """The shapes of the weights of a network of these sizes, by name; nothing is allocated."""
 
     @abstractmethod
-    def forward(self, inputs: Inputs) -> Output:
-        """Evaluates a batch; a state without legal actions is no error."""
+    def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
+        """Evaluates a batch; a state without legal actions is no error.
+
+        Args:
+            inputs: The states and their legal actions.
+            outcomes: What an earlier evaluation of the same states found behind the kinds of moves,
+                ``(n, *outcomes_shape)``; with None, a network that looks ahead looks now.
+        """
 
     @abstractmethod
     def values(self, observations: Tensor) -> Tensor:
@@ -153,6 +161,11 @@ class PolicyNetwork(nn.Module, ABC):
     def looks_ahead(self) -> bool:
         """Whether values of the positions behind moves are part of the policy at present."""
         return False
+
+    @property
+    def outcomes_shape(self) -> tuple[int, int]:
+        """The kinds of moves of a state, and how much is found behind each: nothing without looking ahead."""
+        return self.num_kinds, 0
 
     def look_ahead(self, factor: float) -> None:
         """Changes by how much a network with ``lookahead`` trusts its values of the positions behind moves.

@@ -66,7 +66,7 @@ def test_it_learns_what_the_algorithm_learns(monkeypatch):
     trainer = make_trainer(load_config("ppo", [*keys, f"total_steps={ENVS * 24 * ITERATIONS}"]))
     torch.manual_seed(3)
     network = toolbox.PatchworkNetwork(toolbox.NetworkConfig(**sizes))
-    optimizer = torch.optim.Adam(network.parameters(), eps=1e-5)
+    optimizer = torch.optim.Adam(network.parameters(), eps=1e-5, fused=True)
     games = example.SelfPlay(ENVS, 3, toolbox.ThreadPool(2))
     for iteration in range(ITERATIONS):
         trainer.iterate()

@@ -144,8 +144,8 @@ class Nmbr9Network(PolicyNetwork):
         total = _list(states, counts, actions)
         return LegalLists(counts, actions[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
 
-    def forward(self, inputs: Inputs) -> Output:
-        """Evaluates a batch; a state without legal actions is no error."""
+    def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
+        """Evaluates a batch; a state without legal actions is no error. There are never any outcomes."""
         observations, rows, actions = inputs
         features = features_of(*inputs) if self.config.features else None
         trunk = self.trunk(_trunk_input(observations, None if features is None else features.positions))
@@ -163,7 +163,8 @@ class Nmbr9Network(PolicyNetwork):
         scores = torch.where(actions < FIRST_CHOICE, placements, choices)
         one_kind = scores.new_zeros(observations.shape[0], 1)
         policy = hierarchical_policy(one_kind, scores, rows, torch.zeros_like(rows))
-        return Output(*policy, self.value(trunk).squeeze(1))
+        nothing = trunk.new_zeros(trunk.shape[0], *self.outcomes_shape)
+        return Output(*policy, self.value(trunk).squeeze(1), nothing)
 
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""

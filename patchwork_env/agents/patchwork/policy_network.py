@@ -159,7 +159,7 @@ class PatchworkNetwork(PolicyNetwork):
             return _KINDS.to(actions.device).index_select(0, actions)
         return _KINDS.numpy()[actions]
 
-    def forward(self, inputs: Inputs) -> Output:
+    def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
         patches, quilts = self.patches_and_quilts(observations)
@@ -175,15 +175,22 @@ class PatchworkNetwork(PolicyNetwork):
             # Advancing is alone in its kind: its score has no effect.
             places = (actions - FIRST_BUY).clamp(min=0)
             scores = scores + maps.view(-1).index_select(0, rows * _NUM_PLACES + places).float()
-        if self.looks_ahead:
-            kind_logits = kind_logits + self.lookahead_scores(inputs, scores)
+        # A copy is aligned as PyTorch aligns: sums are rounded in the same way wherever the original lies.
+        outcomes = self.outcomes_of(inputs, scores) if outcomes is None else outcomes.clone()
+        if outcomes.shape[2]:
+            kind_logits = kind_logits + _AHEAD_SCALE * self.ahead(outcomes).squeeze(2)
         policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
-        return Output(*policy, self.value(trunk).squeeze(1))
+        return Output(*policy, self.value(trunk).squeeze(1), outcomes)
 
     @property
     def looks_ahead(self) -> bool:
         """See :meth:`PolicyNetwork.looks_ahead`."""
         return self.config.lookahead and bool(self.ahead.weight.any())
+
+    @property
+    def outcomes_shape(self) -> tuple[int, int]:
+        """See :meth:`PolicyNetwork.outcomes_shape`."""
+        return NUM_KINDS, OUTCOMES if self.looks_ahead else 0
 
     def look_ahead(self, factor: float) -> None:
         """See :meth:`PolicyNetwork.look_ahead`."""
@@ -234,17 +241,17 @@ class PatchworkNetwork(PolicyNetwork):
         scores: Tensor = self.kind_score(torch.relu(self.kind_hidden(kinds) + context))
         return scores.squeeze(2)
 
-    def lookahead_scores(self, inputs: Inputs, scores: Tensor) -> Tensor:
-        """What the values of the positions behind the kinds add to their logits, ``(n, NUM_KINDS)``.
+    def outcomes_of(self, inputs: Inputs, scores: Tensor) -> Tensor:
+        """What is found behind the kinds of moves, ``(n, *outcomes_shape)``.
 
         Of each kind, the action with the highest score is looked at. No gradient reaches the values: the
         policy learns how much it trusts them.
         """
+        if not self.looks_ahead:
+            return scores.new_zeros(inputs.observations.shape[0], *self.outcomes_shape)
         with torch.no_grad():
             successors = successors_of(*inputs, scores)
-            outcomes = successors.with_values(self.values(successors.observations))
-        judged: Tensor = self.ahead(outcomes)
-        return _AHEAD_SCALE * judged.squeeze(2)
+            return successors.with_values(self.values(successors.observations))
 
     def keys_by_patch(self) -> Tensor:
         """The keys of all orientations, ``(34, 8 * channels)``; row 0 stands for no patch."""

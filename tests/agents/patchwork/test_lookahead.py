@@ -71,18 +71,17 @@ def test_values_stand_where_their_positions_come_from(states):
     assert (outcomes[:, :, 2] != 0).sum() == len(found.places)
 
 
-def test_the_policy_prefers_what_it_values(states, monkeypatch):
+def test_the_policy_prefers_what_it_values(states):
     torch.manual_seed(0)
     network = PatchworkNetwork(NetworkConfig(width=16, depth=1, lookahead=True))
-    inputs, judged, judge = PatchworkNetwork.encode(states)[0], [], network.lookahead_scores
-    monkeypatch.setattr(network, "lookahead_scores", lambda *of: judged.append(judge(*of)) or judged[-1])
+    inputs = PatchworkNetwork.encode(states)[0]
     with torch.no_grad():
         network.value.weight.normal_()
         without = network(inputs).log_probabilities
         network.ahead.weight.mul_(100)
-        trusting = network(inputs).log_probabilities
+        trusting, _, _, outcomes = network(inputs)
     kinds, gained = network.kinds_of(inputs.actions), trusting - without
-    scores = judged[0][inputs.rows, kinds]
+    scores = outcomes.sum(2)[inputs.rows, kinds]  # the weights of the three are equal
     best = torch.stack([scores == scores[inputs.rows == row].max() for row in range(len(states))])
     of_best = best[inputs.rows, torch.arange(len(scores))]
     assert gained[of_best].min() > -1e-3
@@ -116,8 +115,10 @@ def test_a_factor_is_what_a_value_of_1_adds(states, monkeypatch, factor):
     scores = torch.zeros(len(inputs.actions))
     monkeypatch.setattr(network, "values", lambda observations: torch.ones(len(observations)))
     found = successors_of(*inputs, scores)
-    with torch.no_grad():
-        added = network.lookahead_scores(inputs, scores).view(-1)[found.places]
+    outcomes = network.outcomes_of(inputs, scores)
+    assert outcomes.shape[1:] == network.outcomes_shape
+    judged = outcomes.view(len(states) * NUM_KINDS, -1)[found.places]
+    added = 10 * judged @ network.ahead.weight.detach()[0, : judged.shape[1]]
     torch.testing.assert_close(added, factor * found.signs)
 
 

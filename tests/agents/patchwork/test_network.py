@@ -45,10 +45,10 @@ def network(request):
 
 
 def evaluate(network, states):
-    """Output as arrays, and the legal lists."""
+    """Log-probabilities, entropies and values as arrays, and the legal lists."""
     inputs, legal = PatchworkNetwork.encode(states)
     with torch.inference_mode():
-        return [tensor.numpy() for tensor in network(inputs)], legal
+        return [tensor.numpy() for tensor in network(inputs)[:3]], legal
 
 
 def sums_by_row(values, counts):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import torch
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -20,7 +22,10 @@ class ThreadPool:
 
     def __init__(self, size: int = 1) -> None:
         self.size = size
-        self._executor = ThreadPoolExecutor(size - 1, "learner") if size > 1 else None
+        # Until a new thread asks PyTorch for the number of threads of an operation, its products take as many
+        # as there are cores, and are rounded differently.
+        ask = torch.get_num_threads
+        self._executor = ThreadPoolExecutor(size - 1, "learner", initializer=ask) if size > 1 else None
 
     def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
         """The results of ``function``, in the order of the parts."""

@@ -28,7 +28,9 @@ class PpoLearner:
         self.network = network
         self.config = config
         self._threads = threads or ThreadPool()
-        self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate.start, eps=1e-5)
+        self.optimizer = torch.optim.Adam(
+            network.parameters(), lr=config.learning_rate.start, eps=1e-5, fused=True
+        )
 
     def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
         """Learns from the learner's decisions of a rollout of the present network, in several epochs.
@@ -81,9 +83,9 @@ class PpoLearner:
         device = self.network.device
         inputs, legal = self.network.encode(batch.states[chosen])
         positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
-        arrays = (batch.log_probabilities, batch.advantages, batch.returns)
-        old, advantage, returns = (torch.from_numpy(array[chosen]).to(device) for array in arrays)
-        output = self.network(inputs.to(device))
+        arrays = (batch.log_probabilities, batch.advantages, batch.returns, batch.outcomes)
+        old, advantage, returns, outcomes = (torch.from_numpy(array[chosen]).to(device) for array in arrays)
+        output = self.network(inputs.to(device), outcomes)
         log_ratio = output.log_probabilities.index_select(0, positions) - old
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - self.config.clip_range, 1 + self.config.clip_range)
@@ -124,11 +126,12 @@ class _Batch:
         self.states: States = rollout.states[learning]
         self.actions = rollout.actions[learning]
         self.log_probabilities = rollout.log_probabilities[learning]
+        self.outcomes = rollout.outcomes[learning]
         self.returns = estimates + values
         self.advantages = (estimates - estimates.mean()) / (estimates.std() + 1e-8)
         self.explained_variance = 1 - float(estimates.var() / (self.returns.var() + 1e-8))
 
     def arrays(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         """The arrays that the losses of some decisions are computed from, by name."""
-        names = ("states", "actions", "log_probabilities", "advantages", "returns")
+        names = ("states", "actions", "log_probabilities", "outcomes", "advantages", "returns")
         return {name: getattr(self, name)[chosen] for name in names}

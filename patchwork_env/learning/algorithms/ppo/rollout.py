@@ -48,6 +48,8 @@ class Rollout:
         states: ``(T, N)`` state records before each turn.
         actions: int64 ``(T, N)``, what was played.
         log_probabilities: float32 ``(T, N)``, the log-probabilities of the actions when they were chosen.
+        outcomes: float32 ``(T, N, *outcomes_shape)``, what the learner found behind the kinds of moves; 0
+            where it had no choice.
         decisions: What advantages depend on.
         league: The results against past selves.
         statistics: The figures of a ``Tally``, and the learner's win rate against past selves.
@@ -56,6 +58,7 @@ class Rollout:
     states: States
     actions: npt.NDArray[np.int64]
     log_probabilities: npt.NDArray[np.float32]
+    outcomes: npt.NDArray[np.float32]
     decisions: Decisions
     league: LeagueResults
     statistics: dict[str, float]
@@ -68,11 +71,14 @@ class Choice(NamedTuple):
         actions: int64 ``(n,)``, drawn from the policies.
         log_probabilities: float32 ``(n,)``, the log-probabilities of the actions.
         values: float32 ``(n,)``, the returns that the players to move expect.
+        outcomes: float32 ``(n, *outcomes_shape)``, what the first policy found behind the kinds of moves, and
+            0 where another one was asked.
     """
 
     actions: npt.NDArray[np.int64]
     log_probabilities: npt.NDArray[np.float32]
     values: npt.NDArray[np.float32]
+    outcomes: npt.NDArray[np.float32]
 
 
 def choose(
@@ -91,8 +97,16 @@ def choose(
     parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
     parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
 
+    outcomes = np.zeros((len(states), *evaluators[0].outcomes_shape), np.float32)
+
     def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
-        return [evaluate(states[rows]) for evaluate, rows in share]
+        evaluations = []
+        for evaluator, rows in share:
+            evaluation, found = evaluator.with_outcomes(states[rows])
+            evaluations.append(evaluation)
+            if evaluator is evaluators[0]:
+                outcomes[rows] = found
+        return evaluations
 
     shares = [parts[member :: threads.size] for member in range(threads.size)]
     rows = np.concatenate([rows for share in shares for _, rows in share])
@@ -100,7 +114,7 @@ def choose(
     counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
     chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
     order = np.argsort(rows)  # back to the order of the states
-    return Choice(actions[chosen][order], log_probabilities[chosen][order], values[order])
+    return Choice(actions[chosen][order], log_probabilities[chosen][order], values[order], outcomes)
 
 
 class SelfPlay:
@@ -173,6 +187,7 @@ class SelfPlay:
         states = np.empty(shape, env.states.dtype)
         actions = np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        outcomes = np.zeros((*shape, *learner.outcomes_shape), np.float32)
         players, learning = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
         winners, ends = np.empty(shape, np.int8), np.empty(shape, np.bool_)
         rewards = np.empty((*shape, self.players), np.float32)
@@ -190,6 +205,7 @@ class SelfPlay:
             mine = learning[t, choosing]
             log_probabilities[t, learning[t]] = choice.log_probabilities[mine]
             values[t, learning[t]] = choice.values[mine]
+            outcomes[t, learning[t]] = choice.outcomes[mine]
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
             rewards[t] = self._rewards(winners[t])
@@ -203,7 +219,7 @@ class SelfPlay:
         if league.games:
             rate = sum(league.wins.values()) / sum(league.games.values())
             statistics["win_rate_against_past_self"] = rate
-        return Rollout(states, actions, log_probabilities, decisions, league, statistics)
+        return Rollout(states, actions, log_probabilities, outcomes, decisions, league, statistics)
 
     def _dealt(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
         """The opponent of each game if it begins now, int64 ``(N,)``."""

@@ -10,6 +10,7 @@ import torch
 from patchwork_env.agents.patchwork import policy_network
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.config import ConfigError, load_config
 from tests.agents.positions import many_states
 
@@ -71,7 +72,7 @@ def test_a_run_looks_ahead_from_its_share_on(looks):
     assert differences(late.network.state_dict(), never.network.state_dict()) == ["ahead.weight"]
     assert looks == []
     late.iterate()
-    assert len(looks) > 8  # every turn of the rollout, and every minibatch
+    assert len(looks) > 8  # every turn of the rollout
     factors = 10 * late.network.ahead.weight.detach()
     torch.testing.assert_close(factors, torch.full((1, 3), 7.0), rtol=0, atol=0.5)
     assert (factors != 7).any()  # it is learned
@@ -80,6 +81,37 @@ def test_a_run_looks_ahead_from_its_share_on(looks):
 def test_without_a_share_a_run_looks_ahead_from_its_beginning(looks):
     assert trainer_after(1, ["network.lookahead=true", "ppo.lookahead_from=0"]).network.looks_ahead
     assert looks
+
+
+def test_learning_reads_what_was_found_when_the_decisions_were_made(looks, monkeypatch):
+    trainer, learn, read = trainer_after(0, LATE), PpoLearner.update, []
+
+    def update(learner, rollout, *arguments):
+        looks.clear()
+        metrics = learn(learner, rollout, *arguments)
+        read.append((rollout.outcomes, list(looks)))
+        return metrics
+
+    monkeypatch.setattr(PpoLearner, "update", update)
+    while not trainer.is_done:
+        trainer.iterate()
+    assert [outcomes.shape for outcomes, _ in read] == 2 * [(8, 8, 5, 0)] + 2 * [(8, 8, 5, 3)]
+    assert all(outcomes.any() for outcomes, _ in read[2:])
+    assert [looked for _, looked in read] == 4 * [[]]
+
+
+def test_outcomes_that_are_given_are_taken_for_those_that_would_be_found(looks):
+    network, states = trainer_after(3).network, many_states()[::7]
+    inputs = network.encode(states)[0]
+    with torch.no_grad():
+        found = network(inputs)
+        looks.clear()
+        given = network(inputs, found.outcomes)
+        other = network(inputs, -found.outcomes)
+    assert looks == []
+    assert torch.equal(given.log_probabilities, found.log_probabilities)
+    assert not torch.allclose(other.log_probabilities, found.log_probabilities)
+    assert torch.equal(other.values, found.values)
 
 
 @pytest.mark.parametrize("iteration", [1, 2, 3])

@@ -31,6 +31,19 @@ def test_errors_come_through():
         ThreadPool(2).map(lambda part: 1 / part, [1, 0])
 
 
+def test_new_threads_round_as_the_others_do():
+    generator = torch.Generator().manual_seed(0)
+    inputs, weights = torch.randn(5, 500, generator=generator), torch.randn(16, 500, generator=generator)
+    meeting = threading.Barrier(3, timeout=30)
+
+    def product(_: int) -> torch.Tensor:
+        meeting.wait()  # one part for each thread
+        return inputs @ weights.T
+
+    first, *others = ThreadPool(3).map(product, range(3))
+    assert all(torch.equal(first, other) for other in others)
+
+
 def learned(threads: ThreadPool) -> tuple[PatchworkNetwork, dict[str, float]]:
     torch.manual_seed(0)
     network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4))
