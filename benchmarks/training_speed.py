@@ -1,6 +1,7 @@
 """Measures how many environment steps per second a training makes, and where the time goes.
 
-python benchmarks/training_speed.py [--config FILE] [--iterations N] [--threads N] [--json]
+python benchmarks/training_speed.py [--config FILE] [--set KEY=VALUE ...] [--iterations N] [--threads N]
+                                    [--json]
 
 An iteration is a rollout of all games, against the present self and past ones, and the learning from it. The
 parts are measured afterwards one by one, on one thread and the states of one rollout.
@@ -60,9 +61,10 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
         NetworkEvaluator(trainer.network, torch.float32),
         PatchworkNetwork.encode(learning)[0],
     )
+    outcomes = torch.zeros(len(learning), *trainer.network.outcomes_shape)
 
     def learn() -> None:
-        output = trainer.network(inputs_learning)
+        output = trainer.network(inputs_learning, outcomes)
         (output.values.sum() + output.entropies.sum() + output.log_probabilities.sum()).backward()
 
     return {
@@ -83,11 +85,12 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Measures the speed of training.")
     parser.add_argument("--config", type=Path, default=Path("configs/quick.yaml"), metavar="FILE")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="values that differ")
     parser.add_argument("--iterations", type=int, default=8, metavar="N")
     parser.add_argument("--threads", type=int, default=usable_cores(), metavar="N")
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
-    config = load_config(options.config, [f"threads={options.threads}"])
+    config = load_config(options.config, [*options.set, f"threads={options.threads}"])
     if not isinstance(config, PpoConfig):
         parser.error(f"{options.config} is a run of {config.algorithm}; this measures ppo")
     torch.set_num_threads(1)
@@ -95,7 +98,8 @@ def main() -> None:
     trainer = PpoTrainer(config)
     rate, collecting = rates(trainer, options.iterations)
     print(describe_setup(("torch", "numba")))
-    print(f"{options.config}, {options.threads} threads: {rate:,.0f} environment steps per second overall,")
+    run = " ".join([str(options.config), *options.set])
+    print(f"{run}, {options.threads} threads: {rate:,.0f} environment steps per second overall,")
     print(f"{collecting:.0%} of the time collecting and {1 - collecting:.0%} learning\n")
     times = parts(trainer)
     shares = {name: time / sum(times.values()) for name, time in times.items()}

@@ -22,7 +22,8 @@ ppo: {num_envs: 16, rollout_steps: 8, minibatch_size: 32}
 def test_training_speed(tmp_path: Path) -> None:
     config = tmp_path / "tiny.yaml"
     config.write_text(TINY)
-    done = run("training_speed.py", "--config", str(config), "--iterations", "1", "--threads", "1", "--json")
+    arguments = ["--config", str(config), "--set", "network.lookahead=true", "--iterations", "1"]
+    done = run("training_speed.py", *arguments, "--threads", "1", "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
     assert figures["steps_per_second"] > 0

@@ -88,7 +88,8 @@ class Network(Section):
     ``features``."""
     lookahead: bool = False
     """Whether it judges kinds of move also by its value of the position behind each, in Patchwork; needs
-    ``features`` and takes twice the time. PPO can begin late with it: ``ppo.lookahead_from``."""
+    ``features`` and takes twice the time, in PPO a third more. PPO can begin late with it:
+    ``ppo.lookahead_from``."""
 
     @model_validator(mode="after")
     def _check_parts(self) -> Network:

@@ -96,17 +96,16 @@ def choose(
     # The states of the first policy are divided among the threads, those of another one stay together.
     parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
     parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
-
     outcomes = np.zeros((len(states), *evaluators[0].outcomes_shape), np.float32)
 
+    def ask(evaluator: NetworkEvaluator, rows: npt.NDArray[np.int64]) -> Evaluation:
+        evaluation, found = evaluator.with_outcomes(states[rows])
+        if evaluator is evaluators[0]:
+            outcomes[rows] = found
+        return evaluation
+
     def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
-        evaluations = []
-        for evaluator, rows in share:
-            evaluation, found = evaluator.with_outcomes(states[rows])
-            evaluations.append(evaluation)
-            if evaluator is evaluators[0]:
-                outcomes[rows] = found
-        return evaluations
+        return [ask(*part) for part in share]
 
     shares = [parts[member :: threads.size] for member in range(threads.size)]
     rows = np.concatenate([rows for share in shares for _, rows in share])
