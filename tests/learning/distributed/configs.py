@@ -24,7 +24,7 @@ cluster: {games_per_job: 3}
 """
 ALPHAZERO = """
 algorithm: alphazero
-total_steps: 640
+total_steps: 512
 checkpoint_every: 2
 threads: 1
 seed: 5

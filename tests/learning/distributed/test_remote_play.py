@@ -20,7 +20,7 @@ from tests.learning.distributed.configs import CONFIGS, state_of
 from tests.learning.distributed.fake_workers import shared
 
 ALL = tuple(CONFIGS)
-ITERATIONS = 5
+ITERATIONS = 4
 ROOT = Path(__file__).parents[3]
 
 
@@ -81,8 +81,8 @@ def test_a_restored_trainer_has_the_games_in_flight_played_again(paths, name, ah
             if ahead == "true":
                 assert set(first.state().values["in_flight"]) == {"progress", "seed"}
                 assert second.state().values == first.state().values
-            finish(first, 3)
-            finish(second, 3)
+            finish(first, 2)
+            finish(second, 2)
             assert backend.given
         assert state_of(second) == state_of(first)
 
