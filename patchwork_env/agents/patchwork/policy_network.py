@@ -175,8 +175,8 @@ class PatchworkNetwork(PolicyNetwork):
             # Advancing is alone in its kind: its score has no effect.
             places = (actions - FIRST_BUY).clamp(min=0)
             scores = scores + maps.view(-1).index_select(0, rows * _NUM_PLACES + places).float()
-        # A copy is aligned as PyTorch aligns: sums are rounded in the same way wherever the original lies.
-        outcomes = self.outcomes_of(inputs, scores) if outcomes is None else outcomes.clone()
+        if outcomes is None:
+            outcomes = self.outcomes_of(inputs, scores)
         if outcomes.shape[2]:
             kind_logits = kind_logits + _AHEAD_SCALE * self.ahead(outcomes).squeeze(2)
         policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
