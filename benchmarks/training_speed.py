@@ -3,8 +3,8 @@
 python benchmarks/training_speed.py [--config FILE] [--set KEY=VALUE ...] [--iterations N] [--threads N]
                                     [--json]
 
-An iteration is a rollout of all games, against the present self and past ones, and the learning from it. The
-parts are measured afterwards one by one, on one thread and the states of one rollout.
+An iteration is what is played between two updates, and the learning from it. The parts of ``ppo`` are
+measured afterwards one by one, on one thread and the states of one rollout.
 """
 
 import argparse
@@ -18,8 +18,7 @@ import numpy as np
 import torch
 
 from patchwork_env.agents.evaluation import NetworkEvaluator
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.learning.algorithms.ppo.config import PpoConfig
+from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.system.machine import describe_setup, usable_cores
@@ -37,10 +36,11 @@ def seconds(function: Callable[[], object], rounds: int = 5) -> float:
     return statistics.median(times)
 
 
-def rates(trainer: PpoTrainer, iterations: int) -> tuple[float, float]:
+def rates(trainer: Trainer, iterations: int) -> tuple[float, float]:
     """Steps per second overall, and the share of the time that collecting takes; medians over iterations."""
-    for _ in range(trainer.config.league.opponents):
-        trainer.pool.add(trainer.network)
+    if isinstance(trainer, PpoTrainer) and not trainer.config.is_solo:  # as later, with past selves
+        for _ in range(trainer.config.league.opponents):
+            trainer.pool.add(trainer.network)
     trainer.iterate()
     metrics = [trainer.iterate() for _ in range(iterations)]
     rate = statistics.median(m["time/steps_per_second"] for m in metrics)
@@ -59,7 +59,7 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     per_update = ppo.epochs * len(decisions) / len(learning)
     evaluator, inputs_learning = (
         NetworkEvaluator(trainer.network, torch.float32),
-        PatchworkNetwork.encode(learning)[0],
+        trainer.network.encode(learning)[0],
     )
     outcomes = torch.zeros(len(learning), *trainer.network.outcomes_shape)
 
@@ -71,7 +71,7 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
         "playing the games": ppo.rollout_steps
         * seconds(lambda: trainer.env.step(trainer.env.random_actions)),
         "acting": per_rollout * seconds(lambda: evaluator(acting)),
-        "inputs for learning": per_update * seconds(lambda: PatchworkNetwork.encode(_shuffled(learning))),
+        "inputs for learning": per_update * seconds(lambda: trainer.network.encode(_shuffled(learning))),
         "network, learning": per_update * seconds(learn),
         "optimizer": per_update * seconds(trainer.learner.optimizer.step),
     }
@@ -91,17 +91,15 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
     config = load_config(options.config, [*options.set, f"threads={options.threads}"])
-    if not isinstance(config, PpoConfig):
-        parser.error(f"{options.config} is a run of {config.algorithm}; this measures ppo")
     torch.set_num_threads(1)
     keep_freed_memory()
-    trainer = PpoTrainer(config)
+    trainer = make_trainer(config)
     rate, collecting = rates(trainer, options.iterations)
     print(describe_setup(("torch", "numba")))
     run = " ".join([str(options.config), *options.set])
     print(f"{run}, {options.threads} threads: {rate:,.0f} environment steps per second overall,")
     print(f"{collecting:.0%} of the time collecting and {1 - collecting:.0%} learning\n")
-    times = parts(trainer)
+    times = parts(trainer) if isinstance(trainer, PpoTrainer) else {}
     shares = {name: time / sum(times.values()) for name, time in times.items()}
     for name, share in shares.items():
         print(f"  {name:<20} {share:6.1%}")

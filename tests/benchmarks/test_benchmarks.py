@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from benchmarks import interfaces
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.patchwork.value.network import new_weights
@@ -19,15 +21,28 @@ ppo: {num_envs: 16, rollout_steps: 8, minibatch_size: 32}
 """
 
 
-def test_training_speed(tmp_path: Path) -> None:
+TINY_TD = """
+algorithm: td
+reward: {outcome: 0.5, margin: 1.0}
+td: {games: 8, candidate_placements: 4, gradient_steps: 4, minibatch_size: 64}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "parts"),
+    [(TINY, ["network.lookahead=true"], 5), (TINY_TD, ["td.window=2"], 0)],
+    ids=["ppo", "td"],
+)
+def test_training_speed(tmp_path: Path, text: str, settings: list[str], parts: int) -> None:
     config = tmp_path / "tiny.yaml"
-    config.write_text(TINY)
-    arguments = ["--config", str(config), "--set", "network.lookahead=true", "--iterations", "1"]
-    done = run("training_speed.py", *arguments, "--threads", "1", "--json")
+    config.write_text(text)
+    arguments = ["--config", str(config), "--set", *settings, "--iterations", "1", "--threads", "1"]
+    done = run("training_speed.py", *arguments, "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
     assert figures["steps_per_second"] > 0
     assert 0 < figures["share_collecting"] < 1
+    assert len(figures["shares"]) == parts
     assert all(share > 0 for share in figures["shares"].values())
 
 
