@@ -88,29 +88,6 @@ def test_champion(tmp_path: Path) -> None:
     assert "missing" in done.stderr
 
 
-def test_learning_curve(tmp_path: Path) -> None:
-    rows = [
-        {"steps": 100, "minutes": 0.5, "losses/kl": 0.01},
-        {"steps": 100, "minutes": 0.5, "evaluation/win_rate_against_random": 0.625},
-        {"steps": 200, "minutes": 1.5, "evaluation/win_rate_against_random": 0.875},
-    ]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    picture = tmp_path / "curve.png"
-    done = run("learning_curve.py", str(tmp_path), "--out", str(picture))
-    assert done.returncode == 0, done.stderr
-    assert "62.5%" in done.stdout
-    assert "87.5%" in done.stdout
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_learning_curve_of_no_run(tmp_path: Path) -> None:
-    done = run("learning_curve.py", str(tmp_path))
-    assert done.returncode == 2
-    assert str(tmp_path) in done.stderr
-    assert "Traceback" not in done.stderr
-    assert run("learning_curve.py", cwd=tmp_path).returncode == 0
-
-
 def test_analysis(tmp_path: Path) -> None:
     write_weights(tmp_path, PATCHWORK, new_weights(seed=1))
     done = run("analysis.py", "--agent", f"{tmp_path}:nodes=9", "--every", "8", "--json")
