@@ -424,7 +424,8 @@ def test_a_divergence_is_kept(config, tmp_path, capsys):
     assert found["losses"]["losses"]["loss"] == "nan"
     assert found["losses"]["message"] in errors
     batch = dict(found["batch"])
-    assert set(batch) == {"states", "actions", "log_probabilities", "advantages", "returns"}
+    names = {"states", "actions", "log_probabilities", "outcomes", "advantages", "returns"}
+    assert set(batch) == names
     assert all(len(array) == len(batch["states"]) > 1 for array in batch.values())
     inputs, legal = PatchworkNetwork.encode(batch["states"])
     assert (legal.actions[legal.position_of(batch["actions"])] == batch["actions"]).all()
