@@ -9,11 +9,13 @@ writes docs/benchmark_results.md and its pictures.
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from patchwork_env.core.files import make_folder, write_text
 from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.learning.evaluation.intervals import interquartile_mean
 from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
 from patchwork_env.learning.reports.comparison.figures import write_figures
 from patchwork_env.learning.reports.comparison.grouping import Comparison, compare
@@ -89,8 +91,16 @@ def comparisons(results: Sequence[RunResult]) -> list[tuple[Task, Comparison]]:
     """The comparison of each task that any run takes part in."""
     found = [(task, [one for one in results if takes_part(one, task)]) for task in TASKS]
     return [
-        (task, compare(runs, against=[task.opponent], metric=task.metric)) for task, runs in found if runs
+        (task, strongest_first(compare(runs, against=[task.opponent], metric=task.metric)))
+        for task, runs in found
+        if runs
     ]
+
+
+def strongest_first(comparison: Comparison) -> Comparison:
+    """The comparison with its groups sorted by their interquartile means."""
+    groups = sorted(comparison.groups, key=lambda group: -interquartile_mean(comparison.scores(group)))
+    return replace(comparison, groups=tuple(groups))
 
 
 def write_page(found: Sequence[tuple[Task, Comparison]], docs: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.benchmark import GAMES, PAGE, TASKS, check_protocol
+from benchmarks.benchmark import GAMES, PAGE, TASKS, check_protocol, comparisons
 from patchwork_env.learning.evaluation.players import fingerprint
 from patchwork_env.learning.reports.comparison.results import RunResult, read_result, write_result
 from tests.scripts import ROOT, run_benchmark
@@ -64,6 +64,12 @@ def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
     assert "| mine | greedy | 3 | 20.0% |" in page
     assert "](images/benchmark/patchwork-greedy/curves.svg)" in page
     assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
+
+
+def test_the_strongest_come_first() -> None:
+    weak, strong = (result_with(win_rate=rate).model_copy(update={"name": str(rate)}) for rate in (0.2, 0.7))
+    ((_, comparison),) = comparisons([weak, strong])
+    assert [group.label for group in comparison.groups] == ["0.7", "0.2"]
 
 
 def test_results_of_the_project_keep_the_protocol_and_are_on_the_page(tmp_path) -> None:

@@ -46,6 +46,6 @@ def save(figure: Figure, path: Path, description: str | None = None) -> None:
     form, target = path.suffix[1:] or _PNG, io.BytesIO()
     metadata: dict[str, str | None] = {"Date": None} if form == _SVG else {}
     metadata |= {} if description is None else {"Description": description}
-    with rc_context({"svg.hashsalt": path.stem}):
+    with rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
         figure.savefig(target, dpi=_DPI, format=form, metadata=metadata)
     write_bytes(path, target.getvalue())

@@ -17,6 +17,7 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.compare import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.reports.comparison.curves import learning_curve, profile
+from patchwork_env.learning.reports.comparison.figures import curves
 from patchwork_env.learning.reports.comparison.grouping import compare
 from patchwork_env.learning.reports.comparison.provenance import provenance_lines
 from patchwork_env.learning.reports.comparison.results import read_result, write_result
@@ -204,6 +205,18 @@ def test_pictures_of_a_single_run(runs, tmp_path) -> None:
     assert main([str(runs[0]), "--out", str(tmp_path), "--figures", "png"]) == 0
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert not (tmp_path / "improvement.png").exists()
+
+
+def test_short_and_long_trainings_share_a_logarithmic_axis(tmp_path) -> None:
+    runs = [read_result(write_run(tmp_path / name, speed=speed)) for name, speed in (("a", 100), ("b", 1000))]
+    scales = [axes.get_xscale() for axes in curves(compare(runs)).axes]
+    assert scales == ["linear", "log"]  # equal steps; 20 and 2 minutes
+
+
+def test_the_text_of_pictures_is_text(written) -> None:
+    picture = ElementTree.parse(written / "profiles.svg")
+    said = ["".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert [line for line in said if "runs)" in line] == ["wide (5 runs)", "plain (3 runs)"]
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "csv"])

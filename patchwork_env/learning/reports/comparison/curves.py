@@ -15,6 +15,8 @@ AXES = (STEPS, MINUTES)
 _MOST_PLACES = 120
 """The highest number of places at which a curve is given."""
 _THRESHOLDS = 101
+_GRAINS = {"win_rate": 0.05}
+"""Thresholds begin and end at multiples of this; 1 where nothing is said."""
 
 
 class Curve(NamedTuple):
@@ -71,7 +73,8 @@ def profile(comparison: Comparison, group: Group, opponent: str) -> Curve:
 
 
 def _thresholds(comparison: Comparison, column: int) -> Floats:
-    if comparison.metric == "win_rate":
-        return np.linspace(0, 1, _THRESHOLDS)
+    """Thresholds from below the lowest score of a run to above the highest one."""
     scores = np.concatenate([comparison.scores(group)[:, column] for group in comparison.groups])
-    return np.linspace(np.floor(scores.min()), np.ceil(scores.max()), _THRESHOLDS)
+    grain = _GRAINS.get(comparison.metric, 1.0)
+    bounds = np.floor(scores.min() / grain), np.ceil(scores.max() / grain)
+    return np.linspace(*bounds, _THRESHOLDS) * grain

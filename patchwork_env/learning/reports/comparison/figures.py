@@ -20,6 +20,7 @@ from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png")
@@ -27,7 +28,10 @@ FORMATS = ("svg", "png")
 _WIDTH, _HEIGHT = 4.4, 3.2
 """The size of a panel, in inches."""
 _ROW = 0.32
-_LEGEND_COLUMNS = 4
+_LEGEND_COLUMN = 2.2
+"""The width of an entry of the legend, in inches."""
+_LOGARITHMIC = 10
+"""How many times the shortest training of a configuration the longest must take for a logarithmic axis."""
 _FOOTNOTE_SIZE = 5
 _LETTERS_PER_INCH = 25
 """How many letters of the footnote go into an inch."""
@@ -57,9 +61,8 @@ def curves(comparison: Comparison) -> Figure:
         for axis, axes in zip(AXES, row, strict=True):
             _draw(axes, comparison, partial(learning_curve, comparison, opponent=opponent, axis=axis))
             axes.set(xlabel=f"{axis} of training", ylabel=f"{TITLES[comparison.metric]} against {opponent}")
-            axes.set_xlim(left=0)
-            axes.xaxis.set_major_formatter(lambda value, _: number(value))
-            _show_shares(axes, comparison)
+            _scale_training(axes, comparison, axis)
+            _show_values(axes.yaxis, comparison)
     _finish(figure, comparison)
     return figure
 
@@ -76,6 +79,7 @@ def profiles(comparison: Comparison) -> Figure:
             ylabel="share of runs above",
             ylim=(-0.02, 1.02),
         )
+        _show_values(axes.xaxis, comparison)
     _finish(figure, comparison)
     return figure
 
@@ -129,15 +133,25 @@ def _draw(
     axes.grid(alpha=0.3)
 
 
-def _show_shares(axes: Axes, comparison: Comparison) -> None:
+def _scale_training(axes: Axes, comparison: Comparison, axis: str) -> None:
+    """Shows short trainings beside long ones on a logarithmic axis, and the others from 0 on."""
+    lengths = [max(getattr(run.last, axis) for run in group.runs) for group in comparison.groups]
+    if max(lengths) >= _LOGARITHMIC * min(lengths) > 0:
+        axes.set_xscale("log")
+    else:
+        axes.set_xlim(left=0)
+    axes.xaxis.set_major_formatter(lambda value, _: number(value))
+
+
+def _show_values(axis: Axis, comparison: Comparison) -> None:
     if comparison.metric == "win_rate":
-        axes.set_ylim(-0.02, 1.02)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
+        axis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%")
 
 
 def _finish(figure: Figure, comparison: Comparison) -> None:
     lines, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside upper center", ncols=min(len(labels), _LEGEND_COLUMNS))
+    columns = min(len(labels), int(figure.get_figwidth() / _LEGEND_COLUMN))
+    figure.legend(lines, labels, loc="outside upper center", ncols=columns)
     _add_footnote(figure, comparison)
 
 
