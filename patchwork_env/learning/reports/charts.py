@@ -93,7 +93,7 @@ def draw(
     y_marks = ticks(*(y_range or (min(heights), max(heights))))
     to_x = _scale((0.0, max(sample.x for sample in samples) or 1.0), (LEFT, WIDTH - RIGHT))
     to_y = _scale((y_marks[0], y_marks[-1]), (HEIGHT - BOTTOM, TOP))
-    write = _percentage if is_share else number
+    write = percentage if is_share else number
     return Chart(
         title,
         x_title,
@@ -141,7 +141,8 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) > 1e-12 else "0"
 
 
-def _percentage(value: float) -> str:
+def percentage(value: float) -> str:
+    """A share as the text of an axis or a label: a percentage with three digits."""
     return f"{100 * value:.3g}%"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patchwork_env.learning.evaluation.comparisons import Band
-from patchwork_env.learning.reports.charts import number
+from patchwork_env.learning.reports.charts import number, percentage
 from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
 from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
 from patchwork_env.learning.reports.comparison.provenance import provenance_lines
@@ -28,8 +28,8 @@ FORMATS = ("svg", "png")
 _WIDTH, _HEIGHT = 4.4, 3.2
 """The size of a panel, in inches."""
 _ROW = 0.32
-_LEGEND_COLUMN = 2.2
-"""The width of an entry of the legend, in inches."""
+_LEGEND_LINE, _LEGEND_LETTER = 0.45, 0.078
+"""The widths of the line and of a letter of an entry of the legend, in inches."""
 _LOGARITHMIC = 10
 """How many times the shortest training of a configuration the longest must take for a logarithmic axis."""
 _FOOTNOTE_SIZE = 5
@@ -89,7 +89,7 @@ def improvement(comparison: Comparison) -> Figure:
     found = list(improvements(comparison))
     parts = list(dict.fromkeys(name for _, _, name, _, _ in found))
     pairs = list(dict.fromkeys((first.label, second.label) for first, second, *_ in found))
-    figure = new_figure(2 + 0.8 * _WIDTH * len(parts), 1.3 + _ROW * len(pairs))
+    figure = new_figure(2 + 0.8 * _WIDTH * len(parts), 1.5 + _ROW * len(pairs))
     panels = _row_of_panels(figure, len(parts))
     for part, axes in zip(parts, panels, strict=True):
         rows = [(value, interval) for *_, name, value, interval in found if name == part]
@@ -99,7 +99,7 @@ def improvement(comparison: Comparison) -> Figure:
             axes.plot(value, row, "o", color=SERIES[0], markersize=5)
         axes.axvline(0.5, color="#888888", linewidth=0.8, linestyle="--")
         axes.set(
-            xlabel=f"probability of improvement against {part}",
+            xlabel=f"probability of improvement\nagainst {part}",
             xlim=(-0.02, 1.02),
             ylim=(-0.6, len(pairs) - 0.4),
         )
@@ -144,13 +144,14 @@ def _scale_training(axes: Axes, comparison: Comparison, axis: str) -> None:
 
 
 def _show_values(axis: Axis, comparison: Comparison) -> None:
-    if comparison.metric == "win_rate":
-        axis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%")
+    write = percentage if comparison.metric == "win_rate" else number
+    axis.set_major_formatter(lambda value, _: write(value))
 
 
 def _finish(figure: Figure, comparison: Comparison) -> None:
     lines, labels = figure.axes[0].get_legend_handles_labels()
-    columns = min(len(labels), int(figure.get_figwidth() / _LEGEND_COLUMN))
+    entry = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, labels))
+    columns = max(1, min(len(labels), int(figure.get_figwidth() / entry)))
     figure.legend(lines, labels, loc="outside upper center", ncols=columns)
     _add_footnote(figure, comparison)
 
