@@ -60,6 +60,20 @@ TASKS = (
 )
 
 
+def read_results(folder: Path) -> list[RunResult]:
+    """The results of a folder, each of which keeps the protocol.
+
+    Raises:
+        ValueError: There are none, or one breaks the protocol; the message names the folder or the file.
+    """
+    results = [read_result(path) for path in sorted(folder.glob("*.json"))]
+    if not results:
+        raise ValueError(f"there are no results in {folder}: it must hold files *.json that compare exported")
+    for result in results:
+        check_protocol(result)
+    return results
+
+
 def check_protocol(result: RunResult) -> None:
     """Checks that a run was measured as the tasks say.
 
@@ -115,7 +129,6 @@ def write_page(found: Sequence[tuple[Task, Comparison]], docs: Path) -> None:
         for picture in sorted(folder.glob("*.svg")):
             name = f"{picture.stem} of {task.name}"
             lines += ["", f"![{name[0].upper()}{name[1:]}]({picture.relative_to(docs).as_posix()})"]
-    lines += [] if found else ["", "There are no results yet."]
     write_text(docs / PAGE, "\n".join(lines) + "\n")
 
 
@@ -127,9 +140,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE} and its pictures into --docs")
     options = parser.parse_args()
     try:
-        results = [read_result(path) for path in sorted(options.results.glob("*.json"))]
-        for result in results:
-            check_protocol(result)
+        results = read_results(options.results)
         found = comparisons(results)
     except ValueError as error:
         print(f"benchmark.py: {error}", file=sys.stderr)

@@ -66,6 +66,15 @@ def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
     assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
 
 
+def test_a_folder_without_results_leaves_the_page_alone(tmp_path) -> None:
+    (tmp_path / PAGE).write_text("the page")
+    missing = tmp_path / "none"
+    done = run_benchmark("benchmark.py", "--write", "--results", str(missing), "--docs", str(tmp_path))
+    assert done.returncode == 2
+    assert f"there are no results in {missing}" in done.stderr
+    assert (tmp_path / PAGE).read_text() == "the page"
+
+
 def test_the_strongest_come_first() -> None:
     weak, strong = (result_with(win_rate=rate).model_copy(update={"name": str(rate)}) for rate in (0.2, 0.7))
     ((_, comparison),) = comparisons([weak, strong])
@@ -74,10 +83,8 @@ def test_the_strongest_come_first() -> None:
 
 def test_results_of_the_project_keep_the_protocol_and_are_on_the_page(tmp_path) -> None:
     page = (ROOT / "docs" / PAGE).read_text()
-    files = sorted(RESULTS.glob("*.json"))
-    for file in files:
+    for file in RESULTS.glob("*.json"):
         result = read_result(file)
         check_protocol(result)
         assert write_result(result, tmp_path).name == file.name
         assert result.name in page
-    assert ("There are no results yet." in page) == (not files)

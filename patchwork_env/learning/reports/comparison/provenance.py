@@ -19,17 +19,21 @@ KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")
 
 def provenance_lines(groups: Sequence[Group]) -> list[str]:
     """Sentences that say what the runs were made with, and the hashes of their weights."""
+    weights = "; ".join(f"{group.label} {_listed(map(_weights, group.runs))}" for group in groups)
+    return [*setup_lines(groups), f"SHA-256 of the final weights, by seed: {weights}."]
+
+
+def setup_lines(groups: Sequence[Group]) -> list[str]:
+    """Sentences that say what the runs were made with, for tables that show the weights themselves."""
     setups: dict[str, list[str]] = {}
     for group in groups:
         for run in group.runs:
             setups.setdefault(_setup(run), []).append(group.label)
     whose = {setup: list(dict.fromkeys(labels)) for setup, labels in setups.items()}
-    lines = [
+    return [
         f"Made with {setup}{f' ({_listed(labels)})' if len(whose) > 1 else ''}."
         for setup, labels in whose.items()
     ]
-    weights = "; ".join(f"{group.label} {_listed(map(_weights, group.runs))}" for group in groups)
-    return [*lines, f"SHA-256 of the final weights, by seed: {weights}."]
 
 
 def provenance_columns() -> list[Column]:

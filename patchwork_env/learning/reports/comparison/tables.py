@@ -25,13 +25,14 @@ from patchwork_env.learning.reports.comparison.provenance import (
     UNKNOWN,
     provenance_cells,
     provenance_columns,
-    provenance_lines,
+    setup_lines,
 )
 
 TITLES = {"win_rate": "wins", "score_difference": "score difference", "score": "score"}
 _IMPROVEMENT = (
     "Probability of improvement: that a run of the first configuration does better than one of the second."
 )
+_ALL_RUNS = f"All runs, at their last evaluations, with the first {SHORT} digits of their weights' SHA-256."
 _FORMS = {"win_rate": "{:.1%}", "score_difference": "{:+.1f}", "score": "{:.1f}"}
 
 
@@ -45,8 +46,8 @@ def as_text(comparison: Comparison, form: str) -> str:
     parts: list[str | Table] = [_explanation(comparison), summary_table(comparison)]
     if len(comparison.groups) > 1:
         parts += [_IMPROVEMENT, improvement_table(comparison)]
-    parts += ["All runs, at their last evaluations.", runs_table(comparison)]
-    return render([*parts, *provenance_lines(comparison.groups)], form)
+    parts += [_ALL_RUNS, runs_table(comparison)]
+    return render([*parts, *setup_lines(comparison.groups)], form)
 
 
 def _explanation(comparison: Comparison) -> str:
