@@ -40,7 +40,7 @@ print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 export NUMBA_CACHE_DIR :=
 
 .PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-clients test-ray \
-	test-frameworks test-openenv test-agilerl test-resolution test-browser site lint format bench benchmark clean distclean clear-kernels
+	test-frameworks test-openenv test-agilerl test-resolution test-browser site lint format bench benchmark clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -57,7 +57,7 @@ train: $(ready)  ## train a first policy by self-play (minutes) and measure it a
 	$(python) -m training.train --config $(CONFIG) --run-dir "$$run"
 	$(python) -m training.evaluate "$$run/final" --against random greedy --games $(GAMES)
 
-test: $(ready) clear-kernels  ## run the whole test suite, then measure how much of the rules it reaches
+test: $(ready)  ## run the whole test suite, then measure how much of the rules it reaches
 	$(python) -m pytest --numprocesses 2 --dist loadfile
 	@$(MAKE) --no-print-directory coverage
 
@@ -72,9 +72,6 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
 	NUMBA_BOUNDSCHECK=1 $(python) -m pytest --numprocesses 2 --dist loadfile tests/bounds \
 		tests/patchwork/test_endgame.py tests/agents/patchwork/test_mlp.py tests/agents/nmbr9/test_beam.py tests/agents/nmbr9/test_policy.py
-
-clear-kernels:
-	@find . -path './.venv*' -prune -o -name '*.nb[ic]' -exec rm -f {} +
 
 test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environments with the oldest supported Gymnasium
 	$(old_gymnasium)/bin/python -m pytest \
