@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable
 from functools import partial
@@ -30,6 +31,8 @@ _WIDTH, _HEIGHT = 4.4, 3.2
 _ROW = 0.32
 _LEGEND_LINE, _LEGEND_LETTER = 0.45, 0.078
 """The widths of the line and of a letter of an entry of the legend, in inches."""
+_LEGEND_ROW, _FOOTNOTE_ROW = 0.24, 0.09
+"""The heights of a row of the legend and of a line of the footnote, in inches."""
 _LOGARITHMIC = 10
 """How many times the shortest training of a configuration the longest must take for a logarithmic axis."""
 _FOOTNOTE_SIZE = 5
@@ -55,7 +58,7 @@ def write_figures(comparison: Comparison, folder: Path, form: str) -> None:
 
 def curves(comparison: Comparison) -> Figure:
     """Learning curves over steps and minutes, with a row of panels for each opponent."""
-    figure = new_figure(2 * _WIDTH, _HEIGHT * len(comparison.opponents) + 0.6)
+    figure = new_figure(2 * _WIDTH, _HEIGHT * len(comparison.opponents))
     panels = np.atleast_2d(figure.subplots(len(comparison.opponents), 2, squeeze=False))
     for opponent, row in zip(comparison.opponents, panels, strict=True):
         for axis, axes in zip(AXES, row, strict=True):
@@ -69,7 +72,7 @@ def curves(comparison: Comparison) -> Figure:
 
 def profiles(comparison: Comparison) -> Figure:
     """For each opponent the share of runs that reach more than a threshold."""
-    figure = new_figure(_WIDTH * len(comparison.opponents), _HEIGHT + 0.6)
+    figure = new_figure(_WIDTH * len(comparison.opponents), _HEIGHT)
     for opponent, axes in zip(
         comparison.opponents, _row_of_panels(figure, len(comparison.opponents)), strict=True
     ):
@@ -89,7 +92,7 @@ def improvement(comparison: Comparison) -> Figure:
     found = list(improvements(comparison))
     parts = list(dict.fromkeys(name for _, _, name, _, _ in found))
     pairs = list(dict.fromkeys((first.label, second.label) for first, second, *_ in found))
-    figure = new_figure(2 + 0.8 * _WIDTH * len(parts), 1.5 + _ROW * len(pairs))
+    figure = new_figure(2 + 0.8 * _WIDTH * len(parts), 1 + _ROW * len(pairs))
     panels = _row_of_panels(figure, len(parts))
     for part, axes in zip(parts, panels, strict=True):
         rows = [(value, interval) for *_, name, value, interval in found if name == part]
@@ -153,6 +156,7 @@ def _finish(figure: Figure, comparison: Comparison) -> None:
     entry = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, labels))
     columns = max(1, min(len(labels), int(figure.get_figwidth() / entry)))
     figure.legend(lines, labels, loc="outside upper center", ncols=columns)
+    _grow(figure, _LEGEND_ROW * math.ceil(len(labels) / columns))
     _add_footnote(figure, comparison)
 
 
@@ -160,4 +164,10 @@ def _add_footnote(figure: Figure, comparison: Comparison) -> None:
     """Writes below a figure what it was made with."""
     width = int(_LETTERS_PER_INCH * figure.get_figwidth())
     lines = [part for line in provenance_lines(comparison.groups) for part in textwrap.wrap(line, width)]
+    _grow(figure, _FOOTNOTE_ROW * len(lines))
     figure.supxlabel("\n".join(lines), fontsize=_FOOTNOTE_SIZE, color="#555555", x=0.01, ha="left")
+
+
+def _grow(figure: Figure, height: float) -> None:
+    """Makes room below or above the panels, in inches, so that these keep their size."""
+    figure.set_figheight(figure.get_figheight() + height)
