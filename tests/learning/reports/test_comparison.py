@@ -17,7 +17,7 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.compare import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.reports.comparison.curves import learning_curve, profile
-from patchwork_env.learning.reports.comparison.figures import curves
+from patchwork_env.learning.reports.comparison.figures import curves, profiles
 from patchwork_env.learning.reports.comparison.grouping import compare
 from patchwork_env.learning.reports.comparison.provenance import provenance_lines
 from patchwork_env.learning.reports.comparison.results import read_result, write_result
@@ -211,6 +211,17 @@ def test_short_and_long_trainings_share_a_logarithmic_axis(tmp_path) -> None:
     runs = [read_result(write_run(tmp_path / name, speed=speed)) for name, speed in (("a", 100), ("b", 1000))]
     scales = [axes.get_xscale() for axes in curves(compare(runs)).axes]
     assert scales == ["linear", "log"]  # equal steps; 20 and 2 minutes
+
+
+def test_panels_keep_their_height_whatever_the_legend_holds(tmp_path) -> None:
+    runs = [read_result(write_run(tmp_path / f"configuration-{k}")) for k in range(9)]
+    heights = []
+    for shown in (runs[:2], runs):
+        figure = profiles(compare(shown))
+        figure.draw_without_rendering()
+        heights.append(figure.axes[0].get_position().height * figure.get_figheight())
+    few, many = heights
+    assert many == pytest.approx(few, rel=0.1)
 
 
 def test_the_text_of_pictures_is_text(written) -> None:
