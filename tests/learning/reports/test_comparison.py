@@ -214,7 +214,7 @@ def test_short_and_long_trainings_share_a_logarithmic_axis(tmp_path) -> None:
 
 
 def test_panels_keep_their_height_whatever_the_legend_holds(tmp_path) -> None:
-    runs = [read_result(write_run(tmp_path / f"configuration-{k}")) for k in range(9)]
+    runs = [read_result(write_run(tmp_path / f"configuration_{letter}")) for letter in "abcdefghi"]
     heights = []
     for shown in (runs[:2], runs):
         figure = profiles(compare(shown))
