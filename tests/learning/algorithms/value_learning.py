@@ -26,6 +26,19 @@ def check_average(learner: Any, positions: Any, weights: npt.NDArray[np.void]) -
         assert (array <= high + 0.05).all()
 
 
+def check_trained(learner: Any, positions: Any, power: float) -> None:
+    """What is trained is a mean of what played, in which steps count by a power of their numbers."""
+    played, ends = [], [0]
+    for steps in (2, 3, 5):
+        learner.update(positions, steps, 0.0, np.random.default_rng(2))
+        played.append(learner.average.copy())
+        ends.append(learner.steps)
+    shares = np.diff((np.array(ends) / ends[-1]) ** (power + 1))
+    for name, array in arrays_of(learner.trained).items():
+        mean = sum(share * average[name][0] for share, average in zip(shares, played, strict=True))
+        np.testing.assert_allclose(array, mean, atol=1e-6)
+
+
 def check_damaged_window(trainer: Any, other: Any) -> None:
     """Records that no game reaches are refused before compiled code reads them."""
     trainer.iterate()

@@ -140,6 +140,22 @@ def arrays_part(
     )
 
 
+def averages_part(name: str, averages: Arrays, earlier: str | None = None) -> StatePart:
+    """Averages of weights, overwritten in place.
+
+    States of earlier versions may lack them; they have those of the part that ``earlier`` names instead.
+    """
+
+    def restore(state: TrainerState) -> None:
+        tensors = with_prefix(name, state.tensors)
+        if not tensors and earlier is not None:
+            tensors = with_prefix(earlier, state.tensors)
+        for key, array in arrays_of_tensors(tensors, averages).items():
+            averages[key][:] = array
+
+    return StatePart(lambda: TrainerState({}, prefixed(name, tensors_of_arrays(averages))), restore)
+
+
 def window_part(
     name: str, number_name: str, window: deque[Any], empty: Any, check: Callable[[Any], object]
 ) -> StatePart:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from patchwork_env.learning.config.run_config import ClusterRun
-from patchwork_env.learning.config.sections import Fraction, Needs, Positive, Rate, Schedule, Section, Size
+from patchwork_env.learning.config.sections import (
+    Fraction,
+    Needs,
+    NonNegative,
+    Positive,
+    Rate,
+    Schedule,
+    Section,
+    Size,
+)
 
 
 class TdLearning(Section):
@@ -36,6 +45,9 @@ class TdLearning(Section):
     """Factor on the step size of weights that are tables, about a hundred rows of which are added up."""
     ema_decay: Fraction = 0.998
     """Decay of the moving average of the weights per gradient step; games are played with the average."""
+    averaging_power: NonNegative | None = None
+    """Power of polynomial-decay averaging: the trained value is the mean of the weights that played, in which
+    a gradient step counts in proportion to its number to this power. Null takes those that played last."""
     max_gradient_norm: Rate = 1.0
     """Norm to which longer gradients are shortened."""
 

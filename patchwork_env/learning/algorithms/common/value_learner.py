@@ -48,13 +48,16 @@ class ValueModule(nn.Module, ABC, Generic[Positions]):
 class ValueLearner(Generic[Positions]):
     """Brings a value closer to its targets, by steps of Adam.
 
-    The weights that play are the average over the last steps (Polyak and Juditsky 1992), which lacks most of
-    the noise of single minibatches.
+    Self-play has the average over the last steps (Polyak and Juditsky 1992), which lacks most of the noise of
+    single minibatches. The trained value can be an average over the whole run, with polynomial decay (Shamir
+    and Zhang 2013), which lacks more of the noise, but would be too old to learn from its games.
 
     Attributes:
         module: The network that learns.
         average: The moving average of the weights, a record.
         average_arrays: The arrays of ``average``, by name.
+        trained: The weights of the trained value, a record.
+        trained_arrays: The arrays of ``trained``, by name.
         steps: The number of steps taken so far.
         optimizer: The optimizer that takes the steps.
     """
@@ -64,7 +67,10 @@ class ValueLearner(Generic[Positions]):
         self.average = module.weights.copy()
         self.average_arrays = arrays_of(self.average)
         self.steps = 0
-        self._averages = [torch.from_numpy(array) for array in self.average_arrays.values()]
+        self.trained = self.average.copy()
+        self.trained_arrays = arrays_of(self.trained)
+        self._averages = _tensors_of(self.average_arrays)
+        self._trained = _tensors_of(self.trained_arrays)
         self._config = config
         names = [name for name, _ in module.named_parameters()]
         self._factors = [config.table_rate if name in module.tables else 1.0 for name in names]
@@ -100,12 +106,8 @@ class ValueLearner(Generic[Positions]):
             )
             self.optimizer.step()
             self._add_to_average()
+        self._add_to_trained(steps)
         return means(metrics)
-
-    def set_average(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Overwrites the average with arrays of the same names and shapes."""
-        for name, array in arrays.items():
-            self.average_arrays[name][:] = array
 
     def _losses(self, positions: Positions, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
         return self.module.losses(type(positions)(*(array[samples] for array in positions)))
@@ -120,6 +122,16 @@ class ValueLearner(Generic[Positions]):
         share = max(1 - self._config.ema_decay, 1 / self.steps)
         torch._foreach_lerp_(self._averages, [p.detach() for p in self.module.parameters()], share)
 
+    def _add_to_trained(self, steps: int) -> None:
+        """Adds the average to the weights of the trained value, for the last ``steps`` steps."""
+        power = self._config.averaging_power
+        share = 1.0 if power is None else 1 - (1 - steps / self.steps) ** (power + 1)
+        torch._foreach_lerp_(self._trained, self._averages, share)
+
 
 def _arrays_of(positions: Any, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
     return {name: array[samples] for name, array in positions._asdict().items()}
+
+
+def _tensors_of(arrays: dict[str, npt.NDArray[Any]]) -> list[Tensor]:
+    return [torch.from_numpy(array) for array in arrays.values()]

@@ -15,7 +15,7 @@ from patchwork_env.learning.algorithms.common.batches import concatenated
 from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,
-    arrays_part,
+    averages_part,
     count_part,
     module_part,
     optimizer_part,
@@ -87,8 +87,8 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
 
     @property
     def weights(self) -> Any:
-        """The weights that play: the average of those that learn."""
-        return self.learner.average
+        """The weights of the trained value, an average of those that learn."""
+        return self.learner.trained
 
     @property
     def steps_per_iteration(self) -> int:
@@ -122,7 +122,7 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         )
 
     def _play_here(self) -> tuple[_Positions, dict[str, float]]:
-        return self.self_play.play(self.weights, self.progress, self.random)
+        return self.self_play.play(self.learner.average, self.progress, self.random)
 
     def _check(self, positions: _Positions) -> None:
         """Raises ValueError for positions from outside that cannot be learned from."""
@@ -135,7 +135,8 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         return [
             module_part("network", learner.module),
             optimizer_part("optimizer", learner.optimizer, learner.module),
-            arrays_part("average", lambda: learner.average_arrays, learner.set_average),
+            averages_part("average", learner.average_arrays),
+            averages_part("trained", learner.trained_arrays, earlier="average"),
             window_part("positions", "positions", self.window, self.no_positions, self._check),
             count_part("updates", learner, "steps"),
             *super()._state_parts(),

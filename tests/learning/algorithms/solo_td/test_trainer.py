@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -16,7 +17,12 @@ from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
 from patchwork_env.learning.algorithms.solo_td.value import Nmbr9ValueModule, rows_of
 from patchwork_env.learning.config import load_config
 from patchwork_env.nmbr9 import Game
-from tests.learning.algorithms.value_learning import check_average, check_damaged_window, check_divergence
+from tests.learning.algorithms.value_learning import (
+    check_average,
+    check_damaged_window,
+    check_divergence,
+    check_trained,
+)
 from tests.learning.same_runs import check_restored_trainer, check_resumed_run
 
 TINY = """
@@ -133,6 +139,10 @@ def learner_and_positions(config, weights):
 
 def test_learning_changes_the_weights_in_place_and_averages_them(config, weights):
     check_average(*learner_and_positions(config, weights), weights)
+
+
+def test_the_trained_value_is_what_played_last(config, weights):
+    check_trained(*learner_and_positions(config, weights), power=math.inf)
 
 
 def test_a_target_that_is_no_number_stops_with_the_batch(config, weights):

@@ -10,13 +10,19 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.value.network import SCALES, WIN, evaluate, new_buffer, new_weights
+from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
 from patchwork_env.learning.algorithms.td.value import PatchworkValueModule, rows_of
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
-from tests.learning.algorithms.value_learning import check_average, check_damaged_window, check_divergence
+from tests.learning.algorithms.value_learning import (
+    check_average,
+    check_damaged_window,
+    check_divergence,
+    check_trained,
+)
 from tests.learning.same_runs import check_restored_trainer, check_resumed_run
 
 TINY = """
@@ -26,7 +32,7 @@ checkpoint_every: 2
 threads: 1
 seed: 5
 reward: {outcome: 0.5, margin: 1.0}
-td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64}
+td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64, averaging_power: 2}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 """
 
@@ -48,6 +54,16 @@ def test_metrics(finished):
 
 def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
     check_resumed_run(finished, tmp_path / "run")
+
+
+def test_a_state_of_earlier_versions_has_one_average_for_all(config):
+    first, second = (make_trainer(load_config(config)) for _ in range(2))
+    first.iterate()
+    values, tensors = first.state()
+    earlier = {name: tensor for name, tensor in tensors.items() if not name.startswith("trained.")}
+    second.restore(TrainerState(values, earlier))
+    for name, array in second.learner.trained_arrays.items():
+        np.testing.assert_array_equal(array, first.learner.average_arrays[name])
 
 
 def test_impossible_states_are_refused(config):
@@ -119,6 +135,10 @@ def learner_and_positions(config, weights):
 
 def test_learning_changes_the_weights_in_place_and_averages_them(config, weights):
     check_average(*learner_and_positions(config, weights), weights)
+
+
+def test_the_trained_value_is_an_average_over_the_run(config, weights):
+    check_trained(*learner_and_positions(config, weights), power=2.0)
 
 
 def test_a_target_that_is_no_number_stops_with_the_batch(config, weights):
