@@ -224,6 +224,15 @@ def test_panels_keep_their_height_whatever_the_legend_holds(tmp_path) -> None:
     assert many == pytest.approx(few, rel=0.1)
 
 
+@pytest.mark.parametrize("letters", [3, 9, 14, 20])
+def test_the_legend_is_no_wider_than_the_figure(tmp_path, letters) -> None:
+    names = [letter * letters for letter in "mwx"]
+    figure = profiles(compare([read_result(write_run(tmp_path / name)) for name in names]))
+    (legend,) = figure.legends
+    assert [text.get_text()[:letters] for text in legend.get_texts()] == names
+    assert legend.get_window_extent().width <= figure.bbox.width
+
+
 def test_the_text_of_pictures_is_text(written) -> None:
     picture = ElementTree.parse(written / "profiles.svg")
     said = ["".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")]

@@ -29,8 +29,6 @@ FORMATS = ("svg", "png")
 _WIDTH, _HEIGHT = 4.4, 3.2
 """The size of a panel, in inches."""
 _ROW = 0.32
-_LEGEND_LINE, _LEGEND_LETTER = 0.45, 0.078
-"""The widths of the line and of a letter of an entry of the legend, in inches."""
 _LEGEND_ROW, _FOOTNOTE_ROW = 0.24, 0.09
 """The heights of a row of the legend and of a line of the footnote, in inches."""
 _LOGARITHMIC = 10
@@ -152,12 +150,19 @@ def _show_values(axis: Axis, comparison: Comparison) -> None:
 
 
 def _finish(figure: Figure, comparison: Comparison) -> None:
-    lines, labels = figure.axes[0].get_legend_handles_labels()
-    entry = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, labels))
-    columns = max(1, min(len(labels), int(figure.get_figwidth() / entry)))
-    figure.legend(lines, labels, loc="outside upper center", ncols=columns)
-    _grow(figure, _LEGEND_ROW * math.ceil(len(labels) / columns))
+    _add_legend(figure)
     _add_footnote(figure, comparison)
+
+
+def _add_legend(figure: Figure) -> None:
+    """Writes the groups above a figure, in as many columns as go into its width."""
+    lines, labels = figure.axes[0].get_legend_handles_labels()
+    for columns in range(len(labels), 0, -1):
+        legend = figure.legend(lines, labels, loc="outside upper center", ncols=columns)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            break
+        legend.remove()
+    _grow(figure, _LEGEND_ROW * math.ceil(len(labels) / columns))
 
 
 def _add_footnote(figure: Figure, comparison: Comparison) -> None:
