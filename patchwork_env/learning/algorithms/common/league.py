@@ -82,12 +82,15 @@ class SnapshotPool(Generic[Policy]):
         return self._policies[number]
 
     def add(self, policy: Policy) -> None:
-        """Adds a copy of the learner; if the pool is full, the oldest snapshot leaves it."""
-        self._keep(self._added, policy)
-        self._records[self._added] = _Record()
-        self._added += 1
-        for number in list(self._records)[: -self.config.size]:
-            del self._records[number]
+        """Adds a copy of the learner; if the pool is full, the oldest snapshot leaves it.
+
+        Without games against past selves, ``config.fraction`` 0, the pool stays empty.
+        """
+        if self.config.fraction:
+            self._keep(self._added, policy)
+            self._records[self._added] = _Record()
+            self._added += 1
+            self._retire()
 
     def draw(self, random: np.random.Generator, in_play: Collection[int] = ()) -> list[int]:
         """Replaces one of the opponents, another one at every call, and those that have left the pool.
@@ -98,6 +101,7 @@ class SnapshotPool(Generic[Policy]):
         for number in self._policies.keys() - self._records.keys() - set(in_play):
             del self._policies[number]
         places = min(self.config.opponents, len(self._records))
+        del self.opponents[places:]
         due = self._draws % max(places, 1)
         self._draws += 1
         for place in range(places):
@@ -150,6 +154,8 @@ class SnapshotPool(Generic[Policy]):
     def restore(self, state: TrainerState, like: Policy) -> None:
         """Brings an empty pool to the state of another one; ``like`` is a policy of the same kind and sizes.
 
+        Snapshots for which the configuration has no place leave the pool, the oldest ones first.
+
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
         """
@@ -167,6 +173,13 @@ class SnapshotPool(Generic[Policy]):
         if not self._policies.keys() >= set(self.opponents):
             raise ValueError(f"the opponents {shorten(self.opponents)} are not among the snapshots")
         self._added, self._draws = values["added"], values["draws"]
+        self._retire()
+
+    def _retire(self) -> None:
+        """Takes the oldest snapshots out of the pool if there are too many; those in play are kept."""
+        places = self.config.size if self.config.fraction else 0
+        for number in list(self._records)[: max(len(self._records) - places, 0)]:
+            del self._records[number]
 
     def _keep(self, number: int, policy: Policy) -> None:
         self._policies[number] = copy.deepcopy(policy).eval().requires_grad_(False)

@@ -68,6 +68,11 @@ class PpoRun(RewardedRun):
         return self.game == NMBR9
 
     @property
+    def effective_league(self) -> League:
+        """The league that is played: none where a player is alone."""
+        return League(fraction=0.0) if self.is_solo else self.league
+
+    @property
     def learning(self) -> PpoLearning:
         """The section of the algorithm."""
         section: PpoLearning = getattr(self, self.algorithm)

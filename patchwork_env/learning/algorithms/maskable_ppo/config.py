@@ -106,7 +106,7 @@ class MaskablePpoConfig(PpoRun):
         """See :meth:`RunConfig.least_memory`."""
         settings = self.maskable_ppo
         decisions = settings.num_envs * settings.rollout_steps
-        snapshots = self.league.num_snapshots(self.total_steps // decisions)
+        snapshots = self.effective_league.num_snapshots(self.total_steps // decisions)
         sizes = (BYTES_OF_OBSERVATION // 4, *settings.net_arch, BYTES_OF_MASK)
         weights = sum(first * second for first, second in pairwise(sizes))
         keys: tuple[str, ...] = ("maskable_ppo.net_arch",)

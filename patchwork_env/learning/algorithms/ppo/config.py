@@ -58,7 +58,7 @@ class PpoConfig(PpoRun):
     def least_memory(self) -> Needs:
         """See :meth:`RunConfig.least_memory`."""
         decisions = self.ppo.num_envs * self.ppo.rollout_steps
-        snapshots = self.league.num_snapshots(self.total_steps // decisions)
+        snapshots = self.effective_league.num_snapshots(self.total_steps // decisions)
         weights = self.network.num_weights
         return {
             ("ppo.num_envs", "ppo.rollout_steps"): decisions * _BYTES_OF_TURN,

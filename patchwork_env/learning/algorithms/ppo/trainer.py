@@ -60,7 +60,7 @@ class PpoTrainer(Trainer):
         threads, points = ThreadPool(config.threads), config.ppo.points
         self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, threads, points)
         self.learner = PpoLearner(self.network, config.ppo, threads)
-        self.pool: SnapshotPool[PolicyNetwork] = SnapshotPool(config.league)
+        self.pool: SnapshotPool[PolicyNetwork] = SnapshotPool(config.effective_league)
         self.random = np.random.default_rng(config.seed)
 
     @property
@@ -82,8 +82,7 @@ class PpoTrainer(Trainer):
         collected = time.perf_counter()
         losses = self.learner.update(rollout, self.progress, self.random)
         learned = time.perf_counter()
-        has_league = not config.is_solo
-        if has_league and (self.iteration + 1) % config.league.snapshot_every == 0:
+        if (self.iteration + 1) % config.league.snapshot_every == 0:
             self.pool.add(self.network)
         return (
             grouped("games", rollout.statistics)

@@ -14,8 +14,8 @@ from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
 from patchwork_env.learning.algorithms.rllib_ppo.league import (
     LEAGUE_FRACTION,
     MAIN,
-    SPARE_SLOTS,
     LeagueCallback,
+    num_slots,
     past_self,
     policy_of,
 )
@@ -60,7 +60,7 @@ def ppo_config(config: RllibPpoConfig) -> PPOConfig:
     settings, workers = config.rllib_ppo, config.cluster.workers
     games = settings.num_envs * max(workers, 1)
     fragment = turns_per_game(config)
-    policies = [MAIN, *(past_self(slot) for slot in range(config.league.opponents + SPARE_SLOTS))]
+    policies = [MAIN, *(past_self(slot) for slot in range(num_slots(config.effective_league)))]
     spec = module_spec(config.game, sizes_of(config))
     result = (
         PPOConfig(algo_class=GamePPO)
@@ -96,5 +96,5 @@ def env_config(config: RllibPpoConfig) -> dict[str, Any]:
         "reward": config.reward.model_dump(),
         "points": config.rllib_ppo.points,
         "players": config.rllib_ppo.players,
-        LEAGUE_FRACTION: config.league.fraction,
+        LEAGUE_FRACTION: config.effective_league.fraction,
     }

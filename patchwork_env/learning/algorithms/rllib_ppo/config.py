@@ -99,9 +99,14 @@ class RllibPpoConfig(ClusterRun, RewardedRun):
         """Whether any reward is above 0."""
         return super().has_rewards or self.rllib_ppo.points > 0
 
+    @property
+    def effective_league(self) -> League:
+        """The league that is played: none where a player is alone."""
+        return League(fraction=0.0) if self.rllib_ppo.players == 1 else self.league
+
     def least_memory(self) -> Needs:
         """See :meth:`RunConfig.least_memory`."""
-        snapshots = self.league.num_snapshots(self.total_steps // self.rllib_ppo.batch_size)
+        snapshots = self.effective_league.num_snapshots(self.total_steps // self.rllib_ppo.batch_size)
         weights = self.network.num_weights
         return {
             ("rllib_ppo.batch_size",): self.rllib_ppo.batch_size * BYTES_OF_OBSERVATION,

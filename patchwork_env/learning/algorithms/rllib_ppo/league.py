@@ -17,12 +17,19 @@ import ray
 import torch
 from ray.rllib.callbacks.callbacks import RLlibCallback
 
+from patchwork_env.learning.config import League
+
 MAIN = "main"
 """The policy that learns."""
-SPARE_SLOTS = 2
+_SPARE_SLOTS = 2
 """Slots for past selves that are drawn while games against earlier ones go on."""
 LEAGUE_FRACTION = "league_fraction"
 """The key of the fraction of the games with past selves, among the environment's settings."""
+
+
+def num_slots(league: League) -> int:
+    """The number of frozen policies; none without games against past selves."""
+    return league.opponents + _SPARE_SLOTS if league.fraction else 0
 
 
 def past_self(slot: int) -> str:
@@ -59,7 +66,7 @@ def seats_of(
     ``opponents`` are the slots and numbers of the past selves that games begin against.
     """
     league_game = game - (games - round(fraction * games))
-    if league_game < 0 or not opponents or players == 1:
+    if league_game < 0 or not opponents:
         return Seats(-1, 0)
     # Neighbors, as many as there are seats, have the same opponent; the learner has each seat once.
     slot, snapshot = opponents[league_game // players % len(opponents)]

@@ -35,8 +35,8 @@ from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import initial_network, state_of
 from patchwork_env.learning.algorithms.rllib_ppo.league import (
     MAIN,
-    SPARE_SLOTS,
     allotted,
+    num_slots,
     past_self,
     set_opponents,
     set_salt,
@@ -86,7 +86,7 @@ class RllibTrainer(Trainer):
         torch.manual_seed(config.seed)
         settings = config.rllib_ppo
         self.random = np.random.default_rng(config.seed)
-        self.pool: SnapshotPool[nn.Module] = SnapshotPool(config.league)
+        self.pool: SnapshotPool[nn.Module] = SnapshotPool(config.effective_league)
         self._slots: dict[int, int] = {}
         network = initial_network(config.game, sizes_of(config), settings.initial_policy)
         with ExitStack() as stack:
@@ -147,7 +147,7 @@ class RllibTrainer(Trainer):
         busy = set().union(*self._everywhere(slots_in_play))
         in_play = {self._slots[slot] for slot in busy if slot in self._slots}
         drawn = self.pool.draw(self.random, in_play)
-        self._slots = allotted(drawn, self._slots, busy, self.config.league.opponents + SPARE_SLOTS)
+        self._slots = allotted(drawn, self._slots, busy, num_slots(self.pool.config))
         states = {slot: state_of(self.pool.policy(number)) for slot, number in self._slots.items()}
         for slot, state in states.items():  # RLlib sends the learner's copies along with its policy
             self._learner.module[past_self(slot)].set_state(state)

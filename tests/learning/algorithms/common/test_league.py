@@ -153,6 +153,38 @@ def test_there_are_as_many_opponents_as_there_can_be():
     assert set(pool.opponents) <= set(pool.snapshots) == {2, 3, 4}
 
 
+def restored(pool, network, **settings):
+    other = make_pool(**settings)
+    other.restore(pool.state(), network)
+    return other
+
+
+def test_a_lower_number_of_opponents_counts_from_the_next_draw_on():
+    pool, random = make_pool(size=4, opponents=3), np.random.default_rng(0)
+    network = fill(pool, 4)
+    drawn = pool.draw(random)
+    fewer = restored(pool, network, size=4, opponents=1)
+    assert len(fewer.draw(random, in_play=drawn)) == len(fewer.opponents) == 1
+    assert set(drawn) <= fewer.numbers  # their games go on
+
+
+def test_a_smaller_pool_keeps_the_newest_snapshots():
+    pool = make_pool(size=4)
+    network = fill(pool, 4)
+    assert list(restored(pool, network, size=2).snapshots) == [2, 3]
+
+
+def test_without_games_against_past_selves_nothing_is_kept():
+    pool, random = make_pool(), np.random.default_rng(0)
+    network = fill(pool, 3)
+    pool.draw(random)
+    without = restored(pool, network, fraction=0.0)
+    without.add(network)
+    assert without.draw(random) == []
+    assert not without.numbers
+    assert not without.state().tensors
+
+
 def test_statistics():
     pool = make_pool(half_life=1000)
     fill(pool, 2)

@@ -16,11 +16,14 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
     Finished,
     Seats,
     allotted,
+    num_slots,
     past_self,
     policy_of,
     seats_of,
 )
 from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
+from patchwork_env.learning.config import League
+from tests.learning.algorithms.rllib_ppo.small import small_config
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
@@ -34,9 +37,14 @@ def test_the_learner_has_every_seat_against_every_past_self_equally_often(player
     assert max(league.values()) - min(league.values()) <= 1
 
 
-def test_without_past_selves_or_rivals_the_learner_has_all_seats():
+def test_without_past_selves_the_learner_has_all_seats():
     assert {seats_of(game, 8, 2, 0.5, opponents=[]) for game in range(8)} == {Seats(-1, 0)}
-    assert {seats_of(game, 8, 1, 0.5, opponents=[(0, 0), (1, 1)]) for game in range(8)} == {Seats(-1, 0)}
+
+
+def test_who_plays_alone_or_against_no_past_selves_has_no_frozen_policies():
+    assert num_slots(League(opponents=3)) > 3
+    assert num_slots(League(fraction=0.0)) == 0
+    assert small_config("nmbr9", players=1, points=1.0).effective_league.fraction == 0
 
 
 def test_the_mapping_reads_the_name_of_a_game():
