@@ -119,6 +119,7 @@ def _trainer(config: RunConfig, stack: ExitStack) -> Trainer:
     """Makes the trainer of a configuration; the stack closes it."""
     check_memory(config)
     check_names(config)
+    stack.callback(torch.set_num_threads, torch.get_num_threads())
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     keep_freed_memory()
     trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))

@@ -42,10 +42,17 @@ class Interruption(BaseException):
 def signals_interrupt() -> Iterator[None]:
     """Within the block, SIGINT and SIGTERM raise :class:`Interruption`; only the first one counts.
 
-    A signal that comes during an import or a compilation takes effect after it.
+    A signal that comes during an import or a compilation takes effect after it, even if that is the last
+    thing in the block: then it goes to those who handle signals behind the block.
     """
-    with _signals_go_to(_Interrupting()):
-        yield
+    interrupting = _Interrupting()
+    with _signals_go_to(interrupting):
+        try:
+            yield
+        finally:
+            put_off = interrupting.withdraw()
+    if put_off is not None:
+        signal.raise_signal(put_off)
 
 
 @contextmanager
@@ -102,16 +109,27 @@ class _Interrupting:
     def __init__(self) -> None:
         self._around = _delicate_frames(sys._getframe())  # the block itself may be run by an import
         self._again: threading.Timer | None = None
+        self._put_off: int | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._again is not None:
             self._again.cancel()
         if _delicate_frames(frame) == self._around:
             _interrupt(number)
+        self._put_off = number
         thread = threading.main_thread().ident
         self._again = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (thread, number))
         self._again.daemon = True
         self._again.start()
+
+    def withdraw(self) -> int | None:
+        """Does not send a signal again any more; returns the one that was put off, None without any."""
+        if self._again is None or self._put_off is None:
+            return None
+        self._again.cancel()
+        self._again.join()  # one that is just being sent comes now
+        is_first = signal.getsignal(self._put_off) is self  # after an interruption, signals are ignored
+        return self._put_off if is_first else None
 
 
 def _delicate_frames(frame: FrameType | None) -> int:

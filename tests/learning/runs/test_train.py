@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.runs import run as run_module
 from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
+from patchwork_env.learning.runs.training import new_run
 from tests.learning.same_runs import tensors_of
 
 ROOT = Path(__file__).parents[3]
@@ -213,6 +215,18 @@ def test_taken_folder_gets_a_number(config, tmp_path):
         assert train.main([*shorter, "--run-dir", str(tmp_path / "run")]) == 0
         assert (tmp_path / folder / "final").is_dir()
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_run_gives_the_threads_of_pytorch_back(config, tmp_path):
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with ExitStack() as stack:
+            new_run(load_config(config), tmp_path / "run", stack)
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_learns_to_beat_random(config, tmp_path):

@@ -98,6 +98,22 @@ def test_a_signal_during_an_import_takes_effect_behind_it(tmp_path, monkeypatch)
     assert sys.modules.pop("asks")
 
 
+def test_a_signal_that_is_put_off_to_the_end_of_the_block_goes_to_the_next_handler(tmp_path, monkeypatch):
+    monkeypatch.setattr(signals_module, "_AGAIN_SECONDS", 60.0)
+    (tmp_path / "asks_late.py").write_text("import os, signal\n\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    seen = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        with signals_interrupt():
+            import_module("asks_late")
+            assert not seen
+        assert seen == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
+
+
 def test_a_program_that_is_run_by_an_import_is_interrupted_at_once(tmp_path, monkeypatch):
     program = """
 import os, signal
