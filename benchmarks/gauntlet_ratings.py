@@ -47,8 +47,8 @@ ROUND_ROBIN_GAMES = 4000
 SEED = 1
 LADDER = {
     ("mcts:simulations=400", "greedy"): 400,
-    ("mcts:simulations=400", "ppo"): 400,
-    ("mcts:simulations=5000", "ppo"): 200,
+    ("mcts:simulations=400", "ppo-v1"): 400,
+    ("mcts:simulations=5000", "ppo-v1"): 200,
     ("mcts:simulations=5000", "mcts:simulations=400"): 200,
     ("mcts:seconds=1", "mcts:simulations=400"): 20,
     ("mcts:seconds=1", "mcts:simulations=5000"): 60,

@@ -181,7 +181,7 @@ def test_every_command_works_after_an_install_in_an_empty_folder(
     shutil.copy(PROJECT / "examples" / "game.txt", tmp_path)
     tiny = "total_steps=64 ppo.num_envs=8 ppo.rollout_steps=8 ppo.minibatch_size=32 network.width=16"
     short = "evaluation.games=2 evaluation.final_games=2 evaluation.opponents=[random]"
-    slow = "ppo-quick ppo mcts:simulations=400 mcts:simulations=5000 mcts:seconds=1"
+    slow = "ppo-quick-v1 ppo-v1 mcts:simulations=400 mcts:simulations=5000 mcts:seconds=1"
     for words, found in (
         (f"train quick --set {tiny} {short}", "runs/quick/final/weights.safetensors"),
         ("evaluate runs/quick/final --against random --games 2 --json figures.json", "figures.json"),

@@ -523,7 +523,7 @@ def learned_value(trace: Trace, name: str) -> None:
             follow_agent(trace, str(copy), games, states_of(nmbr9.Game, players=2))
 
 
-@area({"spec": "ppo-quick"}, {"spec": "ppo-quick:simulations=8"})
+@area({"spec": "ppo-quick-v1"}, {"spec": "ppo-quick-v1:simulations=8"})
 def policy_network(trace: Trace, spec: str) -> None:
     """The likeliest actions of a policy, and those of a plan with it."""
     threads = torch.get_num_threads()
