@@ -40,7 +40,7 @@ def test_the_page_lists_the_tasks() -> None:
         ({"variant": "2014"}, "'2014'"),
         (
             {"opponent": "random"},
-            "takes part in no task: its last evaluation met none of greedy, ppo, champion:instant",
+            "takes part in no task: its last evaluation met none of greedy, ppo-v1, champion:instant",
         ),
     ],
 )
