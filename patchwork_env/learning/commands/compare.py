@@ -1,7 +1,7 @@
 """Compares configurations by several runs of each, with different seeds: what they reach, and how surely.
 
 patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy
-patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy --out comparison --figures png
+patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy --out comparison --figures pdf
 patchwork-env compare runs/ppo-seed* --export results
 patchwork-env compare results/*.json --format latex
 
@@ -40,18 +40,21 @@ def _run(options: argparse.Namespace) -> int:
         return _export(results, options.export)
     comparison = compare(results, against=options.against, metric=options.metric, by=options.by)
     if options.out:
-        write_comparison(comparison, options.out, options.figures)
+        write_comparison(comparison, options.out, options.figures, has_footer=not options.no_footer)
     print(tables.as_text(comparison, options.format))
     return 0
 
 
-def write_comparison(comparison: Comparison, folder: Path, form: str = FORMATS[0]) -> None:
+def write_comparison(
+    comparison: Comparison, folder: Path, form: str = FORMATS[0], *, has_footer: bool = True
+) -> None:
     """Writes all tables of a comparison, as Markdown, LaTeX and CSV, and its figures into a folder.
 
     Args:
         comparison: The comparison.
         folder: The folder, which is created if it does not exist.
-        form: The format of the figures, ``svg`` or ``png``.
+        form: The format of the figures, ``svg``, ``png`` or ``pdf``.
+        has_footer: Whether it stands below the figures what they were made with.
 
     Raises:
         StorageError: The folder cannot be written.
@@ -69,7 +72,7 @@ def write_comparison(comparison: Comparison, folder: Path, form: str = FORMATS[0
             write_text(folder / f"comparison.{ending}", tables.as_text(comparison, name) + "\n")
         for name, table in found.items():
             write_text(folder / f"{name}.csv", table.csv())
-        write_figures(comparison, folder, form)
+        write_figures(comparison, folder, form, has_footer=has_footer)
 
 
 def _export(results: list[RunResult], folder: Path) -> int:
@@ -124,6 +127,9 @@ def _parser() -> argparse.ArgumentParser:
         choices=FORMATS,
         default=FORMATS[0],
         help=f"the format of figures (default: {FORMATS[0]})",
+    )
+    parser.add_argument(
+        "--no-footer", action="store_true", help="no lines below figures that say what they were made with"
     )
     parser.add_argument(
         "--export",

@@ -20,7 +20,12 @@ SERIES_ON_DARK = tuple(mix(color, "#ffffff", 0.35) for color in SERIES)
 """The colors of the same lines on a dark background."""
 
 _DPI = 120
-_PNG, _SVG = "png", "svg"
+_PNG = "png"
+_METADATA: dict[str, tuple[str, dict[str, None]]] = {
+    "svg": ("Description", {"Date": None}),
+    "pdf": ("Subject", {"CreationDate": None}),
+}
+"""By the format of a picture: what its description is called there, and the dates that are left out."""
 
 
 def check_installed() -> None:
@@ -36,16 +41,17 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: Figure, path: Path, description: str | None = None) -> None:
-    """Writes a picture, complete or not at all; the ending of the name says whether it is PNG or SVG.
+def save(figure: Figure, path: Path, description: str | None = None, dpi: int = _DPI) -> None:
+    """Writes a picture, complete or not at all; the ending of the name says whether it is PNG, SVG or PDF.
 
-    The same figure gives the same file. A description becomes part of it, which viewers show on demand.
+    The same figure gives the same file. A description becomes part of it, which viewers show on demand; in
+    SVG and PDF, text is text. ``dpi`` are the dots per inch of PNG.
     """
     from matplotlib import rc_context
 
     form, target = path.suffix[1:] or _PNG, io.BytesIO()
-    metadata: dict[str, str | None] = {"Date": None} if form == _SVG else {}
-    metadata |= {} if description is None else {"Description": description}
-    with rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
-        figure.savefig(target, dpi=_DPI, format=form, metadata=metadata)
+    title, dates = _METADATA.get(form, ("Description", {}))
+    metadata = dates | ({} if description is None else {title: description})
+    with rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none", "pdf.fonttype": 42}):
+        figure.savefig(target, dpi=dpi, format=form, metadata=metadata)
     write_bytes(path, target.getvalue())

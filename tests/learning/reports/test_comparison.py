@@ -11,13 +11,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 from patchwork_env import cli
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.compare import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.reports.comparison.curves import learning_curve, profile
-from patchwork_env.learning.reports.comparison.figures import curves, profiles
+from patchwork_env.learning.reports.comparison.figures import curves, improvement, profiles
 from patchwork_env.learning.reports.comparison.grouping import compare
 from patchwork_env.learning.reports.comparison.provenance import provenance_lines
 from patchwork_env.learning.reports.comparison.results import read_result, write_result
@@ -84,6 +85,11 @@ def written(runs, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("tables") / "out"
     assert main([*map(str, runs), "--out", str(folder)]) == 0
     return folder
+
+
+def texts(picture: ElementTree.ElementTree) -> list[str]:
+    """What a picture shows as text."""
+    return ["".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -203,8 +209,58 @@ def test_every_table_and_figure_says_what_it_was_made_with(written) -> None:
 
 def test_pictures_of_a_single_run(runs, tmp_path) -> None:
     assert main([str(runs[0]), "--out", str(tmp_path), "--figures", "png"]) == 0
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    with Image.open(tmp_path / "curves.png") as picture:
+        assert round(picture.info["dpi"][0]) == 300
     assert not (tmp_path / "improvement.png").exists()
+
+
+def test_pictures_without_a_footer(runs, tmp_path) -> None:
+    assert main([*map(str, runs), "--out", str(tmp_path), "--no-footer"]) == 0
+    picture = ElementTree.parse(tmp_path / "curves.svg")
+    assert not any("Made with" in line for line in texts(picture))
+    assert "Made with" in (tmp_path / "curves.svg").read_text()  # in the description
+
+
+def test_pictures_as_pdf(runs, tmp_path) -> None:
+    files = [tmp_path / name / "curves.pdf" for name in ("first", "again")]
+    for file in files:
+        assert main([str(runs[0]), "--out", str(file.parent), "--figures", "pdf"]) == 0
+    first, again = (file.read_bytes() for file in files)
+    assert first.startswith(b"%PDF")
+    assert first == again
+
+
+def test_a_single_evaluation_is_a_dot_with_its_interval(tmp_path) -> None:
+    runs = [write_run(tmp_path / f"a-seed{k}", (0.1 + 0.1 * k,), seed=k) for k in range(3)]
+    figure = curves(compare([read_result(run) for run in runs]))
+    for axes in figure.axes:
+        (dot,) = axes.containers
+        ((low, high),) = [segment[:, 1] for segment in dot.lines[2][0].get_segments()]
+        assert low < 0.2 < high
+
+
+@pytest.mark.parametrize(("rates", "low", "high"), [((0.0, 0.0), 0.0, 0.1), ((0.9, 1.0), 0.8, 1.0)])
+def test_axes_of_shares_end_at_0_and_at_1(tmp_path, rates, low, high) -> None:
+    found = compare([read_result(write_run(tmp_path / "a", rates))])
+    for axes in curves(found).axes:
+        bottom, top = axes.get_ylim()
+        assert low <= bottom <= rates[0] <= rates[1] <= top <= high
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.25, 1.0])
+def test_profiles_of_runs_that_did_equally_well_are_not_empty(tmp_path, rate) -> None:
+    runs = [write_run(tmp_path / f"a-seed{k}", (rate,), seed=k) for k in range(2)]
+    found = compare([read_result(run) for run in runs])
+    places, (shares, *_) = profile(found, found.groups[0], "greedy")
+    assert 0.0 <= places[0] < places[-1] <= 1.0
+    assert shares[0] == (rate > 0.0)
+    assert shares[-1] == 0.0
+
+
+def test_improvements_without_an_interval_are_hollow(tmp_path) -> None:
+    found = compare([read_result(write_run(tmp_path / name)) for name in "ab"])
+    (dot,) = improvement(found).axes[0].containers
+    assert dot.lines[0].get_markerfacecolor() == "white"
 
 
 def test_short_and_long_trainings_share_a_logarithmic_axis(tmp_path) -> None:
@@ -234,8 +290,7 @@ def test_the_legend_is_no_wider_than_the_figure(tmp_path, letters) -> None:
 
 
 def test_the_text_of_pictures_is_text(written) -> None:
-    picture = ElementTree.parse(written / "profiles.svg")
-    said = ["".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    said = texts(ElementTree.parse(written / "profiles.svg"))
     assert [line for line in said if "runs)" in line] == ["wide (5 runs)", "plain (3 runs)"]
 
 
@@ -266,7 +321,7 @@ def test_nmbr9_counts_points(runs) -> None:
     found = compare([read_result(run).model_copy(update={"game": "nmbr9"}) for run in runs])
     assert found.metric == "score"
     assert summary_table(found).cells()[1][3:5] == ["20.0", "20.0 to 20.0"]
-    assert profile(found, found.groups[0], "greedy").band.values[0] == 0.0  # above 20: none
+    assert profile(found, found.groups[0], "greedy").band.values[[0, -1]].tolist() == [1.0, 0.0]  # all: 20
     with pytest.raises(ValueError, match="metric is 'wins'; allowed are win_rate, "):
         compare([read_result(runs[0])], metric="wins")
 

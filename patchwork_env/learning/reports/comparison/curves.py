@@ -15,8 +15,8 @@ AXES = (STEPS, MINUTES)
 _MOST_PLACES = 120
 """The highest number of places at which a curve is given."""
 _THRESHOLDS = 101
-_GRAINS = {"win_rate": 0.05}
-"""Thresholds begin and end at multiples of this; 1 where nothing is said."""
+_SHARE_GRAIN = 0.05
+"""Thresholds begin and end at multiples of this for shares, and of 1 for scores."""
 
 
 class Curve(NamedTuple):
@@ -73,8 +73,8 @@ def profile(comparison: Comparison, group: Group, opponent: str) -> Curve:
 
 
 def _thresholds(comparison: Comparison, column: int) -> Floats:
-    """Thresholds from below the lowest score of a run to above the highest one."""
+    """Thresholds from below the lowest score of a run to above the highest one; of shares from 0 to 1."""
     scores = np.concatenate([comparison.scores(group)[:, column] for group in comparison.groups])
-    grain = _GRAINS.get(comparison.metric, 1.0)
-    bounds = np.floor(scores.min() / grain), np.ceil(scores.max() / grain)
-    return np.linspace(*bounds, _THRESHOLDS) * grain
+    grain = _SHARE_GRAIN if comparison.is_share else 1.0
+    bounds = grain * (np.ceil(scores.min() / grain) - 1), grain * (np.floor(scores.max() / grain) + 1)
+    return np.linspace(*(np.clip(bounds, 0, 1) if comparison.is_share else bounds), _THRESHOLDS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,34 +24,47 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-FORMATS = ("svg", "png")
+FORMATS = ("svg", "png", "pdf")
 
+_DPI = 300
+"""The dots per inch of PNG, as journals ask for them."""
 _WIDTH, _HEIGHT = 4.4, 3.2
 """The size of a panel, in inches."""
 _ROW = 0.32
-_LEGEND_ROW, _FOOTNOTE_ROW = 0.24, 0.09
-"""The heights of a row of the legend and of a line of the footnote, in inches."""
+_LEGEND_ROW, _FOOTER_ROW = 0.24, 0.09
+"""The heights of a row of the legend and of a line of the footer, in inches."""
 _LOGARITHMIC = 10
 """How many times the shortest training of a configuration the longest must take for a logarithmic axis."""
-_FOOTNOTE_SIZE = 5
+_HIGH = 0.5
+"""Axes of shares begin at 0 unless all curves lie above this."""
+_MOST_TICKS = 6
+_FOOTER_SIZE = 5
 _LETTERS_PER_INCH = 25
-"""How many letters of the footnote go into an inch."""
+"""How many letters of the footer go into an inch."""
 _NOTHING = Curve(np.empty(0), Band(np.empty(0), None, None))
+_DOT: dict[str, Any] = {"fmt": "o", "markersize": 5, "elinewidth": 1.5, "capsize": 3, "clip_on": False}
+"""A dot with its interval."""
 _DASHES = ("-", "--", ":", "-.")
 """The lines of groups that have the same color."""
 
 
-def write_figures(comparison: Comparison, folder: Path, form: str) -> None:
-    """Writes all figures into a folder, as ``svg`` or ``png``."""
+def write_figures(comparison: Comparison, folder: Path, form: str, *, has_footer: bool = True) -> None:
+    """Writes all figures into a folder, in one of :data:`FORMATS`.
+
+    What they were made with stands below them, unless the footer is left out, and always in the files' own
+    description.
+    """
     from matplotlib import rc_context
 
     with rc_context({"text.parse_math": False}):  # names may hold any characters
         figures = {"curves": curves(comparison), "profiles": profiles(comparison)}
         if len(comparison.groups) > 1:
             figures["improvement"] = improvement(comparison)
-    said = "\n".join(provenance_lines(comparison.groups))
+    lines = provenance_lines(comparison.groups)
     for name, figure in figures.items():
-        save(figure, folder / f"{name}.{form}", said)
+        if has_footer:
+            _add_footer(figure, lines)
+        save(figure, folder / f"{name}.{form}", "\n".join(lines), _DPI)
 
 
 def curves(comparison: Comparison) -> Figure:
@@ -63,8 +76,11 @@ def curves(comparison: Comparison) -> Figure:
             _draw(axes, comparison, partial(learning_curve, comparison, opponent=opponent, axis=axis))
             axes.set(xlabel=f"{axis} of training", ylabel=f"{TITLES[comparison.metric]} against {opponent}")
             _scale_training(axes, comparison, axis)
+            if comparison.is_share:
+                low, high = axes.get_ylim()
+                axes.set_ylim(low if low > _HIGH else 0.0, min(1.0, high))
             _show_values(axes.yaxis, comparison)
-    _finish(figure, comparison)
+    _add_legend(figure)
     return figure
 
 
@@ -80,8 +96,10 @@ def profiles(comparison: Comparison) -> Figure:
             ylabel="share of runs above",
             ylim=(-0.02, 1.02),
         )
+        axes.margins(x=0)
+        axes.locator_params(axis="x", nbins=_MOST_TICKS)
         _show_values(axes.xaxis, comparison)
-    _finish(figure, comparison)
+    _add_legend(figure)
     return figure
 
 
@@ -95,9 +113,9 @@ def improvement(comparison: Comparison) -> Figure:
     for part, axes in zip(parts, panels, strict=True):
         rows = [(value, interval) for *_, name, value, interval in found if name == part]
         for row, (value, interval) in enumerate(reversed(rows)):
-            low, high = interval or (value, value)
-            axes.plot([low, high], [row, row], color=SERIES[0], linewidth=1.5)
-            axes.plot(value, row, "o", color=SERIES[0], markersize=5)
+            ends = interval and np.maximum(0.0, [[value - interval[0]], [interval[1] - value]])
+            face = "white" if interval is None else SERIES[0]
+            axes.errorbar(value, row, xerr=ends, color=SERIES[0], markerfacecolor=face, **_DOT)
         axes.axvline(0.5, color="#888888", linewidth=0.8, linestyle="--")
         axes.set(
             xlabel=f"probability of improvement\nagainst {part}",
@@ -106,7 +124,6 @@ def improvement(comparison: Comparison) -> Figure:
         )
         axes.grid(alpha=0.3, axis="x")
     panels[0].set_yticks(range(len(pairs)), [f"{first} > {second}" for first, second in reversed(pairs)])
-    _add_footnote(figure, comparison)
     return figure
 
 
@@ -122,15 +139,17 @@ def _draw(
         color, dash = SERIES[place % len(SERIES)], _DASHES[place // len(SERIES) % len(_DASHES)]
         label = f"{group.label} ({len(group.runs)} run{'s' * (len(group.runs) > 1)})"
         curve = curve_of(group) or _NOTHING
-        (line,) = axes.plot(curve.places, curve.band.values, color=color, linestyle=dash, label=label)
-        line.set(linewidth=1.5, marker="o" if len(curve.places) == 1 else "")
-        if is_stair:
-            line.set_drawstyle("steps-post")
-        if curve.band.low is not None and curve.band.high is not None:
-            bounds = curve.band.low, curve.band.high
-            axes.fill_between(
-                curve.places, *bounds, color=color, alpha=0.16, linewidth=0, step="post" if is_stair else None
-            )
+        values, low, high = curve.band
+        is_dot = len(values) == 1
+        (line,) = axes.plot(curve.places, values, color=color, linestyle=dash, label=label, clip_on=False)
+        line.set(linewidth=1.5, marker="o" if is_dot else "", markersize=5)
+        line.set_drawstyle("steps-post" if is_stair else "default")
+        if low is not None and high is not None and is_dot:
+            ends = np.maximum(0.0, [values - low, high - values])
+            axes.errorbar(curve.places, values, yerr=ends, color=color, **_DOT)
+        elif low is not None and high is not None:
+            step = "post" if is_stair else None
+            axes.fill_between(curve.places, low, high, color=color, alpha=0.16, linewidth=0, step=step)
     axes.grid(alpha=0.3)
 
 
@@ -145,13 +164,8 @@ def _scale_training(axes: Axes, comparison: Comparison, axis: str) -> None:
 
 
 def _show_values(axis: Axis, comparison: Comparison) -> None:
-    write = percentage if comparison.metric == "win_rate" else number
+    write = percentage if comparison.is_share else number
     axis.set_major_formatter(lambda value, _: write(value))
-
-
-def _finish(figure: Figure, comparison: Comparison) -> None:
-    _add_legend(figure)
-    _add_footnote(figure, comparison)
 
 
 def _add_legend(figure: Figure) -> None:
@@ -165,12 +179,12 @@ def _add_legend(figure: Figure) -> None:
     _grow(figure, _LEGEND_ROW * math.ceil(len(labels) / columns))
 
 
-def _add_footnote(figure: Figure, comparison: Comparison) -> None:
-    """Writes below a figure what it was made with."""
+def _add_footer(figure: Figure, sentences: Sequence[str]) -> None:
+    """Writes sentences below a figure."""
     width = int(_LETTERS_PER_INCH * figure.get_figwidth())
-    lines = [part for line in provenance_lines(comparison.groups) for part in textwrap.wrap(line, width)]
-    _grow(figure, _FOOTNOTE_ROW * len(lines))
-    figure.supxlabel("\n".join(lines), fontsize=_FOOTNOTE_SIZE, color="#555555", x=0.01, ha="left")
+    lines = [part for sentence in sentences for part in textwrap.wrap(sentence, width)]
+    _grow(figure, _FOOTER_ROW * len(lines))
+    figure.supxlabel("\n".join(lines), fontsize=_FOOTER_SIZE, color="#555555", x=0.01, ha="left")
 
 
 def _grow(figure: Figure, height: float) -> None:

@@ -60,6 +60,11 @@ class Comparison:
     metric: str
     opponents: tuple[str, ...]
 
+    @property
+    def is_share(self) -> bool:
+        """Whether what is compared is a share of the games, 0-1."""
+        return self.metric == "win_rate"
+
     def scores(self, group: Group) -> Floats:
         """What the runs of a group reached at their last evaluations, ``(runs, opponents)``."""
         return np.array([[self.value(run.last, name) for name in self.opponents] for run in group.runs])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 _SIZE = 9.0, 6.0
 _INK = "#2e2823"
-_ROOM = 0.12
+_ROOM = 0.25
 """The room for labels above and below the curve of margins, as a share of its range."""
+_EDGE, _ROW = 0.02, 0.045
+"""The distance of labels from the frame, and of one from the next, as shares of the panel's height."""
 _MOST_LABELS = 3
 """The number of mistakes of each player whose moves are named."""
 
@@ -34,14 +36,13 @@ def write_picture(review: Review, path: Path) -> None:
     margin.margins(y=_ROOM)
     _panel(win, wins, 50.0)
     win.set_ylabel("player 0 wins, %")
-    win.set_ylim(-4, 104)
+    win.set_ylim(0, 100)
     win.set_xlabel("moves played")
     for player in (0, 1):
         mistakes = review.mistakes(player, MOST_MISTAKES)
         _mark(margin, mistakes, margins, player)
         _mark(win, mistakes, wins, player)
-        for verdict in mistakes[:_MOST_LABELS]:
-            _name(margin, verdict, margins)
+        _name(margin, mistakes[:_MOST_LABELS], margins)
     margin.set_title(f"{headline(review)}; judged by {labels([review.agent])[0]}", fontsize=10)
     lines, names = margin.get_legend_handles_labels()
     if lines:
@@ -56,7 +57,7 @@ def _panel(axes: Axes, values: list[float], even: float) -> None:
         axes.fill_between(
             places, heights, even, where=ahead, interpolate=True, color=SERIES[player], alpha=0.18, lw=0
         )
-    axes.plot(places, heights, color=_INK, linewidth=1.4)
+    axes.plot(places, heights, color=_INK, linewidth=1.4, clip_on=False)
     axes.axhline(even, color=_INK, linewidth=0.8)
     axes.margins(x=0.02)
     axes.grid(alpha=0.3)
@@ -68,22 +69,27 @@ def _mark(axes: Axes, mistakes: list[Verdict], values: list[float], player: int)
     for verdict in mistakes:
         steps = [verdict.number - 1, verdict.number]
         heights = [values[step] for step in steps]
-        axes.plot(steps, heights, color=SERIES[player], linewidth=3, label=label, solid_capstyle="round")
-        axes.plot(steps[1], heights[1], "o", color=SERIES[player], markersize=5)
+        style: dict[str, Any] = {"color": SERIES[player], "clip_on": False}
+        axes.plot(steps, heights, linewidth=3, label=label, solid_capstyle="round", **style)
+        axes.plot(steps[1], heights[1], "o", markersize=5, **style)
         label = "_"  # no second entry in the legend
 
 
-def _name(axes: Axes, verdict: Verdict, values: list[float]) -> None:
-    """Writes a move beside its mark, on the side to which the curve went."""
-    below = verdict.player == 0
-    axes.annotate(
-        f"{verdict.number}. {verdict.move}",
-        (verdict.number, values[verdict.number]),
-        xytext=(0, -8 if below else 8),
-        textcoords="offset points",
-        ha="center",
-        va="top" if below else "bottom",
-        fontsize=8,
-        color=SERIES[verdict.player],
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
-    )
+def _name(axes: Axes, mistakes: list[Verdict], values: list[float]) -> None:
+    """Writes moves above or below the curve, to which side it went, each with a thin line to its mark.
+
+    Every move has a row of its own, later ones nearer to the curve, so that texts and lines keep apart.
+    """
+    for row, verdict in enumerate(sorted(mistakes, key=lambda verdict: verdict.number)):
+        height = _EDGE + row * _ROW
+        below, color = verdict.player == 0, SERIES[verdict.player]
+        axes.annotate(
+            f"{verdict.number}. {verdict.move}",
+            (verdict.number, values[verdict.number]),
+            xytext=(verdict.number, height if below else 1 - height),
+            textcoords=axes.get_xaxis_transform(),
+            va="bottom" if below else "top",
+            fontsize=8,
+            color=color,
+            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.7, "relpos": (0, 0.5)},
+        )
