@@ -5,6 +5,7 @@ Whatever is wrong with such a file, it is a ValueError of one line that names th
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from pathlib import Path
@@ -23,7 +24,7 @@ def one_line(text: str, most: int = 200) -> str:
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """The text of a file in UTF-8.
+    """The text of a file in UTF-8, or in UTF-16 if it begins with that mark, as editors of Windows write it.
 
     Raises:
         OSError: The file cannot be read.
@@ -34,7 +35,8 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     if len(contents) > most:
         raise ValueError(f"{path} is damaged: it has more than {most:,} bytes")
     try:
-        return contents.decode()
+        is_wide = contents.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return contents.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is damaged: {error}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,6 +138,23 @@ def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:
     return " ".join([name, *fields]) + "\n" + " ".join(words) + "\n"
 
 
+_STRAY = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+"""Signs without a width, such as byte order marks, which editors and pages put into a text."""
+_FIELD = re.compile(r"[a-z]\w*=.*")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a game in notation, however editors, mail and chat have wrapped, quoted and marked it.
+
+    Raises:
+        ValueError: It is no text.
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"a game is written as text, not as {shorten(text)}")
+    plain = re.sub("[>`]", " ", _STRAY.sub("", text))
+    return re.sub(r",\s+", ",", plain).split()
+
+
 def parse_game(
     name: str, text: str, allowed: Collection[tuple[str, ...]]
 ) -> tuple[dict[str, str], list[str]]:
@@ -150,15 +168,13 @@ def parse_game(
     Raises:
         ValueError: The text begins with another name, or its fields are none of these groups.
     """
-    if not isinstance(text, str):
-        raise ValueError(f"a game is written as text, not as {shorten(text)}")
-    first_line, _, moves = text.strip().partition("\n")
-    begin, *fields = first_line.split() or [""]
+    begin, *words = words_of(text) or [""]
     if begin != name:
         raise ValueError(f"the notation of a game starts with {name!r}, not with {shorten(begin)}")
+    fields = list(takewhile(_FIELD.fullmatch, words))
     set_up = dict(field.partition("=")[::2] for field in fields)
     if len(set_up) < len(fields):
-        raise ValueError(f"the set-up repeats a field: {shorten(first_line)}")
+        raise ValueError(f"the set-up repeats a field: {shorten(' '.join(fields))}")
     if not any(set(set_up) == set(group) for group in allowed):
         nearest = max(allowed, key=lambda group: len(set_up.keys() & set(group)))
         unknown = [field for field in set_up if field not in nearest]
@@ -168,7 +184,7 @@ def parse_game(
             )
         missing = next(field for field in nearest if field not in set_up)
         raise ValueError(f"the set-up lacks {missing!r}; it needs {', '.join(nearest)}")
-    return set_up, moves.split()
+    return set_up, words[len(fields) :]
 
 
 def parse_number(text: str) -> int:

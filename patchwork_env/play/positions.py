@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.core.polyomino import normalize
+from patchwork_env.core.storage import words_of
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.nmbr9 import actions as nmbr9_actions
 from patchwork_env.nmbr9.game import Game as Nmbr9
@@ -49,7 +50,10 @@ def read_game(notation: str) -> BaseGame:
     Raises:
         ValueError: The text is not the notation of a game that the page knows; the message says why.
     """
-    name = known_game(notation.lstrip().partition("/")[0])
+    words = words_of(notation)
+    if not words:
+        raise ValueError("the text is empty; it must hold a game in notation")
+    name = known_game(words[0].partition("/")[0])
     return rules_of(name).game.from_notation(notation)
 
 

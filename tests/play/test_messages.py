@@ -81,7 +81,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("open", {"notation": NOTATION, "seed": 3}, "unknown field 'seed'"),
     ("open", {"notation": NOTATION + " +" * 500}, "move "),
     ("open", {"notation": "chess/1 e4"}, "there is no game 'chess'; allowed are 'patchwork', 'nmbr9'"),
-    ("open", {"notation": ""}, "there is no game ''"),
+    ("open", {"notation": ""}, "the text is empty"),
     ("open", {"notation": 7}, "notation must be a text, not 7"),
     ("components", {"game": "row"}, "allowed are 'patchwork', 'nmbr9'"),
     ("components", {}, "the message lacks 'game'; it needs 'game'"),

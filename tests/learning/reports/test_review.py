@@ -1,4 +1,4 @@
-"""Reviews of games: the searches' figures, the costliest moves, the files, and errors that name the line."""
+"""Reviews of games: the searches' figures, the costliest moves, the files, and errors that name the move."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from patchwork_env.learning.reports.review.figures import accuracy, move_accurac
 from patchwork_env.learning.reports.review.judging import POINTS, Review, review
 from patchwork_env.learning.reports.review.reading import read_game
 from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, summary, text
+from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
@@ -240,19 +241,20 @@ def test_terminal_and_unfinished_games(spec, tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: "", "game.txt is empty"),
-        (lambda t: "chess/1\n", "game.txt, line 1: the notation of a game starts with 'patchwork/1'"),
-        (lambda t: "\n" + t.replace("first=0", "first=7"), "game.txt, line 2: first_player is 7"),
+        (lambda t: "", "game.txt: the text is empty"),
+        (lambda t: "chess/1\n", "game.txt: there is no game 'chess'; allowed are 'patchwork', 'nmbr9'"),
+        (lambda t: Nmbr9(seed=1).notation(), "game.txt holds a game of NMBR 9; games of Patchwork alone"),
+        (lambda t: "\n" + t.replace("first=0", "first=7"), "game.txt: first_player is 7"),
         (lambda t: t.replace(" ", "\n").replace("\n", " ", 3) + "x9\n", "'x9' is not a move"),
-        (lambda t: t + "\n+\n", "line 4: move {end}: '+': action 0 comes after the end of the game"),
+        (lambda t: t + "\n+\n", "move {end}: '+': action 0 comes after the end of the game"),
         (
             lambda t: t.splitlines()[0] + "\n+\n+ 99/0@a1\n",
-            "line 3: move 3: '99/0@a1' buys patch 99",
+            "move 3: '99/0@a1' buys patch 99",
         ),
         (lambda t: t.splitlines()[0] + "\n", "the game has no moves"),
     ],
 )
-def test_a_damaged_game_is_an_error_that_names_the_line(change, message, spec, tmp_path, capsys) -> None:
+def test_a_damaged_game_is_an_error_that_names_the_move(change, message, spec, tmp_path, capsys) -> None:
     path = tmp_path / "game.txt"
     path.write_text(change(finished().notation()))
     assert main([str(path), "--agent", spec]) == 2
@@ -262,12 +264,12 @@ def test_a_damaged_game_is_an_error_that_names_the_line(change, message, spec, t
 def test_other_errors(spec, tmp_path, capsys) -> None:
     path = tmp_path / "game.txt"
     path.write_text(finished().notation())
-    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\xff")
     (tmp_path / "file").touch()
     for arguments, message in (
         ([tmp_path / "none.txt"], "none.txt"),
         ([tmp_path], str(tmp_path)),
-        ([tmp_path / "bytes"], "bytes is no text in UTF-8"),
+        ([tmp_path / "bytes"], "bytes is damaged"),
         ([path, "--agent", "greedy"], "agent 'greedy' cannot analyse"),
         ([path, "--agent", "grandmaster"], "there is no agent 'grandmaster'"),
         ([path, "--agent", spec, "--out", tmp_path / "file"], "file is a file; --out takes the path"),
@@ -275,6 +277,13 @@ def test_other_errors(spec, tmp_path, capsys) -> None:
         assert main(list(map(str, arguments))) == 2
         assert message in capsys.readouterr().err
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bytes", "file", "game.txt"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_games_that_editors_of_windows_have_stored(encoding, tmp_path) -> None:
+    path = tmp_path / "game.txt"
+    path.write_text(finished().notation(), encoding=encoding, newline="\r\n")
+    assert read_game(path).history == finished().history
 
 
 def test_the_example_is_a_finished_game(pytestconfig) -> None:

@@ -3,7 +3,7 @@
 import { Module } from "./module.js";
 import { Nmbr9 } from "./nmbr9.js";
 import { Patchwork } from "./patchwork.js";
-import { gameText, oneOf, parseGame, refuse, seedOf, shorten, wholeNumber } from "./texts.js";
+import { gameText, oneOf, parseGame, refuse, seedOf, shorten, wholeNumber, wordsOf } from "./texts.js";
 
 const GAMES = { patchwork: Patchwork, nmbr9: Nmbr9 };
 const DEFAULT_LINES = 5;
@@ -86,7 +86,7 @@ export class Engine {
 
 function nameOf(notation) {
   if (typeof notation !== "string") refuse(`a game is written as text, not as ${shorten(notation)}`);
-  return oneOf(notation.trim().split("/", 1)[0], Object.keys(GAMES), "game");
+  return oneOf((wordsOf(notation)[0] ?? "").split("/", 1)[0], Object.keys(GAMES), "game");
 }
 
 /**

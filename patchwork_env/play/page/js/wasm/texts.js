@@ -48,6 +48,15 @@ export function seedOf(value) {
   return refuse(`seed is ${shorten(String(value))}; allowed are 0 to 2**64 - 1`);
 }
 
+/** The words of a game, however editors, mail and chat have wrapped, quoted and marked it. */
+export const wordsOf = (text) =>
+  text
+    .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g, "")
+    .replace(/[>\x60]/g, " ")
+    .replace(/,\s+/g, ",")
+    .split(/\s+/)
+    .filter(Boolean);
+
 /**
  * Reads a game: the fields of its set-up, and its words.
  * @param {string} format the name of the notation
@@ -56,17 +65,18 @@ export function seedOf(value) {
  * @returns {{fields: Object<string, string>, words: string[]}}
  */
 export function parseGame(format, fields, text) {
-  const [header, ...rest] = text.trim().split("\n");
-  const [name, ...parts] = header.trim().split(/\s+/);
+  const [name = "", ...words] = wordsOf(text);
   if (name !== format) refuse(`the notation of a game starts with '${format}', not with ${shorten(name)}`);
+  const end = words.findIndex((word) => !/^[a-z]\w*=/.test(word));
+  const parts = end < 0 ? words : words.slice(0, end);
   const given = Object.fromEntries(parts.map((part) => part.split(/=(.*)/s, 2)));
-  if (Object.keys(given).length < parts.length) refuse(`the set-up repeats a field: ${shorten(header)}`);
+  if (Object.keys(given).length < parts.length) refuse(`the set-up repeats a field: ${shorten(parts.join(" "))}`);
   const unknown = Object.keys(given).find((field) => !fields.includes(field));
   if (unknown)
     refuse(`this page reads games from their beginning; a set-up has no field ${shorten(unknown)}`);
   const missing = fields.find((field) => !(field in given));
   if (missing) refuse(`the set-up lacks '${missing}'; it needs ${fields.join(", ")}`);
-  return { fields: given, words: rest.join(" ").split(/\s+/).filter(Boolean) };
+  return { fields: given, words: words.slice(parts.length) };
 }
 
 /** Writes a game, the inverse of `parseGame`. */
