@@ -105,7 +105,7 @@ def _keys_of(kind: type[BaseModel], defaults: BaseModel, prefix: str) -> Iterato
         default, section = getattr(defaults, name), section_of(kind, name)
         if section is Schedule:
             text = f"{{start: {default.start:g}, end: {default.end:g}, curve: {default.curve}}}"
-            yield Key(prefix + name, "schedule", text, field.description or "")
+            yield Key(prefix + name, "number or schedule", text, field.description or "")
         elif section is not None:
             yield from _keys_of(section, default, f"{prefix}{name}.")
         else:

@@ -160,7 +160,7 @@ class _YamlLoader(yaml.SafeLoader):
 
 
 _YamlLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), list("-+0123456789")
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d[\d_]*(\.\d*)?|\.\d+)[eE][-+]?\d+"), list("-+.0123456789")
 )
 
 

@@ -15,6 +15,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.sections import (
     Cluster,
     Evaluation,
+    Fixed,
     Needs,
     Network,
     Positive,
@@ -56,11 +57,11 @@ class RunConfig(Section):
 
     description: Annotated[str, Field(max_length=1000)] = ""
     """A sentence that says what the run is for; ``--list`` shows it."""
-    game: str = PATCHWORK
+    game: Fixed[str] = PATCHWORK
     """The game that is learned, ``patchwork`` or ``nmbr9``."""
     algorithm: str = ""
     """The algorithm that learns."""
-    special_patches: SpecialPatches = "revised"
+    special_patches: Fixed[SpecialPatches] = "revised"
     """Print of Patchwork's time track, which says where special patches lie: ``revised``, or that of
     ``2014``."""
     seed: Seed = 0

@@ -5,27 +5,39 @@ The text below a field describes it: ``train --explain`` prints it with the type
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+
+def _as_whole(given: Any) -> Any:
+    """A float that is a whole number, as ``2e4`` is in YAML and JSON, as an integer."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+WHOLE = BeforeValidator(_as_whole)
+"""Makes a type of integers take whole numbers in every form."""
 # Every number has a lower and an upper bound. The upper ones are far above what is of use, and keep what is
 # computed from the numbers finite; whether there is memory for all of it is a question of its own.
-Steps = Annotated[int, Field(ge=1, le=9 * 10**9)]  # the names of files have ten digits for them
-Positive = Annotated[int, Field(ge=1, le=10**9)]
-Size = Annotated[int, Field(ge=1, le=10**6)]
-Several = Annotated[int, Field(ge=2, le=10**6)]
-Units = Annotated[int, Field(ge=1, le=2**16)]
-Layers = Annotated[int, Field(ge=1, le=256)]
-Channels = Annotated[int, Field(ge=0, le=2**16)]
-Threads = Annotated[int, Field(ge=1, le=1024)]
-Count = Annotated[int, Field(ge=0, le=10**5)]
-Seed = Annotated[int, Field(ge=0, lt=2**64)]
-Games = Annotated[int, Field(ge=2, le=10**6, multiple_of=2)]
+Steps = Annotated[int, Field(ge=1, le=9 * 10**9), WHOLE]  # the names of files have ten digits for them
+Positive = Annotated[int, Field(ge=1, le=10**9), WHOLE]
+Size = Annotated[int, Field(ge=1, le=10**6), WHOLE]
+Several = Annotated[int, Field(ge=2, le=10**6), WHOLE]
+Units = Annotated[int, Field(ge=1, le=2**16), WHOLE]
+Layers = Annotated[int, Field(ge=1, le=256), WHOLE]
+Channels = Annotated[int, Field(ge=0, le=2**16), WHOLE]
+Threads = Annotated[int, Field(ge=1, le=1024), WHOLE]
+Count = Annotated[int, Field(ge=0, le=10**5), WHOLE]
+Seed = Annotated[int, Field(ge=0, lt=2**64), WHOLE]
+Games = Annotated[int, Field(ge=2, le=10**6, multiple_of=2), WHOLE]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0, le=10**6)]
 Rate = Annotated[float, Field(gt=0, le=10**6)]
 Scheduled = Annotated[float, Field(ge=0, le=1e30)]
+_Value = TypeVar("_Value")
+_FIXED = "fixed for a whole run"
+Fixed = Annotated[_Value, _FIXED]
+"""The type of a key on which the stored state of a run depends: a resumed run has the same value."""
 Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=100)]
 
 
@@ -47,9 +59,21 @@ class Section(BaseModel):
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
+    def fixed_values(self, prefix: str = "") -> dict[str, Any]:
+        """The values of the type :data:`Fixed`, also in sections, by their full keys, as JSON has them."""
+        dumped = self.model_dump(mode="json")
+        fixed: dict[str, Any] = {}
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if isinstance(value, Section):
+                fixed |= value.fixed_values(f"{prefix}{name}.")
+            elif _FIXED in field.metadata:
+                fixed[prefix + name] = dumped[name]
+        return fixed
+
 
 class Schedule(Section):
-    """A number that moves from ``start`` to ``end`` during the run."""
+    """A number that moves from ``start`` to ``end`` during the run; a plain number stays as it is."""
 
     start: Scheduled
     """Value at the beginning of the run."""
@@ -57,6 +81,15 @@ class Schedule(Section):
     """Value at the end of the run."""
     curve: Literal["linear", "geometric"] = "linear"
     """``linear`` moves in equal steps, ``geometric`` by equal factors, which needs values above 0."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_number(cls, given: Any) -> Any:
+        if isinstance(given, (dict, Schedule)):
+            return given
+        if isinstance(given, bool) or not isinstance(given, (int, float)):
+            raise ValueError("it must be a number, or a section with the keys start, end and curve")
+        return {"start": given, "end": given}
 
     @model_validator(mode="after")
     def _check_curve(self) -> Schedule:
@@ -75,15 +108,15 @@ class Schedule(Section):
 class Network(Section):
     """The size of the policy network, and what it reads; see ``NetworkConfig`` in ``agents/networks.py``."""
 
-    width: Units = 256
+    width: Fixed[Units] = 256
     """Number of units in each hidden layer; more of them learn more and take more time."""
-    depth: Layers = 2
+    depth: Fixed[Layers] = 2
     """Number of hidden layers."""
-    channels: Channels = 0
+    channels: Fixed[Channels] = 0
     """Number of channels of the convolutions over the boards; 0 leaves the convolutions out."""
-    features: bool = True
+    features: Fixed[bool] = True
     """Whether the network reads figures that are counted for it: how boards lie, what actions lead to."""
-    offers: bool = False
+    offers: Fixed[bool] = False
     """Whether it also reads what the patches that are offered after every move are worth, in Patchwork; needs
     ``features``."""
     lookahead: bool = False

@@ -22,7 +22,7 @@ from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_folder, write_text, write_through
 from patchwork_env.core.names import shorten
-from patchwork_env.errors import DivergenceError, StorageError
+from patchwork_env.errors import ConfigError, DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.config import RunConfig, dump_config
@@ -132,22 +132,34 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
 
     Raises:
         FileNotFoundError: There is no checkpoint to resume from.
-        ValueError: The checkpoint is damaged or belongs to another configuration; the trainer must not be
-            used.
+        ConfigError: The run has another value of a key that is fixed for a whole run.
+        ValueError: The checkpoint is damaged, or of another version; the trainer must not be used.
     """
     *others, folder = _complete_checkpoints(run)
     try:
         agents.load(folder)  # raises if the policy's own files are damaged
         counters = read_object(folder / _TRAINER_JSON, "steps", "iteration", "seconds", "trainer")
         _check_counters(counters, steps_of(folder))
+        _check_fixed(counters.get("fixed", {}), trainer.config, folder)
         trainer.restore(TrainerState(counters["trainer"], _read_tensors(folder / _TRAINER_TENSORS)))
         trainer.steps, trainer.iteration = counters["steps"], counters["iteration"]
         trainer.seconds = counters["seconds"]
+    except ConfigError:
+        raise
     except _UNFIT as error:
         reason = one_line(str(error), 500)
         way_on = f"; without it the run goes on from {others[-1]}" if others else ""
-        raise ValueError(f"{folder} is damaged or of another configuration: {reason}{way_on}") from None
+        raise ValueError(f"{folder} is damaged, or of another version: {reason}{way_on}") from None
     return folder
+
+
+def _check_fixed(fixed: Mapping[str, Any], config: RunConfig, folder: Path) -> None:
+    for key, value in config.fixed_values().items():
+        if key in fixed and fixed[key] != value:
+            raise ConfigError(
+                f"{key} is {shorten(value)}, and {shorten(fixed[key])} in {folder}: "
+                "it stays as it is for a whole run"
+            )
 
 
 def _check_counters(counters: Mapping[str, Any], steps: int | None) -> None:
@@ -198,7 +210,7 @@ def _write(folder: Path, trainer: Trainer) -> None:
     trainer.write_policy(folder)
     values, tensors = trainer.state()
     counters = {"steps": trainer.steps, "iteration": trainer.iteration, "seconds": trainer.seconds}
-    text = json.dumps(counters | {"trainer": values}, indent=1)
+    text = json.dumps(counters | {"fixed": trainer.config.fixed_values(), "trainer": values}, indent=1)
     (folder / _TRAINER_JSON).write_text(text + "\n", encoding="utf-8")
     write_tensors(folder / _TRAINER_TENSORS, tensors)
 

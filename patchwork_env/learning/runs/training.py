@@ -81,7 +81,7 @@ def resumed_run(folder: Path, stack: ExitStack, overrides: Sequence[str] = ()) -
     Raises:
         FileNotFoundError: The folder does not hold a run.
         ConfigError: An override is not valid, or see :func:`new_run`.
-        ValueError: The checkpoint is damaged or belongs to another configuration.
+        ValueError: The checkpoint is damaged, or of another version.
         InUseError: Another process trains there.
         StorageError: The folder cannot be written.
     """

@@ -91,6 +91,20 @@ def test_numbers_with_exponents(load, text):
     assert load("", f"ppo.clip_range={text}").ppo.clip_range == 1e-3
 
 
+@pytest.mark.parametrize("text", ["2e4", "2.0E+4", "20000.0", "20_000", ".2e5"])
+def test_whole_numbers_are_taken_in_every_form(load, text):
+    assert load(f"total_steps: {text}").total_steps == 20_000
+    steps = load("", f"total_steps={text}").total_steps
+    assert (steps, type(steps)) == (20_000, int)
+
+
+@pytest.mark.parametrize("number", [0, 3e-4])
+def test_a_plain_number_is_a_schedule_that_stays(load, number):
+    for algorithm in ("ppo", "td"):  # the default of td is geometric, which 0 is not
+        config = load(f"algorithm: {algorithm}", f"{algorithm}.learning_rate={number}")
+        assert getattr(config, algorithm).learning_rate == Schedule(start=number, end=number)
+
+
 def test_whole_numbers_where_there_may_be_fractions(load):
     assert load("ppo: {clip_range: 1}").ppo.clip_range == 1.0
 
@@ -187,10 +201,10 @@ def test_all_mistakes_with_their_sources(message):
         ("threads: 100000", "threads is 100000: Input should be less than or equal to 1024"),
         ("ppo: {learning_rate: {start: 1e300}}", "ppo.learning_rate.start is 1e+300: Input should be"),
         ("ppo: {gae_lambda: 1.01}", "ppo.gae_lambda is 1.01: Input should be less than or equal to 1"),
-        (
-            "ppo: {learning_rate: 1e-3}",
-            "ppo.learning_rate is 0.001: it must be a section with the keys start, end",
-        ),
+        ("total_steps: 1.5e0", "total_steps is 1.5: Input should be a valid integer"),
+        ("ppo: {learning_rate: fast}", "ppo.learning_rate is 'fast': it must be a number, or a section"),
+        ("ppo: {learning_rate: true}", "ppo.learning_rate is True: it must be a number, or a section"),
+        ("ppo: {learning_rate: -1}", "ppo.learning_rate.start is -1: Input should be greater"),
         ("ppo: 3", "ppo is 3: it must be a section with the keys num_envs,"),
         ("ppo:", "ppo is None: it must be a section"),
         ("ppo: []", "ppo is (): it must be a section"),

@@ -516,8 +516,9 @@ def with_nan(run):
         (in_trainer_json(trainer=[]), "is damaged"),
         (lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text("[" * 10**5), "nested too deeply"),
         (with_nan, "'network.value.bias' in trainer.safetensors is not finite"),
-        (truncate("trainer.safetensors"), "is damaged or of another configuration"),
-        (truncate("trainer.json"), "is damaged or of another configuration"),
+        (truncate("trainer.safetensors"), "is damaged, or of another version"),
+        (truncate("trainer.json"), "is damaged, or of another version"),
+        (in_trainer_json(fixed=3), "is damaged"),
         (lambda run: (checkpoints_of(run)[-1] / "trainer.safetensors").unlink(), "is damaged"),
         (lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text("[]"), "is damaged"),
         (lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text("{}"), "is damaged"),
@@ -538,12 +539,22 @@ def test_damaged_runs_are_left_alone(run, capsys, damage, message):
 
 
 @pytest.mark.parametrize(
-    "override", ["network.width=17", "network.depth=2", "ppo.num_envs=17", "ppo.epoch=3", "device=toaster"]
+    ("override", "message"),
+    [
+        ("network.width=17", "network.width is 17, and 16 in"),
+        ("network.depth=2", "network.depth is 2, and 1 in"),
+        ("ppo.num_envs=17", "ppo.num_envs is 17, and 16 in"),
+        ("special_patches=2014", "special_patches is '2014', and 'revised' in"),
+        ("ppo.epoch=3", "ppo.epoch"),
+        ("device=toaster", "toaster"),
+    ],
 )
-def test_resuming_with_another_configuration_is_refused(run, capsys, override):
+def test_resuming_with_another_configuration_is_refused(run, capsys, override, message):
     before = contents(run)
     assert train.main(["--resume", str(run), "--set", override]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.count("\n") == 1
     assert contents(run) == before
 
 

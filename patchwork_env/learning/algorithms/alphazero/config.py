@@ -11,6 +11,7 @@ from patchwork_env.learning.config.sections import (
     BYTES_OF_SAMPLE,
     NETWORK_KEYS,
     Count,
+    Fixed,
     Fraction,
     Needs,
     Network,
@@ -32,7 +33,7 @@ _BYTES_OF_NODE = 80
 class AlphaZero(Section):
     """Gumbel AlphaZero (Danihelka et al. 2022): the policy learns what a search improves in it."""
 
-    num_envs: Size = 256
+    num_envs: Fixed[Size] = 256
     """Number of games that are played side by side."""
     rollout_steps: Size = 32
     """Number of turns of each game in an iteration."""

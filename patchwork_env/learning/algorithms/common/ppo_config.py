@@ -9,6 +9,7 @@ from pydantic import model_validator
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config.run_config import RewardedRun
 from patchwork_env.learning.config.sections import (
+    Fixed,
     Fraction,
     League,
     Network,
@@ -25,7 +26,7 @@ from patchwork_env.learning.config.sections import (
 class PpoLearning(Section):
     """Proximal policy optimization (Schulman et al. 2017)."""
 
-    num_envs: Size = 512
+    num_envs: Fixed[Size] = 512
     """Number of games that are played side by side."""
     rollout_steps: Size = 64
     """Number of turns of each game in an iteration."""

@@ -15,6 +15,7 @@ from patchwork_env.learning.config.sections import (
     BYTES_OF_OBSERVATION,
     BYTES_OF_WEIGHT,
     NETWORK_KEYS,
+    Fixed,
     Fraction,
     Needs,
     Positive,
@@ -32,7 +33,7 @@ class MaskablePpo(PpoLearning):
     the league it is a past self, and in the others the present self.
     """
 
-    num_envs: Size = 64
+    num_envs: Fixed[Size] = 64
     """Number of games that are played side by side."""
     rollout_steps: Size = 64
     """Number of the learner's decisions in each game in an iteration; ``n_steps`` of sb3-contrib."""
@@ -43,19 +44,19 @@ class MaskablePpo(PpoLearning):
     sb3-contrib."""
     normalize_advantage: bool = True
     """Whether the advantages of a minibatch are scaled to mean 0 and standard deviation 1."""
-    policy: Literal["mlp", "network"] = "mlp"
+    policy: Fixed[Literal["mlp", "network"]] = "mlp"
     """What learns: ``mlp``, two perceptrons as in ``MlpPolicy``, or ``network``, the network that is shaped
     after the game, whose size is that of the section ``network``."""
-    net_arch: Annotated[tuple[Units, ...], Field(max_length=256)] = (256, 256)
+    net_arch: Fixed[Annotated[tuple[Units, ...], Field(max_length=256)]] = (256, 256)
     """Number of units in each hidden layer of perceptrons; policy and value have the same layers, each its
     own."""
-    activation_fn: Literal["relu", "tanh"] = "relu"
+    activation_fn: Fixed[Literal["relu", "tanh"]] = "relu"
     """Activation of the hidden layers."""
     ortho_init: bool = True
     """Whether the weights of a layer begin as an orthogonal matrix."""
     fixed_fraction: Fraction = 0.0
     """Share of the games, 0 to 1, that are played against ``fixed_opponents``."""
-    fixed_opponents: Specs = ()
+    fixed_opponents: Fixed[Specs] = ()
     """Specs of the agents that are the opponents in these games, one after the other."""
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ from patchwork_env.learning.config.sections import (
     BYTES_OF_OBSERVATION,
     BYTES_OF_WEIGHT,
     NETWORK_KEYS,
+    WHOLE,
     Fraction,
     League,
     Needs,
@@ -67,7 +68,7 @@ class RllibPpo(Section):
     initial_policy: str | None = None
     """Path or name of a policy of the same game to start from, whose network has the same size; null starts
     from random weights."""
-    players: Annotated[int, Field(ge=1, le=4)] = 2
+    players: Annotated[int, Field(ge=1, le=4), WHOLE] = 2
     """Number of players in a game of NMBR 9."""
     points: NonNegative = 0.0
     """Reward for each point in NMBR 9, at the moment when it is scored."""

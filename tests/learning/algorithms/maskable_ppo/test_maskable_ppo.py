@@ -374,9 +374,12 @@ def test_unknown_fixed_opponents(config, tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("override", ["maskable_ppo.net_arch=[25]", "maskable_ppo.num_envs=32"])
+@pytest.mark.parametrize(
+    "override",
+    ["maskable_ppo.net_arch=[25]", "maskable_ppo.num_envs=32", "maskable_ppo.activation_fn=tanh"],
+)
 def test_resuming_with_another_configuration_is_refused(run, capsys, override):
     before = sorted(path.read_bytes() for path in run.rglob("*") if path.is_file())
     assert train.main(["--resume", str(run), "--set", override]) == 2
-    assert "is damaged or of another configuration" in capsys.readouterr().err
+    assert f"{override.partition('=')[0]} is" in capsys.readouterr().err
     assert sorted(path.read_bytes() for path in run.rglob("*") if path.is_file()) == before

@@ -153,7 +153,7 @@ def test_a_run_does_not_go_on_with_another_network(trainer_of, tmp_path):
     config = small_config("patchwork")
     begin_run(tmp_path / "run", trainer_of(config), config)
     other = trainer_of(config.model_copy(update={"network": Network(width=32, depth=1, channels=8)}))
-    with pytest.raises(ValueError, match="is damaged or of another configuration"):
+    with pytest.raises(ValueError, match="is 32, and 16 in"):
         load_checkpoint(tmp_path / "run", other)
 
 
