@@ -17,6 +17,7 @@ RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
 ATTACK_MINUTES ?= 2
 ATTACK_SEED ?=
+PYTEST_OPTIONS ?=
 BENCHMARKS ?= startup engine environments strength mcts search champion analysis training_speed inference
 OLD_GYMNASIUM := 1.2.2
 RESOLUTION ?= lowest-direct
@@ -24,26 +25,28 @@ RESOLUTION ?= lowest-direct
 python := $(VENV)/bin/python
 ready := $(VENV)/ready
 old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
-tianshou := $(VENV)-tianshou
-proofs := $(VENV)-proofs
-ray := $(VENV)-ray
-clients := $(VENV)-clients
-browser := $(VENV)-browser
-frameworks := $(VENV)-frameworks
-openenv := $(VENV)-openenv
-agilerl := $(VENV)-agilerl
 resolved := $(VENV)-$(RESOLUTION)
-# One that stands by itself would end a call of make's too late.
-parenthesis := (
 print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-.PHONY: help environment train test test-attack test-bounds coverage test-gymnasium-1.2 test-tianshou test-proofs test-clients test-ray \
-	test-frameworks test-openenv test-agilerl test-resolution test-browser site lint format bench benchmark clean distclean
+# Libraries that agree with nothing else have environments of their own, named as the markers of the tests that need them.
+libraries_agilerl := agilerl
+libraries_browser := playwright
+libraries_clients := wandb rliable.library
+libraries_frameworks := pyspiel torchrl minari mcp huggingface_hub supersuit moviepy array_api_compat
+libraries_openenv := openenv
+libraries_proofs := ortools
+libraries_ray := ray
+libraries_tianshou := tianshou
+with_libraries := agilerl browser clients frameworks openenv proofs ray tianshou
+
+.PHONY: help environment train test test-all test-attack test-bounds coverage test-gymnasium-1.2 \
+	$(addprefix test-,$(with_libraries)) kill-with-ray test-resolution site lint format bench benchmark clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
+	@echo "  make test-LIBRARY         run the tests that need other libraries: $(with_libraries)"
 
 environment: $(ready)  ## create the virtual environment and install everything
 
@@ -57,8 +60,11 @@ train: $(ready)  ## train a first policy by self-play (minutes) and measure it a
 	$(python) -m training.train --config $(CONFIG) --run-dir "$$run"
 	$(python) -m training.evaluate "$$run/final" --against random greedy --games $(GAMES)
 
-test: $(ready)  ## run the whole test suite, then measure how much of the rules it reaches
-	$(python) -m pytest --numprocesses 2 --dist loadfile
+test: $(ready)  ## run the tests of what a change can easily break, in minutes
+	$(python) -m pytest --numprocesses 2 --dist loadfile -m "not slow" $(PYTEST_OPTIONS)
+
+test-all: test  ## run all tests that need no other library, then measure how much of the rules they reach
+	$(python) -m pytest --numprocesses 2 --dist loadfile -m slow $(PYTEST_OPTIONS)
 	@$(MAKE) --no-print-directory coverage
 
 test-attack: $(ready)  ## try to break everything for ATTACK_MINUTES: odd inputs, kills, interrupts …
@@ -70,8 +76,7 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 		tests/patchwork/test_engine.py tests/nmbr9/test_engine.py
 
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
-	NUMBA_BOUNDSCHECK=1 $(python) -m pytest --numprocesses 2 --dist loadfile tests/bounds \
-		tests/patchwork/test_endgame.py tests/agents/patchwork/test_mlp.py tests/agents/nmbr9/test_beam.py tests/agents/nmbr9/test_policy.py
+	NUMBA_BOUNDSCHECK=1 $(python) -m pytest --numprocesses 2 --dist loadfile -m bounds
 
 test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environments with the oldest supported Gymnasium
 	$(old_gymnasium)/bin/python -m pytest \
@@ -93,64 +98,18 @@ $(old_gymnasium)/ready: $(ready)
 site: $(ready)  ## build the page that plays without a server, in site/, and compare its moves with the package's
 	$(python) -m tools.site
 
-# The test files that skip themselves without a library, or one of several, run in an environment that has it, and no
-# others but those that are named beside.
-define test_what_needs
-	$(2)/bin/python -c "$(foreach name,$(1),import $(name);)"
-	files=$$(grep -rlF --include='test_*.py' $(foreach name,$(1),-e 'importorskip$(parenthesis)"$(name)"') tests); \
-	$(2)/bin/python -m pytest $$files $(3)
-endef
+$(addprefix test-,$(with_libraries)): test-%: $(VENV)-%/ready
+	$(VENV)-$*/bin/python -c "$(foreach name,$(libraries_$*),import $(name);)"
+	$(VENV)-$*/bin/python -m pytest -m $*
 
-test-tianshou: $(tianshou)/ready  ## run the tests of self-play with Tianshou
-	$(call test_what_needs,tianshou,$(tianshou))
+$(addsuffix /ready,$(addprefix $(VENV)-,$(with_libraries))): $(VENV)-%/ready: $(ready) requirements-%.lock
+	$(call create_beside,$(VENV)-$*,--requirement requirements-$*.lock)
 
-$(tianshou)/ready: $(ready) requirements-tianshou.lock
-	$(call create_beside,$(tianshou),--requirement requirements-tianshou.lock)
+test-ray: kill-with-ray
+kill-with-ray: $(VENV)-ray/ready
+	$(VENV)-ray/bin/python -m tests.attack kill_sweep kill_rllib_ppo --attempts 1 --workers 1
 
-test-proofs: $(proofs)/ready  ## run the tests of proofs with OR-Tools
-	$(call test_what_needs,ortools,$(proofs))
-
-$(proofs)/ready: $(ready) requirements-proofs.lock
-	$(call create_beside,$(proofs),--requirement requirements-proofs.lock)
-
-test-clients: $(clients)/ready  ## run the tests of tracking services' clients, offline, and of statistics against rliable
-	$(call test_what_needs,wandb,$(clients))
-	$(call test_what_needs,rliable.library,$(clients))
-
-$(clients)/ready: $(ready) requirements-clients.lock
-	$(call create_beside,$(clients),--requirement requirements-clients.lock)
-
-test-frameworks: $(frameworks)/ready  ## run the tests with OpenSpiel, TorchRL, Minari, MCP, Hugging Face's Hub and SuperSuit
-	$(call test_what_needs,pyspiel torchrl minari mcp huggingface_hub supersuit moviepy array_api_compat,$(frameworks),tests/integrations/test_pages.py)
-
-$(frameworks)/ready: $(ready) requirements-frameworks.lock
-	$(call create_beside,$(frameworks),--requirement requirements-frameworks.lock)
-
-test-openenv: $(openenv)/ready  ## run the tests with OpenEnv
-	$(call test_what_needs,openenv,$(openenv),tests/integrations/test_pages.py)
-
-$(openenv)/ready: $(ready) requirements-openenv.lock
-	$(call create_beside,$(openenv),--requirement requirements-openenv.lock)
-
-test-agilerl: $(agilerl)/ready  ## run the tests with AgileRL, which are no part of .ci/run
-	$(call test_what_needs,agilerl,$(agilerl))
-
-$(agilerl)/ready: $(ready) requirements-agilerl.lock
-	$(call create_beside,$(agilerl),--requirement requirements-agilerl.lock)
-
-test-browser: site $(browser)/ready  ## drive the page in headless Chromium, with a server and without
-	@command -v chromium > /dev/null || { echo "make test-browser: there is no Chromium: apt-get install chromium" >&2; exit 1; }
-	$(call test_what_needs,playwright,$(browser))
-
-$(browser)/ready: $(ready) requirements-browser.lock
-	$(call create_beside,$(browser),--requirement requirements-browser.lock)
-
-test-ray: $(ray)/ready  ## run the tests of clusters with Ray, and kill what needs it
-	$(call test_what_needs,ray,$(ray))
-	$(ray)/bin/python -m tests.attack kill_sweep kill_rllib_ppo --attempts 1 --workers 1
-
-$(ray)/ready: $(ready) requirements-ray.lock
-	$(call create_beside,$(ray),--requirement requirements-ray.lock)
+test-browser: site
 
 # Other packages' warnings about each other are errors only with the versions of requirements.lock.
 test-resolution: $(resolved)/ready  ## run the suite with the oldest (or RESOLUTION=highest: newest) packages allowed
@@ -181,5 +140,4 @@ clean:  ## delete caches and build results (environments and training runs stay)
 	rm -rf build dist site .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 distclean: clean  ## also delete the environments
-	rm -rf $(VENV) $(old_gymnasium) $(tianshou) $(proofs) $(ray) $(clients) $(browser) $(frameworks) $(openenv) $(agilerl) \
-		$(VENV)-lowest-direct $(VENV)-highest
+	rm -rf $(VENV) $(VENV)-*

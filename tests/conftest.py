@@ -1,6 +1,13 @@
-"""Settings of the test run: the same examples every time, however slow the machine."""
+"""Settings of the test run: the same examples every time, and a limit to what single tests may take."""
 
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+from numba.core import event
 
 settings.register_profile(
     "reproducible",
@@ -10,3 +17,24 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("reproducible")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--limit",
+        type=float,
+        help="fail tests that take more seconds, compiling apart, and are not marked slow",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    compiling = event.TimingListener()
+    before = os.times()
+    with event.install_listener("numba:compile", compiling):
+        yield
+    after = os.times()
+    seconds = sum(after[:4]) - sum(before[:4]) - (compiling.duration if compiling.done else 0)
+    limit = item.config.getoption("limit")
+    if limit is not None and seconds > limit and not item.get_closest_marker("slow"):
+        pytest.fail(f"took {seconds:.1f} s of the processor, more than {limit:g}: mark it slow")

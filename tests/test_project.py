@@ -24,8 +24,15 @@ def loaded(path: str) -> Any:
     return yaml.safe_load(text(path))
 
 
+def libraries_of_make() -> dict[str, list[str]]:
+    """The libraries that tests need, by the markers of the tests."""
+    lines = re.findall(r"^libraries_(\w+) := (.*)$", text("Makefile"), re.MULTILINE)
+    return {marker: libraries.split() for marker, libraries in lines}
+
+
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z][\w.-]*):(?!=)", text("Makefile"), re.MULTILINE))
+    named = set(re.findall(r"^([a-z][\w.-]*):(?!=)", text("Makefile"), re.MULTILINE))
+    return named | {f"test-{marker}" for marker in libraries_of_make()}
 
 
 def test_the_citation_is_that_of_this_version() -> None:
@@ -92,12 +99,17 @@ def test_benchmarks_say_how_they_are_called(script: Path) -> None:
         assert f"python benchmarks/{script.name}" in source
 
 
-def test_every_library_of_make_has_tests_that_skip_without_it() -> None:
-    named = re.findall(r"\$\(call test_what_needs,([\w. ]+),", text("Makefile"))
-    libraries = [library for call in named for library in call.split()]
-    assert {"tianshou", "torchrl", "openenv"} <= set(libraries)
-    tests = [path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("test_*.py")]
-    assert [name for name in libraries if not any(f'importorskip("{name}"' in test for test in tests)] == []
+def test_what_skips_without_a_library_is_marked_for_the_environment_that_has_it() -> None:
+    tests = {path: path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("*.py")}
+    for marker, libraries in libraries_of_make().items():
+        for library in libraries:
+            needing = [path for path, test in tests.items() if f'importorskip("{library}' in test]
+            assert needing, library
+            assert [
+                path
+                for path in needing
+                if path.name != "conftest.py" and f"pytest.mark.{marker}" not in tests[path]
+            ] == []
 
 
 def locked(path: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ import sys
 import gymnasium
 import pytest
 
-pytest.importorskip("huggingface_hub", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("huggingface_hub")
 
 from huggingface_hub import constants
 from huggingface_hub.utils import _http
@@ -23,6 +23,8 @@ from patchwork_env.agents import hub
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.patchwork import Game
 from tests.agents.hub_server import Hub, serving, use
+
+pytestmark = pytest.mark.frameworks
 
 
 def files_of(name: str) -> dict[str, bytes]:

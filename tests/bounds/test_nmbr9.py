@@ -10,6 +10,8 @@ from patchwork_env.nmbr9.rules import RULES
 from tests.attack.small_runs import RUNS
 from tests.bounds import everything
 
+pytestmark = pytest.mark.bounds
+
 AGENTS = ("random", "greedy", "uct:simulations=30", "nmbr9_champion:instant", "nmbr9_champion:nodes=200")
 
 

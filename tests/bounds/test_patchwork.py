@@ -13,6 +13,8 @@ from tests.attack.records import odd_games
 from tests.attack.small_runs import RUNS
 from tests.bounds import everything
 
+pytestmark = pytest.mark.bounds
+
 AGENTS = ("random", "greedy", "uct:simulations=30", "mcts:simulations=30", "champion:instant")
 AGENTS += ("champion:nodes=30", "ppo-quick", "ppo-quick:simulations=6")
 TRAINERS = ("ppo", "td", "alphazero", "maskable_ppo")

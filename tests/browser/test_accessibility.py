@@ -13,7 +13,7 @@ import pytest
 from tests.browser.fitting import what_does_not_fit
 from tests.browser.views import GAMES, LANGUAGES, query_of, views_of_game
 
-pytest.importorskip("playwright")
+pytestmark = pytest.mark.browser
 
 HEIGHTS = {360: 740, 390: 844, 768: 1024, 1024: 768, 1440: 900}
 """The heights of screens by their widths."""

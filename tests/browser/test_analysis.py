@@ -15,7 +15,7 @@ from patchwork_env.learning.reports.review.figures import NAMES, accuracy, count
 from patchwork_env.nmbr9 import Game as Nmbr9
 from tests.browser.conftest import Open
 
-pytest.importorskip("playwright")
+pytestmark = pytest.mark.browser
 
 DONE = '[data-role="review-result"][data-done="true"]'
 OPPONENT = "partner:level=2"

@@ -9,6 +9,7 @@ import pytest
 from tests.browser.playing import game_of, role, wait_for_move
 from tests.browser.serving import Server
 
+pytestmark = pytest.mark.browser
 ODD = "tests.play.odd_agents"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.serving import Server
 
-pytest.importorskip("playwright")
+pytestmark = pytest.mark.browser
 
 POSTED = """
 async (address) => {

@@ -11,7 +11,7 @@ from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, TABLE_SIZE, place_action, placement
 from tests.browser.playing import role
 
-pytest.importorskip("playwright")
+pytestmark = pytest.mark.browser
 
 ALONE = "?game=nmbr9&players=1&seed=7"
 TURNS = 4

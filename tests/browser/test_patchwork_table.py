@@ -18,7 +18,7 @@ from tests.browser.playing import (
 )
 from tests.browser.serving import Server
 
-pytest.importorskip("playwright")
+pytestmark = pytest.mark.browser
 
 AGAINST_GREEDY = "?game=patchwork&opponent=greedy&seat=0&seed=7"
 TWO_PEOPLE = "?game=patchwork&seat=both&seed=7"

@@ -20,7 +20,7 @@ from patchwork_env.learning.reports.review.reading import read_game
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
 
-pytest.importorskip("playwright")  # goes with the other tests of the page
+pytestmark = pytest.mark.browser
 
 MODULE = Path(play.__file__).parent / "page" / "js" / "analysis" / "review.js"
 SCRIPT = """

@@ -16,7 +16,7 @@ from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from tests.browser.playing import role, wait_for_move, wait_for_turn
 
-pytest.importorskip("playwright")
+pytestmark = pytest.mark.browser
 
 SITE = Path(__file__).parents[2] / "site"
 

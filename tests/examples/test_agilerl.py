@@ -10,11 +10,12 @@ import warnings
 import numpy as np
 import pytest
 
-pytest.importorskip("agilerl", reason="runs in an environment of its own: make test-agilerl")
+pytest.importorskip("agilerl")
 
 from patchwork_env.patchwork import Game
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # AgileRL's own, of itself and of tensordict
+# AgileRL warns of itself and of tensordict.
+pytestmark = [pytest.mark.agilerl, pytest.mark.filterwarnings("ignore")]
 with warnings.catch_warnings(action="ignore"):
     from agilerl.rollouts.on_policy import collect_rollouts
 

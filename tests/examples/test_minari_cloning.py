@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("minari", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("minari")
 
 import minari
 
@@ -18,6 +18,8 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.integrations.minari import record
 from patchwork_env.patchwork import Game
+
+pytestmark = pytest.mark.frameworks
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,11 @@ import re
 
 import pytest
 
-pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("pyspiel")
 
 from tests.scripts import run_benchmark
+
+pytestmark = pytest.mark.frameworks
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openenv", reason="runs in an environment of its own")
+pytest.importorskip("openenv")
+
+pytestmark = pytest.mark.openenv
 
 PATH = Path(__file__).parents[2] / "examples" / "openenv_client.py"
 

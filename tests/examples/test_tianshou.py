@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("tianshou", reason="runs in an environment of its own: make test-tianshou")
+pytest.importorskip("tianshou")
 
 from tianshou.algorithm import PPO
 from tianshou.algorithm.multiagent.marl import MultiAgentOnPolicyAlgorithm
@@ -26,6 +26,8 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
+
+pytestmark = pytest.mark.tianshou
 
 AGENTS = ["player_0", "player_1"]
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-pytest.importorskip("torchrl", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("torchrl")
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
+
+pytestmark = pytest.mark.frameworks
 
 IGNORED = "ignore:Creating :DeprecationWarning"  # TorchRL, of classes of its own, when it is imported
 

@@ -27,7 +27,7 @@ def test_examples_run(
     name: str, line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for library in sorted(libraries(code)):
-        pytest.importorskip(library, reason="runs in an environment of its own")
+        pytest.importorskip(library)
         if library in OLDEST and Version(version(library)) < Version(OLDEST[library]):
             pytest.skip(f"needs {library} {OLDEST[library]}")
     monkeypatch.chdir(tmp_path)  # for what examples write
@@ -36,5 +36,5 @@ def test_examples_run(
 
 @pytest.mark.parametrize("module", [module for module in WITH_EXAMPLES if library_of(module)])
 def test_examples_of_docstrings_run(module: str) -> None:
-    pytest.importorskip(str(library_of(module)), reason="runs in an environment of its own")
+    pytest.importorskip(str(library_of(module)))
     run_examples_of_docstrings(module)

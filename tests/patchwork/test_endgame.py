@@ -19,6 +19,8 @@ from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, minimax, value_of
 from tests.patchwork.strategies import random_action
 
+pytestmark = pytest.mark.bounds
+
 ENOUGH = 10_000_000
 SOLVER = new_solver()
 

@@ -15,6 +15,8 @@ from patchwork_env.agents.nmbr9.value.agent import read_value
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import choose_action
 
+pytestmark = pytest.mark.bounds
+
 SMALL_FREE = {"order": "free", "max_digit": 5, "deck_size": 7}
 
 

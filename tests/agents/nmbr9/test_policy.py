@@ -21,6 +21,8 @@ from patchwork_env.nmbr9.actions import ORIENTED, TABLE_SIZE
 from patchwork_env.nmbr9.observation import FIRST_VIEWED, VIEW_SIZE
 from patchwork_env.patchwork.state import empty_states
 
+pytestmark = pytest.mark.bounds
+
 SMALL = NetworkConfig(width=16, depth=1, channels=8)
 
 

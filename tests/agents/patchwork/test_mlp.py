@@ -19,6 +19,8 @@ from patchwork_env.core.files import write_folder
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
+pytestmark = pytest.mark.bounds
+
 SMALL = MlpConfig((20, 12), "tanh")
 
 

@@ -11,6 +11,8 @@ from tests.envs.wrappers.super_suit import ROWS
 
 supersuit = pytest.importorskip("supersuit")
 
+pytestmark = pytest.mark.frameworks
+
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("row", ROWS, ids=repr)

@@ -12,6 +12,8 @@ from tests.envs.wrappers.rows import Row
 pytest.importorskip("moviepy")
 pytest.importorskip("array_api_compat")
 
+pytestmark = pytest.mark.frameworks
+
 
 @pytest.mark.parametrize(
     "row",

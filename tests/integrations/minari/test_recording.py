@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-pytest.importorskip("minari", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("minari")
 
 import minari
 
@@ -18,6 +18,8 @@ from patchwork_env import cli, nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.integrations.minari import MaskedObservation, record
 from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE
+
+pytestmark = pytest.mark.frameworks
 
 DATASETS = {
     "patchwork/mixed-v0": {"agents": ["greedy", "random"], "games": 6},

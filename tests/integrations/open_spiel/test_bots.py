@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("pyspiel")
 
 import pyspiel
 from open_spiel.python import rl_environment
@@ -19,6 +19,8 @@ from patchwork_env import agents
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.patchwork import Game
 from tests.integrations.open_spiel.cases import load
+
+pytestmark = pytest.mark.frameworks
 
 
 def test_a_bot_plays_what_the_agent_chooses():

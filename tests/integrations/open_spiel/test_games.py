@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("pyspiel")
 
 import pyspiel
 from open_spiel.python.observation import make_observation
@@ -15,6 +15,8 @@ from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.nmbr9.actions import MAX_SPREAD
 from patchwork_env.patchwork import Game as Patchwork
 from tests.integrations.open_spiel.cases import CIRCLE, GAMES, NMBR9, any_action, load, states_of_a_game
+
+pytestmark = pytest.mark.frameworks
 
 Private = pyspiel.PrivateInfoType
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("pyspiel")
 
 from open_spiel.python.algorithms.generate_playthrough import playthrough_lines
 
 from tests.integrations.open_spiel.cases import load
+
+pytestmark = pytest.mark.frameworks
 
 FOLDER = Path(__file__).parent / "playthroughs"
 GAMES = {"patchwork": "python_patchwork", "nmbr9": "python_nmbr9(players=2,deck_size=2,max_digit=1)"}

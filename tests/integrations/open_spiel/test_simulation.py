@@ -7,12 +7,14 @@ import pickle
 import numpy as np
 import pytest
 
-pytest.importorskip("pyspiel", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("pyspiel")
 
 import pyspiel
 from open_spiel.python.observation import make_observation
 
 from tests.integrations.open_spiel.cases import GAMES, any_action, load, states_of_a_game
+
+pytestmark = pytest.mark.frameworks
 
 
 @pytest.mark.parametrize("name", GAMES)

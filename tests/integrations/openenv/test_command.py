@@ -8,10 +8,12 @@ import sys
 
 import pytest
 
-pytest.importorskip("openenv", reason="runs in an environment of its own")
+pytest.importorskip("openenv")
 
 from patchwork_env import cli
 from patchwork_env.integrations.openenv import PatchworkEnv
+
+pytestmark = pytest.mark.openenv
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

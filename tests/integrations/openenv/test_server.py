@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("openenv", reason="runs in an environment of its own")
+pytest.importorskip("openenv")
 
 import httpx
 from pydantic import ValidationError
@@ -30,6 +30,8 @@ from patchwork_env.integrations.openenv.doors import MOST_BYTES
 from patchwork_env.integrations.openenv.messages import LONGEST_TEXT
 from patchwork_env.integrations.text.settings import Settings
 from tests.integrations.openenv.conftest import SESSIONS
+
+pytestmark = pytest.mark.openenv
 
 
 def session(address: str) -> Any:

@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-pytest.importorskip("torchrl", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("torchrl")
 
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
@@ -18,6 +18,8 @@ from torchrl.objectives.value import GAE
 
 from patchwork_env.integrations import torchrl
 from patchwork_env.integrations.torchrl import TurnGAE
+
+pytestmark = pytest.mark.frameworks
 
 GAMMA, LMBDA = 0.9, 0.8
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("torchrl", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("torchrl")
 
 from torchrl.envs import (
     ActionMask,
@@ -25,6 +25,8 @@ from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.games import rules_of
 from patchwork_env.integrations import torchrl
+
+pytestmark = pytest.mark.frameworks
 
 KINDS = {
     "patchwork": {},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-pytest.importorskip("torchrl", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("torchrl")
 
 from tensordict.nn import TensorDictModule
 from torch import nn
@@ -16,6 +16,8 @@ from torchrl.modules import MaskedCategorical, ProbabilisticActor
 from torchrl.objectives import ClipPPOLoss
 
 from patchwork_env.integrations import torchrl
+
+pytestmark = pytest.mark.frameworks
 
 
 def actor():

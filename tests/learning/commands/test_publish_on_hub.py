@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("huggingface_hub", reason="runs in an environment of its own: make test-frameworks")
+pytest.importorskip("huggingface_hub")
 
 from huggingface_hub import constants
 
@@ -18,6 +18,8 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.cli import main
 from patchwork_env.patchwork import Game
 from tests.agents.hub_server import Hub, serving, use
+
+pytestmark = pytest.mark.frameworks
 
 
 @pytest.fixture

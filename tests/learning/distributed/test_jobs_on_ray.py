@@ -18,12 +18,14 @@ import pytest
 
 from patchwork_env.errors import WorkerError
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.distributed.jobs import OnCluster, do_jobs
 from patchwork_env.learning.distributed.ray_cluster import connected
 from patchwork_env.learning.evaluation.decks import play_decks
+
+pytestmark = pytest.mark.ray
 
 ROOT = Path(__file__).parents[3]
 LOCAL = OnCluster("local", 2)

@@ -10,12 +10,14 @@ import signal
 
 import pytest
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 import ray
 
 from patchwork_env.learning.distributed.ray_cluster import connected
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
+
+pytestmark = pytest.mark.ray
 
 
 def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_connection():

@@ -17,7 +17,7 @@ import pytest
 
 from patchwork_env.errors import NoWorkersError
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 import ray
 from ray.cluster_utils import Cluster
@@ -31,6 +31,8 @@ from patchwork_env.learning.distributed import ray_workers
 from tests.learning.distributed.configs import CONFIGS, state_of
 from tests.learning.distributed.fake_workers import shared
 from tests.learning.same_runs import tensors_of
+
+pytestmark = pytest.mark.ray
 
 ROOT = Path(__file__).parents[3]
 DEADLINE = 120

@@ -9,10 +9,12 @@ import json
 
 import pytest
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 from tests.benchmarks.test_benchmarks import run
 from tests.learning.distributed.configs import TD
+
+pytestmark = pytest.mark.ray
 
 
 def test_scaling(tmp_path):

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.commands.sweep import main
@@ -24,6 +24,8 @@ from patchwork_env.learning.sweeps.folder import FAILED, FINISHED, STOPPED, End,
 from tests.learning.distributed.test_jobs_on_ray import output_after, program, wait_until
 from tests.learning.same_runs import tensors_of
 from tests.learning.sweeps.test_sweep import TINY, tiny_sweep
+
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module", autouse=True)

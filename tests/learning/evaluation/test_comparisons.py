@@ -49,6 +49,7 @@ def test_the_probability_of_improvement_counts_pairs() -> None:
     assert probability_of_improvement(FIRST[:1], SECOND)[1] is None
 
 
+@pytest.mark.clients
 @pytest.mark.filterwarnings("ignore")  # of rliable about other packages
 def test_statistics_are_those_of_rliable() -> None:
     """Values to rounding; intervals, which other random numbers draw, to two digits."""

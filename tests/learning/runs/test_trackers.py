@@ -275,6 +275,7 @@ def test_a_key_is_given_by_one_name(tmp_path) -> None:
 # --- the real clients, without a network --------------------------------------------------------------------
 
 
+@pytest.mark.clients
 @pytest.mark.filterwarnings("ignore")  # of the client about other packages
 def test_the_client_of_wandb(config, tmp_path, monkeypatch) -> None:
     pytest.importorskip("wandb")
@@ -288,6 +289,7 @@ def test_the_client_of_wandb(config, tmp_path, monkeypatch) -> None:
     assert b"final/win_rate_against_random" in b"".join(part.read_bytes() for part in parts)
 
 
+@pytest.mark.clients
 @pytest.mark.filterwarnings("ignore")  # of the client about other packages
 def test_the_client_of_mlflow(config, tmp_path, monkeypatch) -> None:
     mlflow = pytest.importorskip("mlflow")
@@ -305,6 +307,7 @@ def test_the_client_of_mlflow(config, tmp_path, monkeypatch) -> None:
     assert 0 <= found.data.metrics["final/win_rate_against_random"] <= 1
 
 
+@pytest.mark.clients
 @pytest.mark.filterwarnings("ignore")  # of the client about other packages
 def test_the_client_of_trackio(config, tmp_path, monkeypatch) -> None:
     trackio = pytest.importorskip("trackio")

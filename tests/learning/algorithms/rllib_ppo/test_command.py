@@ -8,10 +8,12 @@ import sys
 
 import pytest
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 from patchwork_env.learning.commands import evaluate, train
 from patchwork_env.learning.config import CONFIGS
+
+pytestmark = pytest.mark.ray
 
 SMALL = [
     *("network.width=16", "network.depth=1", "network.channels=8", "total_steps=384", "checkpoint_every=1"),

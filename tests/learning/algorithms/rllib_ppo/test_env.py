@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 from patchwork_env import nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError
@@ -17,6 +17,8 @@ from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import Reward
 from tests.learning.algorithms.rllib_ppo.small import small_config
+
+pytestmark = pytest.mark.ray
 
 GAMES = [("patchwork", 2, 0.0), ("nmbr9", 1, 0.5), ("nmbr9", 2, 0.0), ("nmbr9", 3, 0.25), ("nmbr9", 4, 0.0)]
 REWARD = Reward(outcome=1.0, margin=0.5)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 from patchwork_env import nmbr9, patchwork
 from patchwork_env.learning.algorithms.rllib_ppo.league import (
@@ -24,6 +24,8 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
 from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
 from patchwork_env.learning.config import League
 from tests.learning.algorithms.rllib_ppo.small import small_config
+
+pytestmark = pytest.mark.ray
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])

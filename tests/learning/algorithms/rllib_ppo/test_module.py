@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 import torch
 from hypothesis import given, settings
@@ -20,6 +20,8 @@ from patchwork_env.learning.algorithms.common.masked_policy import IMPOSSIBLE, e
 from patchwork_env.learning.algorithms.rllib_ppo.conversion import from_rllib, load_state, state_of, to_rllib
 from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions, module_spec
 from patchwork_env.patchwork.actions import FIRST_BUY
+
+pytestmark = pytest.mark.ray
 
 GAMES = ["patchwork", "nmbr9"]
 SIZES = NetworkConfig(width=16, depth=1, channels=8)

@@ -11,7 +11,7 @@ import pytest
 
 from patchwork_env.errors import ConfigError, DivergenceError
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 import torch
 from ray.rllib.core.columns import Columns
@@ -30,7 +30,10 @@ from patchwork_env.learning.config import Cluster, League, Network, Reward
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, save_checkpoint
 from tests.learning.algorithms.rllib_ppo.small import small_config
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+pytestmark = [
+    pytest.mark.ray,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
+]
 
 
 @pytest.fixture

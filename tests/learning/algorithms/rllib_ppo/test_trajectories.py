@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="runs in an environment of its own: make test-ray")
+pytest.importorskip("ray")
 
 import torch
 from ray.rllib.core.columns import Columns
@@ -25,7 +25,10 @@ from patchwork_env.learning.config import League
 from patchwork_env.patchwork.observation import SLICES
 from tests.learning.algorithms.rllib_ppo.small import small_config
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+pytestmark = [
+    pytest.mark.ray,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
+]
 
 CASES = [("patchwork", 2, 0.0), ("nmbr9", 3, 0.5)]
 
