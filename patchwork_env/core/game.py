@@ -520,7 +520,7 @@ class BaseGame(ABC, Generic[M]):
 
     def _progress(self) -> str:
         """A few words about how far the game has come."""
-        return f"{self.num_moves} moves"
+        return names.counted(self.num_moves, "move")
 
     def _repr_svg_(self) -> str:
         """The picture that notebooks show."""

@@ -1,4 +1,4 @@
-"""Messages about unknown names, which give the nearest known one."""
+"""Names, values and numbers as messages tell them; those about unknown names give the nearest known one."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ def shorten(value: Any, most: int = _LONGEST_NAME) -> str:
     except Exception:  # too deep, an integer of thousands of digits, or a faulty __repr__
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def counted(number: int, what: str) -> str:
+    """A number with what it counts, in the plural where it must be: ``1 game``, ``2,000 games``."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def named_options(function: Callable[_P, _R]) -> Callable[_P, _R]:

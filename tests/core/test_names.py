@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from patchwork_env.core.names import hint, named_options, nearest, shorten
+from patchwork_env.core.names import counted, hint, named_options, nearest, shorten
 from patchwork_env.errors import UnknownOptionError
 
 
@@ -38,6 +38,10 @@ def test_every_value_can_be_shown() -> None:
         "a value of type _Wordless",
         "a value of type int",
     ]
+
+
+def test_numbers_with_what_they_count() -> None:
+    assert [counted(number, "game") for number in (0, 1, 2000)] == ["0 games", "1 game", "2,000 games"]
 
 
 def test_misspelt_options_are_named() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from patchwork_env import nmbr9_v0
 from patchwork_env.agents.nmbr9.greedy import choose_action
+from patchwork_env.core.names import counted
 from patchwork_env.nmbr9 import Game, render
 
 
@@ -67,7 +68,7 @@ def test_svg_is_well_formed_and_says_who_has_what(turns: int, players: int) -> N
     texts = [element.text for element in ElementTree.fromstring(document).iter() if element.text]
     for player, score in enumerate(game.scores()):
         assert ("Ann", "Bob", "Cid", "Dan")[player] in texts
-        assert f"{score} points" in texts
+        assert counted(score, "point") in texts
 
 
 def test_pixels() -> None:

@@ -13,7 +13,7 @@ from patchwork_env.learning.config.loading import (
 )
 from patchwork_env.learning.config.memory import check_memory
 from patchwork_env.learning.config.registry import algorithms, class_named, trainer_class
-from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun, RunConfig
+from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun, RunConfig, changes_learning
 from patchwork_env.learning.config.sections import (
     Cluster,
     Evaluation,
@@ -39,6 +39,7 @@ __all__ = [
     "Schedule",
     "Section",
     "algorithms",
+    "changes_learning",
     "check_memory",
     "class_named",
     "differences",

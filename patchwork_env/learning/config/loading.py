@@ -24,7 +24,7 @@ from patchwork_env.learning.config.names import (
     with_present_names,
 )
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, config_class
-from patchwork_env.learning.config.run_config import RunConfig
+from patchwork_env.learning.config.run_config import RunConfig, changes_learning
 from patchwork_env.learning.config.shipped import CONFIGS, find_config
 
 
@@ -32,6 +32,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     """Reads a configuration and applies overrides.
 
     Keys that are given neither in the file nor by an override have their defaults, also within sections.
+    The description of the file is left out if an override changes what is learned.
 
     Args:
         source: The name of a shipped configuration, or the path of a YAML file.
@@ -65,8 +66,9 @@ def _load(path: Path, tree: dict[str, Any], overrides: Sequence[str]) -> RunConf
         tree = with_present_names(tree)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    for override in as_texts(overrides, "overrides", ConfigError):
-        _apply_override(tree, override)
+    keys = [_apply_override(tree, text) for text in as_texts(overrides, "overrides", ConfigError)]
+    if "description" not in keys and any(map(changes_learning, keys)):
+        tree.pop("description", None)  # it speaks of the configuration as it was
     try:
         kind = config_class(tree.get("algorithm", DEFAULT_ALGORITHM), tree.get("game"))
     except ConfigError as error:
@@ -192,7 +194,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return tree
 
 
-def _apply_override(tree: dict[str, Any], override: str) -> None:
+def _apply_override(tree: dict[str, Any], override: str) -> str:
+    """Changes a configuration by an override; returns the full name of the key."""
     key, equals, text = override.partition("=")
     source = messages.source_of(override)
     if not equals or not key:
@@ -208,6 +211,7 @@ def _apply_override(tree: dict[str, Any], override: str) -> None:
         tree[name] = parse_yaml(text)
     except ValueError as error:
         raise ConfigError(f"{source}: {shorten(text)} is not valid YAML: {error}") from None
+    return ".".join([*sections, name])
 
 
 def _merged(default: Any, given: Any) -> Any:

@@ -45,6 +45,23 @@ Trackers = Annotated[
 ]
 
 
+_WITHOUT_EFFECT = {
+    "seed",
+    "description",
+    "logging",
+    "tracker",
+    "checkpoint_every",
+    "checkpoint_minutes",
+    "evaluation",
+}
+"""Keys and sections in which runs of one configuration may differ."""
+
+
+def changes_learning(key: str) -> bool:
+    """Whether a key, by its full name, changes what is learned, other than by chance."""
+    return key.partition(".")[0] not in _WITHOUT_EFFECT
+
+
 class RunConfig(Section):
     """The configuration of a training run."""
 

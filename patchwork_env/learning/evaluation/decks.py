@@ -24,7 +24,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import as_number, check_between, check_seed, seed_streams
 from patchwork_env.core.documents import read_text
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import counted, shorten
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.players import Entrant
@@ -152,7 +152,7 @@ class DecksResult:
         tiles = ", ".join(f"{mean:.2f}" for mean in self.tiles_per_level())
         return "\n".join(
             [
-                f"{self.agent}: {len(self.games)} decks, order {self.order}",
+                f"{self.agent}: {counted(len(self.games), 'deck')}, order {self.order}",
                 f"  mean score {scores.mean():.2f}{spread}, {scores.min()} to {scores.max()}",
                 f"  quantiles {quantiles}",
                 f"  {self.levels:.2f} levels, with {tiles} tiles",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import counted
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest, MatchGames, contest_of
 from patchwork_env.learning.evaluation.intervals import CONFIDENCE, Interval, mean_interval, win_rate_interval
 from patchwork_env.learning.evaluation.players import Entrant
@@ -108,10 +109,10 @@ class MatchResult:
 
     def set_ups(self) -> str:
         """What was played, in words."""
-        contest, number = self.contest, self.num_set_ups
+        contest, number = self.contest, counted(self.num_set_ups, self.contest.set_up)
         how = ", the same for both sides" if contest.is_solitary else " from both seats"
         variant = f", {contest.variant.replace('_', ' ')} {self.variant!r}" if contest.variant else ""
-        return f"{number} {contest.set_up}s{how}{variant}, seed {self.seed}"
+        return f"{number}{how}{variant}, seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON."""
@@ -148,7 +149,7 @@ class MatchResult:
         """The result as lines of text."""
         low, high = self.interval
         lines = [
-            f"{self.agent} against {self.opponent}: {len(self.games)} games, {self.set_ups()}",
+            f"{self.agent} against {self.opponent}: {counted(len(self.games), 'game')}, {self.set_ups()}",
             f"  wins {self.win_rate:.1%} (95% interval {low:.1%} to {high:.1%}), "
             + (
                 f"ties, which are half a win, {self.ties:.1%}"

@@ -18,6 +18,8 @@ MOST_POINTS = 160
 """The highest number of points of a curve; longer ones are thinned, see :func:`thinned`."""
 _MOST_DOTS = 60
 _TICKS = 5
+HALF_BAR = 4.0
+"""Half the width of the bar that shows the bounds of a single point."""
 
 
 class Sample(NamedTuple):
@@ -84,13 +86,15 @@ def draw(
     """Draws curves, at least one, into one chart.
 
     ``x_title`` is the unit of the horizontal axis; ``y_range`` has the ends of the vertical one, which by
-    default are those of the curves. Shares are written as percentages.
+    default are those of the curves. Shares are written as percentages, from 0 on.
     """
     curves = [one._replace(samples=thinned(one.samples)) for one in series]
     samples = [sample for one in curves for sample in one.samples]
     heights = [value for sample in samples for value in (sample.y, *(sample.bounds or ()))]
     x_marks = ticks(0.0, max(max(sample.x for sample in samples), 1e-9))
-    y_marks = ticks(*(y_range or (min(heights), max(heights))))
+    if y_range is None:
+        y_range = (0.0, max(heights) or 1.0) if is_share else (min(heights), max(heights))
+    y_marks = ticks(*y_range)
     to_x = _scale((0.0, max(sample.x for sample in samples) or 1.0), (LEFT, WIDTH - RIGHT))
     to_y = _scale((y_marks[0], y_marks[-1]), (HEIGHT - BOTTOM, TOP))
     write = percentage if is_share else number
@@ -170,8 +174,11 @@ def _line(
 def _band(samples: Sequence[Sample], to_x: Callable[[float], float], to_y: Callable[[float], float]) -> str:
     """The outline of the area between the bounds: along the upper ones, and back along the lower ones."""
     bounded = [(to_x(sample.x), sample.bounds) for sample in samples if sample.bounds is not None]
-    if len(bounded) < 2:
+    if not bounded:
         return ""
+    if len(bounded) == 1:
+        ((x, bounds),) = bounded
+        bounded = [(x - HALF_BAR, bounds), (x + HALF_BAR, bounds)]
     upper = [(x, to_y(bounds[1])) for x, bounds in bounded]
     lower = [(x, to_y(bounds[0])) for x, bounds in reversed(bounded)]
     return _path(upper + lower) + "Z"

@@ -19,6 +19,7 @@ from patchwork_env.agents.checkpoints import (
 )
 from patchwork_env.agents.hub import PREFIX
 from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
@@ -145,7 +146,7 @@ def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
     """
     title, kind = rules_of(origin.description["game"]).title, origin.description["policy"]
     steps = origin.info.get("steps")
-    learned = f", learned by self-play in {steps:,} steps" if isinstance(steps, int) else ""
+    learned = f", learned by self-play in {counted(steps, 'step')}" if isinstance(steps, int) else ""
     parts: list[str | Table] = [
         f"---\n{yaml.safe_dump(_metadata(origin, repository, licence), sort_keys=False)}---",
         f"# {repository}",
@@ -175,7 +176,7 @@ def _metadata(origin: Origin, repository: str, licence: str) -> dict[str, Any]:
             "task": {"type": "reinforcement-learning", "name": rules_of(game).title},
             "dataset": {
                 "type": game,
-                "name": f"{match['games']} games against {one_line(match['opponent'])}",
+                "name": f"{counted(match['games'], 'game')} against {one_line(match['opponent'])}",
             },
             "metrics": [{"type": "win_rate", "value": round(match["win_rate"], 4), "name": "win rate"}],
         }
@@ -233,9 +234,7 @@ def _making(origin: Origin) -> str:
     known = {
         "Algorithm": info.get("algorithm"),
         "Steps": f"{info['steps']:,}" if isinstance(info.get("steps"), int) else None,
-        "Time": f"{seconds / 60:,.0f} minutes of playing and learning"
-        if isinstance(seconds, int | float)
-        else None,
+        "Time": f"{_time(seconds)} of playing and learning" if isinstance(seconds, int | float) else None,
         "Machine": versions.get("machine") or info.get("machine"),
         "Versions": ", ".join(f"{name} {versions[name]}" for name in _VERSIONS if name in versions),
         "Commit": versions.get("commit"),
@@ -243,6 +242,10 @@ def _making(origin: Origin) -> str:
         "Published with": f"patchwork-env {__version__}",
     }
     return "\n".join(f"- {name}: {one_line(str(value))}" for name, value in known.items() if value)
+
+
+def _time(seconds: float) -> str:
+    return counted(round(seconds / 60), "minute") if seconds >= 60 else counted(round(seconds), "second")
 
 
 def _fenced(text: str, language: str) -> str:

@@ -14,6 +14,7 @@ from patchwork_env.core.files import write_text
 from patchwork_env.learning.evaluation.ratings import Bounds
 from patchwork_env.learning.evaluation.standings import Standings
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
+from patchwork_env.learning.reports.charts import number
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
 
     The rungs are the first agents of the standings; the other agents become horizontal lines.
     """
-    scales = {"steps of training, millions": [rung.steps / 1e6 for rung in rungs]}
+    scales = {"steps of training": [float(rung.steps) for rung in rungs]}
     minutes = [rung.minutes for rung in rungs if rung.minutes is not None]
     if len(minutes) == len(rungs):
         scales["minutes of training"] = minutes
@@ -124,6 +125,7 @@ def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
             color = SERIES[1 + (k - len(rungs)) % (len(SERIES) - 1)]
             axes.axhline(values[k], color=color, linestyle="--", linewidth=1.2, label=standings.names[k])
         axes.set_xlabel(title)
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("rating, Elo points, with 95% interval")
     if len(values) > len(rungs):

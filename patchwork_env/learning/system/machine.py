@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from patchwork_env import __version__
+from patchwork_env.core.names import counted
 from patchwork_env.core.threads import usable_cores
 
 __all__ = ["describe_machine", "describe_setup", "made_with", "memory_limit", "processor", "usable_cores"]
@@ -40,8 +41,7 @@ def multiplies_bfloat16() -> bool:
 
 def describe_machine(device: str = "cpu") -> str:
     """One line: the processor, the cores that this process may use, and the GPU if ``device`` is one."""
-    cores = usable_cores()
-    text = f"{processor()}, {cores} core{'s' * (cores > 1)}"
+    text = f"{processor()}, {counted(usable_cores(), 'core')}"
     if device.startswith("cuda"):
         import torch
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.drawing.scene import Label, Lines, Polygon, Rectangle, Scene, Segment
 from patchwork_env.nmbr9.actions import Move
@@ -60,7 +61,7 @@ def relief(game: Game, names: tuple[str, ...]) -> Scene:
         left, moves = _MARGIN + player * (PANEL + _MARGIN), game.placements(player)
         scene.add(Label(left, 30, names[player], 22, _INK, bold=True))
         scene.add(Label(left, 56, _status(game, player), 16, _FADED))
-        scene.add(Label(left + PANEL, 30, f"{score} points", 22, _INK, "end", bold=True))
+        scene.add(Label(left + PANEL, 30, counted(score, "point"), 22, _INK, "end", bold=True))
         scene.add(Rectangle(left, _HEAD, PANEL, PANEL, _TABLE, 8))
         _add_table(scene, moves, _View(moves, left, _HEAD))
     return scene

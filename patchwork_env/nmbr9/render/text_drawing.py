@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.drawing.pictures import player_names
 from patchwork_env.nmbr9.actions import Move
@@ -22,7 +23,7 @@ def text(game: Game) -> str:
     lines = [_headline(game, names)]
     for player, score in enumerate(game.scores()):
         moves = game.placements(player)
-        lines += ["", f"{names[player]}: {len(moves)} tiles, score {score}", *_table(moves)]
+        lines += ["", f"{names[player]}: {counted(len(moves), 'tile')}, score {score}", *_table(moves)]
     return "\n".join(lines) + "\n"
 
 

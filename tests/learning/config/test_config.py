@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,13 @@ def test_the_year_of_the_variant_needs_no_quotes(load, text):
 def test_schedule_is_a_line():
     schedule = Schedule(start=1.0, end=0.5)
     assert [schedule.at(progress) for progress in (0.0, 0.25, 1.0, 1.5)] == [1.0, 0.875, 0.5, 0.5]
+
+
+def test_descriptions_speak_of_the_file_as_it_stands(load):
+    described = partial(load, "description: beats greedy")
+    assert described("seed=3", "evaluation.games=10").description == "beats greedy"
+    assert described("total_steps=100").description == ""
+    assert described("ppo.epochs=3", "description=a trial").description == "a trial"
 
 
 # --- what is stored -----------------------------------------------------------------------------------------

@@ -271,5 +271,5 @@ def test_matches_need_no_extra_and_ratings_say_which() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     first, second = done.stdout.splitlines()
-    assert first.startswith("greedy against random: 2 games, 1 circles from both seats")
+    assert first.startswith("greedy against random: 2 games, 1 circle from both seats")
     assert second == "ratings need choix: pip install 'patchwork-env[train]' []"

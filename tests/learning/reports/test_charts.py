@@ -9,6 +9,7 @@ import pytest
 
 from patchwork_env.learning.reports.charts import (
     BOTTOM,
+    HALF_BAR,
     HEIGHT,
     LEFT,
     MOST_POINTS,
@@ -98,6 +99,20 @@ def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones() -> None
     assert draw("title", "steps", [series(1, 2)]).lines[0].band == ""
 
 
+def test_a_single_point_shows_its_bounds() -> None:
+    chart = draw("title", "steps", [Series("a", [Sample(5, 1, (0, 4))], 0)])
+    corners, (dot,) = coordinates(chart.lines[0].band), chart.lines[0].dots
+    (left, top), _, _, (_, bottom) = corners
+    assert left < dot.x < corners[1][0]
+    assert top < dot.y < bottom
+
+
+def test_axes_of_shares_begin_at_0() -> None:
+    for values, low, high in (((0.0,), "0%", "100%"), ((0.5, 0.52), "0%", "60%"), ((1.0,), "0%", "100%")):
+        marks = draw("title", "steps", [series(*values)], is_share=True).y_ticks
+        assert (marks[0].text, marks[-1].text) == (low, high)
+
+
 def test_everything_lies_within_the_plot() -> None:
     random = np.random.default_rng(1)
     noisy = [Sample(float(x), y, (y - 1, y + 1)) for x, y in enumerate(random.normal(0, 1e5, 5000).tolist())]
@@ -105,7 +120,7 @@ def test_everything_lies_within_the_plot() -> None:
         chart = draw("title", "steps", [Series("one", curve, 0), series(3.0)])
         for line in chart.lines:
             for x, y in coordinates(line.path + line.band):
-                assert LEFT <= x <= WIDTH - RIGHT
+                assert LEFT - HALF_BAR <= x <= WIDTH - RIGHT + HALF_BAR
                 assert TOP <= y <= HEIGHT - BOTTOM
 
 

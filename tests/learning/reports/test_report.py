@@ -139,10 +139,12 @@ def test_both_color_schemes_have_all_colors(page) -> None:
 def test_finished_run(run, tmp_path) -> None:
     done = shutil.copytree(run, tmp_path / "done")
     config = (done / "config.yaml").read_text()
-    (done / "config.yaml").write_text(config.replace("total_steps: 6000", "total_steps: 3000"))
+    (done / "config.yaml").write_text(config.replace("total_steps: 6000", "total_steps: 2900"))
     assert "not finished" in report(tmp_path, done).text
     (done / "final").mkdir()
-    assert "state finished" in report(tmp_path, done).text
+    page = report(tmp_path, done)
+    assert "state finished" in page.text
+    assert "of 2,900" not in page.text  # a run ends with the iteration that reaches its steps
 
 
 def test_run_that_has_just_begun(tmp_path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchwork_env.core.names import counted
 from patchwork_env.learning.evaluation.comparisons import Band
 from patchwork_env.learning.reports.charts import number, percentage
 from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
@@ -137,7 +138,7 @@ def _draw(
     """Draws a curve for every group, with a band for its interval; one without a curve is in the legend."""
     for place, group in enumerate(comparison.groups):
         color, dash = SERIES[place % len(SERIES)], _DASHES[place // len(SERIES) % len(_DASHES)]
-        label = f"{group.label} ({len(group.runs)} run{'s' * (len(group.runs) > 1)})"
+        label = f"{group.label} ({counted(len(group.runs), 'run')})"
         curve = curve_of(group) or _NOTHING
         values, low, high = curve.band
         is_dot = len(values) == 1

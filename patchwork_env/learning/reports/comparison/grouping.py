@@ -12,7 +12,7 @@ import numpy as np
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import hint, shorten
-from patchwork_env.learning.config import flattened
+from patchwork_env.learning.config import changes_learning, flattened
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.intervals import Floats
 from patchwork_env.learning.reports.comparison.results import EvaluationFigures, RunResult
@@ -22,16 +22,6 @@ NAME, CONFIGURATION = "name", "configuration"
 BY = (NAME, CONFIGURATION)
 """What the runs of a group have in common, unless something else is asked for."""
 
-_WITHOUT_EFFECT = {
-    "seed",
-    "description",
-    "logging",
-    "tracker",
-    "checkpoint_every",
-    "checkpoint_minutes",
-    "evaluation",
-}
-"""Keys and sections in which runs of one configuration may differ: they do not change what is learned."""
 _MOST_DIFFERENCES = 3
 """How many keys are told of a configuration whose name another one has, too."""
 
@@ -173,7 +163,7 @@ def _part(run: RunResult, keys: dict[str, Any], key: str) -> Any:
 def recipe_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration by full keys, without its seed and without what has no effect on learning."""
     keys = flattened(configuration)
-    return {key: keys[key] for key in sorted(keys) if key.partition(".")[0] not in _WITHOUT_EFFECT}
+    return {key: keys[key] for key in sorted(keys) if changes_learning(key)}
 
 
 def _label(run: RunResult, shown: Sequence[str]) -> str:

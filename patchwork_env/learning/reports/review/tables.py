@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from patchwork_env.core.names import counted
 from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.reports.review.figures import counts_text
 from patchwork_env.learning.reports.review.judging import Review, Verdict
@@ -30,7 +31,7 @@ def headline(review: Review) -> str:
     end = "not finished"
     if (winner := game.winner()) is not None:
         end = f"player {winner} won {scores[winner]} to {scores[1 - winner]}"
-    return f"{len(review.verdicts)} moves, {end}"
+    return f"{counted(len(review.verdicts), 'move')}, {end}"
 
 
 def summary(review: Review, player: int) -> str:
