@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ Complete = Callable[[str], str]
 """A language model: from a prompt to its answer."""
 _REPEATED = 300
 """How much of an answer later prompts repeat: its end."""
-_THOUGHTS = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _TASK = """\
 Think first if you like. The last line of your answer is "answer:" with a move, such as "answer: {example}",
 or with one of these requests, after which you are asked again:
@@ -107,14 +105,13 @@ def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[in
     Raises:
         ValueError: The answer is neither a legal move nor a question that may be asked.
     """
-    said = _THOUGHTS.sub("", answer)
-    if not text.is_request(said):
-        action = text.parse(game, said)
+    if not text.is_request(answer):
+        action = text.parse(game, answer)
         if not rules_of(game.state).is_cut_off(game, action):
             return action, None
         raise ValueError("with it the tiles would spread over more rows or columns than the game can hold")
     if usage.questions == limits.questions:
         raise ValueError(f"all {limits.questions} requests are used up; the answer must be a move")
-    reply = text.ask(game, said)
+    reply = text.ask(game, answer)
     usage.questions += 1
     return None, reply

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from patchwork_env.core.checks import check_at_least_one, check_between
@@ -12,17 +12,13 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
+from patchwork_env.integrations.text.answers import read_answer
 from patchwork_env.integrations.text.view import Choice, Group, View, counted, draw, listed
 
 PAGE = 60
 """The placements on a page."""
-MOST_CHARACTERS = 4000
-"""So many characters at the end of a text are read for a move."""
 _VIEWS = ("patchwork", "nmbr9")
-_NEAREST = 3
-_ANSWER = re.compile(r"(?:my |the |final )*(?:move|answer)(?: is)? ?:(.*)", re.IGNORECASE)
-_AROUND = " \t\"'()[]<>.!,"
-"""What may stand around an answer and belongs to no move."""
+_NEAREST, _SHOWN = 3, 5
 
 
 def rules(game: BaseGame) -> str:
@@ -150,13 +146,16 @@ def shapes_text(game: BaseGame, group: str) -> str:
 
 
 def parse(game: BaseGame, text: str) -> int:
-    """The legal action that a text means.
+    """The legal action that an answer means.
 
-    It is a word of the notation, such as ``12/3@d5``, or a phrase, such as ``buy patch 12 in orientation 3 at
-    d5``. Of a text of several lines the last one that begins with ``move:`` counts, or else the last one.
+    Moves are words of the notation, such as ``12/3@d5``, or phrases, such as ``buy patch 12 in orientation 3
+    at d5``. What stands behind the last label such as ``Move:`` counts, or else a last line that is nothing
+    but a move, or else the whole text. There one legal move must be named, and no other; thoughts do not
+    count.
 
     Raises:
-        IllegalActionError: It means no legal move; the message says why, and names the nearest ones.
+        IllegalActionError: It names no legal move, or several; the message says what was found, and names
+            moves that are legal.
         ValueError: The game cannot be told in words.
     """
     view = _view(game)
@@ -164,24 +163,27 @@ def parse(game: BaseGame, text: str) -> int:
         raise IllegalActionError(f"a move is a text, not {shorten(text)}")
     if game.is_over:
         raise IllegalActionError("the game is over; there are no moves")
-    asked = answer_of(text)
-    word = view.to_word(game, asked)
-    if word is None:
-        raise IllegalActionError(f"{shorten(asked)} is no move; write {view.forms}. {_allowed(game)}")
-    try:
-        return game.parse_move(word)
-    except IllegalActionError:
-        reason = view.why_not(game, word)
-    raise IllegalActionError(f"{shorten(word)} is not legal: {reason}. {_nearest(game, view, word)}")
+    said = read_answer(text)
+    last = said.last if view.move.fullmatch(said.last) else ""
+    for part in (said.labelled, last, said.whole):
+        if words := [view.to_word(found) for found in view.move.finditer(part)]:
+            return _only_legal(game, view, words)
+    raise IllegalActionError(f"{shorten(said.final)} names no move; write {view.forms}. {_allowed(game)}")
 
 
-def answer_of(text: str) -> str:
-    """What a text says in the end: in lower case, with single spaces, without quotes and marks around it."""
-    plain = text[-MOST_CHARACTERS:].replace("**", " ").replace("`", " ")
-    lines = [line.strip(_AROUND) for line in plain.splitlines()]
-    named = [match[1] for line in lines if (match := _ANSWER.fullmatch(line))]
-    answer = next((line for line in reversed(named or lines) if line), "")
-    return re.sub(r" ?([/@]) ?", r"\1", " ".join(answer.strip(_AROUND).lower().split()))
+def _only_legal(game: BaseGame, view: View, words: Sequence[str]) -> int:
+    """The only legal action among those that words mean, of which there is at least one."""
+    found = {}
+    for word in words:
+        with suppress(IllegalActionError):
+            found[game.parse_move(word)] = word
+    if len(found) == 1:
+        return next(iter(found))
+    if found:
+        named = listed(list(found.values())[:_SHOWN]) + ", …" * (len(found) > _SHOWN)
+        raise IllegalActionError(f"{len(found)} legal moves are named, {named}; name the one that you choose")
+    why = view.why_not(game, words[-1])
+    raise IllegalActionError(f"{shorten(words[-1])} is not legal: {why}. {_nearest(game, view, words[-1])}")
 
 
 def _view(game: BaseGame) -> View:

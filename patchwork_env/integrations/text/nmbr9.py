@@ -15,13 +15,14 @@ from patchwork_env.nmbr9.notation import move_text, parse_tile, tile_text
 _FORMS = (
     "'7/3@-2,5' to place tile 7 in orientation 3 at row -2, column 5; in free order '=7' to choose tile 7"
 )
-_NUMBER = r"([+-]?[0-9]{1,2})"
-_CORNER = rf"\(?(?:row )?{_NUMBER}[ ,]*(?:column )?{_NUMBER}\)?"
-_PLACE = re.compile(
-    rf"(?:(?:put|place) )?tile ([0-9])[ ,]*(?:in )?orientation ([0-9])[ ,]*(?:at |on )?{_CORNER}"
+_NUMBER = r"([+-]?[0-9]{1,2})(?![0-9])"
+_WORD = re.compile(rf"([0-9])/([0-9])@\(?{_NUMBER}, ?{_NUMBER}")
+_MOVE = re.compile(
+    rf"(?<![\w/@]){_WORD.pattern}\)?"
+    r"|(?:(?:put|place) )?\btile ([0-9])[ ,]*(?:in )?orientation ([0-9])[ ,]*(?:at |on )?"
+    rf"\(?(?:row )?{_NUMBER}[ ,]+(?:column )?{_NUMBER}\)?"
+    r"|(?<![\w=])=([0-9])(?!\w)|\b(?:choose|take) (?:tile )?([0-9])(?![\w/])"
 )
-_CHOOSE = re.compile(r"(?:choose|take) (?:tile )?([0-9])")
-_WORD = re.compile(rf"([0-9])/([0-9])@{_NUMBER},{_NUMBER}")
 _BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _TURNED = 2
 """How many cells' distance another orientation counts."""
@@ -119,17 +120,15 @@ def _shapes(group: str) -> dict[int, Cells]:
     return {orientation: ORIENTED[int(number)][orientation] for orientation in DISTINCT[int(number)]}
 
 
-def _to_word(game: Game, text: str) -> str | None:
-    if match := _CHOOSE.fullmatch(text):
-        return f"={match[1]}"
-    match = _PLACE.fullmatch(text) or _WORD.fullmatch(text)
-    if not match:
-        return text if re.fullmatch("=[0-9]", text) else None
-    digit, orientation = match[1], match[2]
+def _to_word(found: re.Match[str]) -> str:
+    digit, *place = [group for group in found.groups() if group]
+    if not place:
+        return f"={digit}"
+    orientation, row, column = place
     if orientation in "0123":
         shapes = ORIENTED[int(digit)]
         orientation = str(shapes.index(shapes[int(orientation)]))
-    return f"{digit}/{orientation}@{int(match[3])},{int(match[4])}"
+    return f"{digit}/{orientation}@{int(row)},{int(column)}"
 
 
 def _why_not(game: Game, word: str) -> str:
@@ -183,4 +182,4 @@ def _distance(word: str, choice: Choice) -> float:
     return turned + abs(int(choice.row) - int(match[3])) + abs(int(choice.column) - int(match[4]))
 
 
-VIEW = View(_rules, _situation, _groups, _shapes, _to_word, _why_not, _distance, _FORMS)
+VIEW = View(_rules, _situation, _groups, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)

@@ -32,12 +32,15 @@ ADVANCING, SPECIAL = "advance", "special patch"
 _FORMS = (
     "'+' to advance, '12/3@d5' to buy patch 12 and put it in orientation 3 at d5, '*d5' for a special patch"
 )
-_CELL = r"(?:column )?([a-i])[ ,]*(?:row )?([1-9])"
-_BUY = re.compile(
-    rf"(?:(?:buy|take|place) )?patch ([0-9]+)[ ,]*(?:in )?orientation ([0-9]+)[ ,]*(?:at |on )?{_CELL}"
+_CELL = r"(?:column )?([a-i])[ ,]*(?:row )?([1-9])(?!\w)"
+_WORD = re.compile(r"([0-9]+)/([0-9]+)@([a-i])([1-9])(?!\w)")
+_MOVE = re.compile(
+    rf"(?<![\w/@]){_WORD.pattern}"
+    rf"|(?:(?:buy|take|place) )?\bpatch ([0-9]+)[ ,]*(?:in )?orientation ([0-9]+)[ ,]*(?:at |on )?{_CELL}"
+    r"|(?<![\w*])\*([a-i])([1-9])(?!\w)"
+    rf"|(?:(?:put|place) )?(?:a |the )?\bspecial(?: patch)?[ ,]*(?:at |on )?{_CELL}"
+    r"|(?<![\w+])(?<![0-9] )\+(?![\w+])(?! [0-9])|(?<!in )\badvance\b"  # sums are no moves
 )
-_SPECIAL = re.compile(rf"(?:(?:put|place) )?(?:a |the )?special(?: patch)?[ ,]*(?:at |on )?{_CELL}")
-_WORD = re.compile(r"([0-9]+)/([0-9]+)@([a-i])([1-9])")
 _TURNED = 2
 """How many cells' distance another orientation counts."""
 
@@ -133,17 +136,13 @@ def _shapes(group: str) -> dict[int, Cells]:
     return DISTINCT[int(number)] if kind == "patch" else {}
 
 
-def _to_word(game: Game, text: str) -> str | None:
-    if text in (ADVANCING, "+"):
-        return "+"
-    if match := _SPECIAL.fullmatch(text):
-        return "*" + "".join(match.groups())
-    if match := _BUY.fullmatch(text):
-        patch, orientation, column, row = match.groups()
-        text = f"{patch}/{orientation}@{column}{row}"
-    if match := _WORD.fullmatch(text):
-        return f"{match[1]}/{_canonical(match[1], match[2])}@{match[3]}{match[4]}"
-    return text if re.fullmatch(r"\*[a-i][1-9]", text) else None
+def _to_word(found: re.Match[str]) -> str:
+    match [group for group in found.groups() if group]:
+        case patch, orientation, column, row:
+            return f"{patch}/{_canonical(patch, orientation)}@{column}{row}"
+        case column, row:
+            return f"*{column}{row}"
+    return "+"
 
 
 def _canonical(patch: str, orientation: str) -> str:
@@ -195,4 +194,4 @@ def _distance(word: str, choice: Choice) -> float:
     return turned + abs(int(choice.word[-1]) - int(word[-1])) + abs(across)
 
 
-VIEW = View(_rules, _situation, _groups, _shapes, _to_word, _why_not, _distance, _FORMS)
+VIEW = View(_rules, _situation, _groups, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)

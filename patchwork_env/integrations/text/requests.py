@@ -7,8 +7,8 @@ from typing import Any
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import hint, shorten
+from patchwork_env.integrations.text.answers import read_answer
 from patchwork_env.integrations.text.moves import (
-    answer_of,
     describe,
     moves_text,
     placements_text,
@@ -34,7 +34,7 @@ _FILLING = ("of", "in", "at", "on", "for", "and", "the", "all")
 
 def is_request(text: str) -> bool:
     """Whether a text asks for something instead of moving."""
-    return isinstance(text, str) and answer_of(text).partition(" ")[0] in REQUESTS
+    return isinstance(text, str) and read_answer(text).final.partition(" ")[0] in REQUESTS
 
 
 def ask(game: BaseGame, text: str, player: int | None = None) -> str:
@@ -48,7 +48,7 @@ def ask(game: BaseGame, text: str, player: int | None = None) -> str:
     Raises:
         ValueError: It is no request, or asks for what there is not; the message says what there is.
     """
-    asked = answer_of(text) if isinstance(text, str) else ""
+    asked = read_answer(text).final if isinstance(text, str) else ""
     kind, _, rest = asked.partition(" ")
     if kind not in REQUESTS:
         raise ValueError(f"there is no request {shorten(text)}; {hint(kind, REQUESTS)}")

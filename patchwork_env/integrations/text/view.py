@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -57,8 +58,8 @@ class View:
         situation: What a player should know besides the picture of the game, in phrases.
         groups: The legal moves by groups, of which there are few.
         shapes: The shapes of a group's piece by orientation; empty if it has none.
-        to_word: Reads a move that is written in phrases; the word it means, or None. The text is in lower
-            case, with single spaces.
+        move: What finds moves in a text in lower case with single spaces, as words and as phrases.
+        to_word: The word that such a find means.
         why_not: Why a word, which is of the right form, is no legal move.
         distance: How far a choice is from the move that a word means; infinite for another piece.
         forms: Examples of how moves may be written.
@@ -68,7 +69,8 @@ class View:
     situation: Callable[[Any, int], Iterable[str]]
     groups: Callable[[Any], tuple[Group, ...]]
     shapes: Callable[[str], dict[int, Cells]]
-    to_word: Callable[[Any, str], str | None]
+    move: re.Pattern[str]
+    to_word: Callable[[re.Match[str]], str]
     why_not: Callable[[Any, str], str]
     distance: Callable[[str, Choice], float]
     forms: str

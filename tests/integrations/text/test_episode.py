@@ -92,6 +92,12 @@ def test_requests_take_no_turn_and_are_counted() -> None:
     assert episode.requests_left == 2
 
 
+def test_thoughts_are_no_moves() -> None:
+    episode = begun()
+    word = episode.game.move_text(episode.game.legal_actions()[-1])
+    assert episode.answer(f"<think>\nMove: +\n</think>\n{word}").played == word
+
+
 def test_too_many_bad_answers_lose() -> None:
     episode = begun(mistakes=2, penalty=0.25, reward_scale=2)
     first, last = episode.answer("I resign?"), episode.answer("99/9@z9")

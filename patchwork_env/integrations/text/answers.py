@@ -1,0 +1,56 @@
+"""What an answer of a language model comes to, whatever it has thought, explained, marked and wrapped."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MOST_CHARACTERS = 4000
+"""So many characters at the end of an answer are read."""
+_THINKS = re.compile("<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_HAS_THOUGHT = re.compile("</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_ENCLOSED = re.compile(
+    r"""<(?:answer|move|action)>([^<]*)|\\boxed\{([^}]*)|["'](?:answer|move|action)["']\s*:\s*["']([^"']*)"""
+)
+"""Answers in tags, in the frames of LaTeX, and as entries of JSON."""
+_MARKUP = re.compile(r"```[a-z]*\n|<[/|]?\w+[|]?>|\\[a-z]+\{|\*\*|[`${}]")
+_LABEL = re.compile(r"\b(?:move|answer)(?: is)? ?:|\b(?:my|the|best|final) (?:move|answer) is\b")
+_AROUND = " \t\"'()[]<>.!,"
+"""What may stand around a move and belongs to none."""
+_ALIKE = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{FULLWIDTH COLON}": ":"})
+
+
+class Answer(NamedTuple):
+    """An answer in lower case, with single spaces, without thoughts and marks.
+
+    Attributes:
+        labelled: What stands behind the last label, such as ``Move:``, or on the line after it; empty if no
+            label does.
+        last: The last line.
+        whole: All lines.
+    """
+
+    labelled: str
+    last: str
+    whole: str
+
+    @property
+    def final(self) -> str:
+        """What it says in the end."""
+        return self.labelled or self.last
+
+
+def read_answer(text: str) -> Answer:
+    """Reads an answer. Thoughts do not count: what stands before ``</think>`` or behind ``<think>``."""
+    said = _THINKS.split(_HAS_THOUGHT.split(text)[-1])[0][-MOST_CHARACTERS:].lower().translate(_ALIKE)
+    said = _ENCLOSED.sub(lambda found: f"\nanswer: {found[found.lastindex or 0]}\n", said)
+    lines = [line for line in map(_plain, _MARKUP.sub(" ", said).splitlines()) if line]
+    labelled = ""
+    for number, line in enumerate(lines, 1):
+        if _LABEL.search(line):
+            labelled = _LABEL.split(line)[-1].strip(_AROUND) or "".join(lines[number : number + 1])
+    return Answer(labelled, lines[-1] if lines else "", "\n".join(lines))
+
+
+def _plain(line: str) -> str:
+    return re.sub(r" ?([/@]) ?", r"\1", " ".join(line.split())).strip(_AROUND)
