@@ -91,6 +91,13 @@ def patch(
     return cloth, *_weave(cells, fabric, origin, cell), edge, stitches
 
 
+def contour(cells: Cells, color: str, origin: Point, cell: float, inset: float) -> tuple[Shape, ...]:
+    """A line ``inset`` within the edge of a piece, seen on any fabric; for the others see :func:`patch`."""
+    corners = [(origin[0] + column * cell, origin[1] + row * cell) for row, column in outline(cells)]
+    line = tuple(_rounded(_inset(corners, inset), _CORNER * cell))
+    return Polygon(line, None, "#ffffff", 0.2 * cell), Polygon(line, None, color, 0.11 * cell)
+
+
 def _rounded(corners: list[Point], radius: float) -> Iterator[Point]:
     for i, corner in enumerate(corners):
         start = _toward(corner, corners[i - 1], radius)

@@ -56,6 +56,30 @@ def table(game: Game, names: tuple[str, ...]) -> Scene:
     return scene
 
 
+def mark_move(scene: Scene, game: Game, action: int, color: str, inset: float = 0) -> None:
+    """Draws a line around what a move takes and around where it goes, on the table before the move.
+
+    Args:
+        scene: The table with the game.
+        game: The game, in which the move is legal.
+        action: The move.
+        color: The color of the line.
+        inset: How far within the edges the line runs, so that it can be told from that of another move.
+    """
+    move = game.decode(action)
+    if move.patch is not None:
+        left = _card_left(game.offered.index(move.patch)) + inset
+        box = left, _OFFER_TOP + inset, _CARD_WIDTH - 2 * inset, _OFFER_HEIGHT - 2 * inset
+        scene.add(Rectangle(*box, radius=10, stroke=color, stroke_width=0.11 * _CELL))
+    if move.cells:
+        origin = _QUILT_LEFT[game.current_player], _QUILT_TOP
+        scene.add(*parts.contour(tuple(sorted(move.cells)), color, origin, _CELL, inset))
+    else:
+        x, y, width, height = _space_box(min(game.positions[1 - game.current_player] + 1, LAST_SPACE))
+        box = x + inset, y + inset, width - 2 * inset, height - 2 * inset
+        scene.add(Rectangle(*box, radius=4, stroke=color, stroke_width=0.11 * _CELL))
+
+
 def _panel(scene: Scene, game: Game, player: int, name: str) -> None:
     left, color = _QUILT_LEFT[player], theme.PLAYERS[player]
     active = game.winner() == player if game.is_over else game.current_player == player
@@ -240,7 +264,7 @@ def _legend(scene: Scene, top: float) -> None:
 def _offer(scene: Scene, game: Game) -> None:
     scene.add(Label(_MARGIN - 6, _OFFER_TOP - 10, "Offered", 15, theme.INK, bold=True))
     for slot in range(NUM_OFFERED):
-        left = _MARGIN - 6 + slot * (_CARD_WIDTH + _CARD_GAP)
+        left = _card_left(slot)
         filled = slot < len(game.offered)
         scene.add(
             Rectangle(
@@ -257,6 +281,10 @@ def _offer(scene: Scene, game: Game) -> None:
         scene.add(Label(left + 12, _OFFER_TOP + 22, str(slot), 15, theme.FADED_INK))
         if filled:
             _card(scene, game.offered[slot], left)
+
+
+def _card_left(slot: int) -> float:
+    return _MARGIN - 6 + slot * (_CARD_WIDTH + _CARD_GAP)
 
 
 def _card(scene: Scene, patch: int, left: float) -> None:

@@ -19,6 +19,7 @@ from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
 from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.learning.reports.review.figures import accuracy, move_accuracy, name_of
 from patchwork_env.learning.reports.review.judging import POINTS, Review, review
+from patchwork_env.learning.reports.review.page import BEST, PLAYED
 from patchwork_env.learning.reports.review.reading import read_game
 from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, summary, text
 from patchwork_env.nmbr9 import Game as Nmbr9
@@ -218,6 +219,9 @@ def test_page(out, result) -> None:
     for player in (0, 1):
         assert summary(result, player) in page.text
     assert page.classes.count("final") == len(mistakes) + 1
+    for color, moves in ((BEST, [v.best for v in mistakes]), (PLAYED, [v.move for v in mistakes])):
+        lines = sum(2 if "/" in move else 1 for move in moves)  # around the card and the cells, or the space
+        assert page.source.count(f'stroke="{color}"') == lines
 
 
 def test_picture(out) -> None:

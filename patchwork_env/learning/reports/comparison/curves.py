@@ -76,5 +76,7 @@ def _thresholds(comparison: Comparison, column: int) -> Floats:
     """Thresholds from below the lowest score of a run to above the highest one; of shares from 0 to 1."""
     scores = np.concatenate([comparison.scores(group)[:, column] for group in comparison.groups])
     grain = _SHARE_GRAIN if comparison.is_share else 1.0
-    bounds = grain * (np.ceil(scores.min() / grain) - 1), grain * (np.floor(scores.max() / grain) + 1)
-    return np.linspace(*(np.clip(bounds, 0, 1) if comparison.is_share else bounds), _THRESHOLDS)
+    low, high = grain * (np.ceil(scores.min() / grain) - 1), grain * (np.floor(scores.max() / grain) + 1)
+    if comparison.is_share:
+        low, high = max(low, 0.0), min(high, 1.0)
+    return np.linspace(low, high, _THRESHOLDS)

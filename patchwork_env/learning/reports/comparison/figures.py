@@ -149,8 +149,8 @@ def _draw(
             ends = np.maximum(0.0, [values - low, high - values])
             axes.errorbar(curve.places, values, yerr=ends, color=color, **_DOT)
         elif low is not None and high is not None:
-            step = "post" if is_stair else None
-            axes.fill_between(curve.places, low, high, color=color, alpha=0.16, linewidth=0, step=step)
+            style: dict[str, Any] = {"step": "post" if is_stair else None, "alpha": 0.16, "linewidth": 0}
+            axes.fill_between(curve.places, low, high, color=color, **style)
     axes.grid(alpha=0.3)
 
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from patchwork_env.drawing.pictures import player_names
+from patchwork_env.drawing.svg_drawing import to_svg
 from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Chart, Sample, Series
@@ -19,9 +21,15 @@ from patchwork_env.learning.reports.review.tables import (
     summary,
 )
 from patchwork_env.learning.reports.templates import render
-from patchwork_env.patchwork.render import svg
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.render import PICTURES, svg
+from patchwork_env.patchwork.render.table import mark_move, table
 
 _TEMPLATE = "review/page.html.jinja"
+BEST, PLAYED = "#1d6fd1", "#d0263b"
+"""The colors of the best move and of the one that was played, on the board."""
+_INSET = 6
+"""How far the line around the played move runs within that around the best one, in units of the scene."""
 _LONGEST = 30
 """The number of moves of a line of play that the page shows."""
 
@@ -56,6 +64,7 @@ def render_page(review: Review, title: str) -> str:
         moves=list(zip(review.verdicts, review.evaluations[1:], strict=True)),
         losses=loss_texts,
         names=NAMES,
+        color_of={"best": BEST, "played": PLAYED},
         final=Markup(svg(review.game)),
     )
 
@@ -81,4 +90,12 @@ def _side(review: Review, player: int) -> Side:
 def _mistake(review: Review, verdict: Verdict) -> Mistake:
     position = position_after(review.game, verdict.number - 1)
     best, played = line_text(verdict.best_line, _LONGEST), line_text(verdict.played_line, _LONGEST)
-    return Mistake(verdict, loss_texts(verdict), best, played, Markup(svg(position)))
+    return Mistake(verdict, loss_texts(verdict), best, played, Markup(_board(position, verdict)))
+
+
+def _board(position: Game, verdict: Verdict) -> str:
+    """The position before a mistake as SVG, with both moves."""
+    scene = table(position, player_names(position))
+    for move, color, inset in ((verdict.best, BEST, 0), (verdict.move, PLAYED, _INSET)):
+        mark_move(scene, position, position.parse_move(move), color, inset)
+    return to_svg(scene, PICTURES.title)
