@@ -77,7 +77,7 @@ BUFFER = record_type(
 )
 """The numbers that one thread needs to evaluate tables, as one record."""
 Buffer = npt.NDArray[np.void]
-"""Array of one :data:`MEMORY` record."""
+"""Array of one :data:`BUFFER` record."""
 
 
 def empty_weights() -> Weights:

@@ -8,7 +8,7 @@ empty cells, if
 - the bonus tile is owned already; or A completes a 7x7 square now; or B does not, and no square that may be
   completed on B has an empty cell on A that is covered on B.
 
-Proof. Let the owner of A follow a strategy for B. Patches go where they go on B: there is solver, for they
+Proof. Let the owner of A follow a strategy for B. Patches go where they go on B: there is room, for they
 cover live cells of B alone, and the conditions hold again after it. A special patch goes where it goes on B
 if that cell is empty on A, or else to an empty cell of A that is not live on B. There is one, for then B has
 a dead cell that is covered on A, and both have equally many empty cells. Again the conditions hold. So all

@@ -79,7 +79,7 @@ BUFFER = record_type(
 )
 """The numbers that one thread needs to evaluate positions, as one record."""
 Buffer = npt.NDArray[np.void]
-"""Array of one :data:`MEMORY` record."""
+"""Array of one :data:`BUFFER` record."""
 Record = Any
 """One element of an array of records, in a kernel."""
 
