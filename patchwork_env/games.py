@@ -1,12 +1,15 @@
 """The games by name. Their rules are imported when they are asked for, so that playing one loads no other.
 
-One call adds a further game: ``games.register("name", "package.module")`` names the module that defines its
-:class:`~patchwork_env.core.rules.Rules` as ``RULES``.
+A further game is a module that defines its :class:`~patchwork_env.core.rules.Rules` as ``RULES``. A package
+makes it known to every process by an entry point of the group ``patchwork_env.games`` that names the module,
+and ``games.register("name", "package.module")`` to one process.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,31 +22,42 @@ __all__ = ["GAMES", "NMBR9", "PATCHWORK", "register", "rules_of"]
 
 PATCHWORK, NMBR9 = "patchwork", "nmbr9"
 
+ENTRY_POINT_GROUP = "patchwork_env.games"
 _MODULES = {PATCHWORK: "patchwork_env.patchwork.rules", NMBR9: "patchwork_env.nmbr9.rules"}
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """The modules of all games by name, with those that installed packages promise."""
+    from importlib.metadata import entry_points  # takes longer to import than all else here
+
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        _MODULES.setdefault(point.name, point.module)
+    return _MODULES
 
 
 class _Names(Sequence[str]):
     """The names of the games that are known now."""
 
     def __getitem__(self, i: Any) -> Any:
-        return list(_MODULES)[i]
+        return list(_modules())[i]
 
     def __contains__(self, name: object) -> bool:
-        return name in _MODULES
+        return name in _modules()
 
     def __len__(self) -> int:
-        return len(_MODULES)
+        return len(_modules())
 
     def __repr__(self) -> str:
-        return repr(tuple(_MODULES))
+        return repr(tuple(_modules()))
 
 
 GAMES: Sequence[str] = _Names()
-"""The names of all games in specs, checkpoints, configurations and results; :func:`register` adds to them."""
+"""The names of all games in specs, checkpoints, configurations and results."""
 
 
 def register(name: str, module: str) -> None:
-    """Makes a game known by name.
+    """Makes a game known by name in this process.
 
     Args:
         name: The name of the game.
@@ -52,28 +66,40 @@ def register(name: str, module: str) -> None:
     Raises:
         ValueError: Another game already has this name.
     """
-    if _MODULES.get(name, module) != module:
-        raise ValueError(f"there is a game {name!r} already, of {_MODULES[name]}")
-    _MODULES[name] = module
+    known = _modules().setdefault(name, module)
+    if known != module:
+        raise ValueError(f"there is a game {name!r} already, of {known}")
 
 
 def rules_of(game: str | States) -> Rules:
     """The rules of a game, which is given by its name or by an array of its records.
 
     Raises:
-        ValueError: There is no game of that name, or none with such records.
+        ValueError: There is no game of that name, or none with such records, or its module has no such rules.
     """
     if isinstance(game, str):
-        if game not in _MODULES:
+        if game not in GAMES:
             close = nearest(game, GAMES)
             hint = f" (did you mean {close!r}?)" if close else ""
             raise ValueError(f"there is no game {shorten(game)}{hint}; there are {', '.join(GAMES)}")
-        return rules.load(_MODULES[game])
+        return _load(game)
     if not isinstance(game, np.ndarray) or game.ndim != 1:
         raise ValueError(f"states are an array (n,) of records of a game, not {shorten(game)}")
     dtype = game.dtype
-    for module in _MODULES.values():
-        found = rules.load(module)
+    modules = _modules()
+    for name in sorted(modules, key=lambda name: modules[name] not in sys.modules):  # those in use first
+        found = _load(name)
         if dtype is found.dtype or dtype == found.dtype:
             return found
     raise ValueError(f"the records of the states, {shorten(dtype)}, are those of no game")
+
+
+def _load(name: str) -> Rules:
+    module = _modules()[name]
+    try:
+        found = rules.load(module)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"game {name!r} cannot be loaded: {error}") from error
+    if found.name != name:
+        raise ValueError(f"{module} has the rules of {found.name!r}, not of {name!r}")
+    return found

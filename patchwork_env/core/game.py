@@ -1,16 +1,17 @@
 """What the ``Game`` classes of all games have in common: a shell around one state record.
 
 A property says what lies on the table; a method takes arguments or works something out. Only
-:meth:`BaseGame.play` and :meth:`BaseGame.undo` change a game; an interrupt leaves it as it was before such
-a call or as it is after it.
+:meth:`BaseGame.play` and :meth:`BaseGame.undo` change a game, each by one assignment: an interrupt leaves it
+as it was before such a call or as it is after it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,22 @@ class Pictures(Protocol):
         """The game as pixels, uint8 ``(height, width, 3)``."""
 
 
+class _Position(NamedTuple):
+    """A state of a game and how it came about; neither changes once it is made.
+
+    Attributes:
+        states: The record, shape ``(1,)``.
+        number: How many actions were played since the first position.
+        action: The action that led here; -1 in the first position.
+        before: The position in which it was played; None in the first position.
+    """
+
+    states: States
+    number: int = 0
+    action: int = -1
+    before: _Position | None = None
+
+
 class LegalMoves(Collection[M], Generic[M]):
     """The legal moves of one position, in the order of their actions; decoded when they are asked for.
 
@@ -75,7 +92,7 @@ class LegalMoves(Collection[M], Generic[M]):
 
 
 class BaseGame(ABC, Generic[M]):
-    """One game: its state, the state in which this object began, and the actions played since then.
+    """One game: its position, with all positions before it since this object began.
 
     A derived class needs a constructor that calls ``_begin``, the property ``num_players``, and the class
     attributes below. Unless it overrides more, its moves are the numbers of its actions, and positions are
@@ -86,10 +103,11 @@ class BaseGame(ABC, Generic[M]):
     :meth:`clone` of it, or its :meth:`position_text`, as the key.
     """
 
-    __slots__ = ("_buffer", "_origin", "_plies", "_state")
+    __slots__ = ("_position",)
 
-    pictures: ClassVar[Pictures]
-    """What draws the game; set by the package of the game, since modules of pictures import this class."""
+    pictures: ClassVar[Pictures | None] = None
+    """What draws the game for ``print`` and notebooks; set by the package of the game, since modules of
+    pictures import this class. Without it ``print`` shows the position as text."""
 
     _engine: ClassVar[ModuleType]
     """The module of the rules, with the kernels ``is_over``, ``legal``, ``write_actions``, ``legal_mask``,
@@ -106,30 +124,18 @@ class BaseGame(ABC, Generic[M]):
     _set_ups: ClassVar[tuple[tuple[str, ...], ...]] = (("state",),)
     """The fields that make a set-up in the notation: of a new game, of a position, of a stored state."""
 
-    _buffer: bytearray
-    """The memory of the state record."""
-    _state: States
-    _origin: bytes
-    """The state in which this object began."""
-    _plies: list[tuple[int, bytes]]
-    """Each action with the state in which it was played."""
+    _position: _Position
 
-    def _begin(self, state: bytes, origin: bytes | None = None) -> None:
-        self._buffer = bytearray(state)
-        self._state = np.ndarray(1, self._storage.dtype, self._buffer)
-        self._origin = state if origin is None else origin
-        self._plies = []
-
-    @classmethod
-    def _at(cls, state: bytes, origin: bytes | None = None) -> Self:
-        game = cls.__new__(cls)
-        game._begin(state, origin)
-        return game
+    def _begin(self, state: bytes) -> None:
+        """Sets the first position to a state, the bytes of one record."""
+        self._position = _Position(np.ndarray(1, self._storage.dtype, bytearray(state)))
 
     @classmethod
     def _of_record(cls, states: States, i: int = 0) -> Self:
         """:meth:`from_state` without its checks, for records that only compiled rules have written."""
-        return cls._at(states[i : i + 1].tobytes())
+        game = cls.__new__(cls)
+        game._begin(states[i : i + 1].tobytes())
+        return game
 
     @classmethod
     def from_state(cls, states: States, i: int = 0) -> Self:
@@ -172,7 +178,11 @@ class BaseGame(ABC, Generic[M]):
     @property
     def state(self) -> States:
         """The state record, shape ``(1,)``, for compiled code, which must not change it."""
-        return self._state
+        return self._position.states
+
+    @property
+    def _state(self) -> States:
+        return self._position.states
 
     @property
     def current_player(self) -> int:
@@ -182,12 +192,12 @@ class BaseGame(ABC, Generic[M]):
     @property
     def history(self) -> tuple[int, ...]:
         """The actions played on this object so far, without those that were taken back."""
-        return tuple(action for action, _ in self._played())
+        return tuple(position.action for position in self._positions()[1:])
 
     @property
     def num_moves(self) -> int:
         """The length of :attr:`history`."""
-        return len(self._played())
+        return self._position.number
 
     @property
     def is_over(self) -> bool:
@@ -254,12 +264,11 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
         """
-        index = checks.check_action(action, self._num_actions)
-        plies = self._played()
-        plies.append((index, bytes(self._buffer)))  # before it is played: see _played
-        if not self._engine.play(self._state, 0, index):
-            plies.pop()
+        index, before = checks.check_action(action, self._num_actions), self._position
+        states = before.states.copy()
+        if not self._engine.play(states, 0, index):
             raise self._why_refused(index)
+        self._position = _Position(states, before.number + 1, index, before)
 
     def undo(self) -> int:
         """Takes the last action back and returns it; the game is then exactly as it was before.
@@ -267,39 +276,37 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             IndexError: Nothing was played on this object, or everything was taken back.
         """
-        plies = self._played()
-        if not plies:
+        last = self._position
+        if last.before is None:
             raise IndexError("there is no action to take back: nothing was played on this game")
-        action, self._buffer[:] = plies[-1]
-        plies.pop()
-        return action
+        self._position = last.before
+        return last.action
 
     def _rewind(self, number: int) -> Self:
-        """Takes back all but the first ``number`` actions, one after the other; returns the same game."""
-        while len(self._plies) > number and len(self._played()) > number:
+        """Takes back all but the first ``number`` actions; returns the same game."""
+        while self.num_moves > number:
             self.undo()
         return self
 
-    def _played(self) -> list[tuple[int, bytes]]:
-        """The plies, without the last one if an interrupt kept it from being played or from being removed.
-
-        Every action changes the state, so an action whose state is still the present one has not been played.
-        """
-        plies = self._plies
-        if plies and plies[-1][1] == self._buffer:
-            plies.pop()
-        return plies
+    def _positions(self) -> list[_Position]:
+        """All positions since this object began, the present one last."""
+        position: _Position | None = self._position
+        found = []
+        while position is not None:
+            found.append(position)
+            position = position.before
+        return found[::-1]
 
     def root(self) -> Self:
         """The game as it was when this object began, with nothing played."""
-        return self._at(self._origin)
+        return self._of_record(self._positions()[0].states)
 
     def _replay(self) -> Iterator[tuple[Self, int]]:
         """The actions of the history, each with the game before it, which is one object that goes on."""
-        game = self.root()
-        for action, before in self._played():
-            game._buffer[:] = before
-            yield game, action
+        game = self.clone()
+        for before, after in pairwise(self._positions()):
+            game._position = before
+            yield game, after.action
 
     def _require_legal(self, action: SupportsIndex) -> int:
         index = checks.check_action(action, self._num_actions)
@@ -369,8 +376,8 @@ class BaseGame(ABC, Generic[M]):
 
     def clone(self) -> Self:
         """An independent copy, with the history."""
-        game = self._at(bytes(self._buffer), self._origin)
-        game._plies = self._played().copy()
+        game = type(self).__new__(type(self))
+        game._position = _Position(self.state.copy(), *self._position[1:])
         return game
 
     def __copy__(self) -> Self:
@@ -398,10 +405,10 @@ class BaseGame(ABC, Generic[M]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented
-        return self._buffer == other._buffer
+        return self.state.tobytes() == other.state.tobytes()
 
     def __hash__(self) -> int:
-        return hash(bytes(self._buffer))
+        return hash(self.state.tobytes())
 
     # --- notation -----------------------------------------------------------------------------------------
 
@@ -509,7 +516,7 @@ class BaseGame(ABC, Generic[M]):
     # --- pictures -----------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return self.pictures.text(self)
+        return self.position_text() if self.pictures is None else self.pictures.text(self)
 
     def __repr__(self) -> str:
         if self.is_over:
@@ -522,9 +529,10 @@ class BaseGame(ABC, Generic[M]):
         """A few words about how far the game has come."""
         return names.counted(self.num_moves, "move")
 
-    def _repr_svg_(self) -> str:
-        """The picture that notebooks show."""
-        return self.pictures.svg(self)
+    def _repr_svg_(self) -> str | None:
+        """The picture that notebooks show; None, for which they show the text, where there is none."""
+        draw = getattr(self.pictures, "svg", None)
+        return None if draw is None else str(draw(self))
 
 
 def _replayed(kind: type[BaseGame], origin: bytes, actions: tuple[int, ...]) -> BaseGame:

@@ -370,4 +370,4 @@ class GameAECEnv(TurnEnv):
         game = self._game
         if game is None:
             raise RuntimeError("no game is on: call reset()")
-        return game if len(game._plies) == self._moves else game._rewind(self._moves)
+        return game if game.num_moves == self._moves else game._rewind(self._moves)

@@ -219,10 +219,10 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame) -> bool:
         OpponentError: The action is not legal, or the opponent changed the game that it was shown; so the
             game is to be thrown away.
     """
-    shown = bytes(game._buffer)
+    shown = game.state.tobytes()
     try:
         action = check_action(opponent.act(game), rules.num_actions)
-        if game._buffer != shown:
+        if game.state.tobytes() != shown:
             raise OpponentError(f"opponent {opponent.name!r} changed the game that it was shown")
         if rules.can_cut_off and rules.is_cut_off(game, action):
             return True

@@ -100,7 +100,7 @@ def test_what_is_refused_leaves_no_trace(kind: Any) -> None:
 def test_an_interrupt_leaves_state_and_history_in_step(
     kind: Any, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if Ctrl-C came after the kernel had begun its work, or before."""
+    """As if Ctrl-C came after the kernel had done its work, or before: nothing is played then."""
     for is_played in (True, False):
         game = kind(seed=2)
         game.play(game.legal_actions()[0])
@@ -115,16 +115,25 @@ def test_an_interrupt_leaves_state_and_history_in_step(
         with pytest.raises(KeyboardInterrupt):
             game.play(action)
         monkeypatch.undo()
-        assert len(game.history) == 1 + is_played
+        assert len(game.history) == 1
         again = kind.from_notation(game.notation())
         assert again == game
         if moment == "play":
             game.play(game.legal_actions()[0])
-            assert len(game.history) == 2 + is_played
+            assert len(game.history) == 2
         else:
             game.undo()
-            assert len(game.history) == is_played
+            assert len(game.history) == 0
         assert kind.from_notation(game.notation()) == game
+
+
+def test_an_action_that_changes_nothing_is_played_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As passing does in other games."""
+    game = toy.Game(seed=2)
+    monkeypatch.setattr(game._engine, "play", lambda states, i, action: True)
+    game.play(5)
+    assert game.history == (5,)
+    assert (game.undo(), game.history) == (5, ())
 
 
 # --- copies, equality, hash -------------------------------------------------------------------------------
@@ -375,3 +384,15 @@ def test_winners_are_those_of_the_scores(game: BaseGame) -> None:
     best = max(game.scores())
     assert game.winners()
     assert all(game.scores()[player] == best for player in game.winners())
+
+
+# --- pictures ---------------------------------------------------------------------------------------------
+
+
+def test_notebooks_show_the_text_of_a_game_without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = toy.Game(seed=2)
+    assert game._repr_svg_() is None
+    assert str(game) == toy.text(game)
+    monkeypatch.delattr(toy.Game, "__str__")
+    assert str(game) == game.position_text()
+    assert patchwork.Game(seed=2)._repr_svg_().startswith("<svg")

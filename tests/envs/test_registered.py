@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -34,6 +39,40 @@ def test_a_game_of_ones_own_is_registered_in_one_call() -> None:
         games.rules_of("roww")
     with pytest.raises(ValueError, match="those of no game"):
         games.rules_of(np.zeros(1, np.dtype([("current_player", "u1")])))
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed package that promises three games, of which one can be played."""
+    promises = {"column": "own_rules", "broken": "no.such.module", "misnamed": "tests.toy.rules:RULES"}
+    metadata = tmp_path / "own_games-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: own-games\nVersion: 1.0\n", encoding="utf-8")
+    lines = [f"[{games.ENTRY_POINT_GROUP}]", *(f"{name} = {module}" for name, module in promises.items())]
+    (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "own_rules.py").write_text(
+        "from dataclasses import replace\n"
+        "from tests.toy.rules import RULES\n"
+        "RULES = replace(RULES, name='column', module=__name__)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(games, "_MODULES", games._MODULES.copy())
+    games._modules.cache_clear()
+    yield
+    sys.modules.pop("own_rules", None)
+    games._modules.cache_clear()
+
+
+def test_games_of_other_packages_are_found_by_their_entry_points(installed: None) -> None:
+    assert {"patchwork", "row", "column"} < set(games.GAMES)
+    rules = games.rules_of("column")
+    assert (rules.name, pickle.loads(pickle.dumps(rules))) == ("column", rules)
+    assert games.rules_of(ROW.empty_states(1)).name == "row"  # a broken one disturbs nobody else
+    with pytest.raises(ValueError, match="'broken' cannot be loaded"):
+        games.rules_of("broken")
+    with pytest.raises(ValueError, match="has the rules of 'row'"):
+        games.rules_of("misnamed")
 
 
 def test_agents_that_need_no_knowledge_of_a_game_play_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from patchwork_env.core.names import shorten
+from patchwork_env.games import rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.play import positions
@@ -37,7 +38,7 @@ def read_resource(session: Session, uri: str) -> Resource:
     if uri.startswith(before) and uri.endswith(after):
         game_id = uri[len(before) : -len(after)]
         game = session.game(game_id)
-        return Resource(SVG, game.pictures.svg(game))
+        return Resource(SVG, rules_of(game.state).pictures.svg(game))
     raise ValueError(
         f"there is nothing at {shorten(uri)}; there are {', '.join(RULES.values())} and {PICTURE}"
     )

@@ -112,7 +112,9 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
 
     def render_web(self, observation: dict[str, Any]) -> str | None:
         """The picture of the game as SVG, for OpenEnv's web interface."""
-        return None if self._episode is None else self._episode.game.pictures.svg(self._episode.game)
+        if self._episode is None:
+            return None
+        return rules_of(self._settings.game).pictures.svg(self._episode.game)
 
     def web_actions(self, observation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         """The first move of each group, to click on in OpenEnv's web interface."""
