@@ -1,6 +1,6 @@
 """Clones an agent by supervised learning from a dataset of Minari, and says how strong the clone is.
 
-    pip install "patchwork-env[train,minari]"
+    pip install ".[train,minari]"
     python examples/minari_cloning.py                                   # 40 games: a minute, and a weak clone
     python examples/minari_cloning.py --games 10000 --epochs 6 --workers 2 --out champion_clone
 

@@ -1,6 +1,6 @@
 """OpenSpiel's Monte Carlo tree search plays a whole game against an agent of this package.
 
-    pip install "patchwork-env[open_spiel,train]"
+    pip install ".[open_spiel,train]"
     python examples/open_spiel_mcts.py
     python examples/open_spiel_mcts.py --simulations 2000 --opponent greedy --seed 3
     python examples/open_spiel_mcts.py --game nmbr9

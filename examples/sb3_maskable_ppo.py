@@ -1,6 +1,6 @@
 """Trains MaskablePPO of sb3-contrib by self-play, on a compiled batch and with the network of the game.
 
-    pip install "patchwork-env[train]"
+    pip install ".[train]"
     python examples/sb3_maskable_ppo.py --steps 200000 --out maskable_ppo.zip
     python examples/sb3_maskable_ppo.py --game nmbr9 --out nmbr9.zip
 

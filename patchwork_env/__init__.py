@@ -8,7 +8,6 @@ modules list in their own ``__all__``; everything else is internal and may chang
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -29,10 +28,7 @@ __all__ = [
     "patchwork_v0",
 ]
 
-try:
-    __version__ = version("patchwork-env")
-except PackageNotFoundError:  # a copy of the sources that was never installed
-    __version__ = "0+unknown"
+__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> ModuleType:

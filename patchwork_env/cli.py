@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from patchwork_env import __version__
+from patchwork_env.core.extras import how_to_install
 from patchwork_env.core.names import hint, shorten
 
 PROGRAM = "patchwork-env"
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (error.name or "").startswith("patchwork_env"):
             raise
         extra = _EXTRAS.get(name, "train")
-        return _fail(program, f"it needs {error.name}: pip install 'patchwork-env[{extra}]'")
+        return _fail(program, f"it needs {error.name}: {how_to_install(str(error.name), extra)}")
     return command(rest, program)
 
 

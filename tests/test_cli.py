@@ -43,9 +43,9 @@ def test_a_missing_package_is_a_sentence(capsys, monkeypatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "yaml", None)  # as if it were not installed
     assert cli.main(["train", "quick"]) == 2
-    assert capsys.readouterr().err == (
-        "patchwork-env train: it needs yaml: pip install 'patchwork-env[train]'\n"
-    )
+    said = capsys.readouterr().err
+    assert said.startswith("patchwork-env train: it needs yaml: pip install ")
+    assert {"pyyaml", "pydantic"} <= set(said.split())
 
 
 @pytest.mark.parametrize("name", [name for name in cli.COMMANDS if name != "openenv"])

@@ -12,6 +12,8 @@ import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
+from patchwork_env import __version__
+
 PROJECT = Path(__file__).parents[1]
 METADATA: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -30,6 +32,20 @@ def libraries_of_make() -> dict[str, list[str]]:
     return {marker: libraries.split() for marker, libraries in lines}
 
 
+def test_nothing_sends_anyone_to_a_package_of_this_name_on_an_index() -> None:
+    """It is a stranger's: people install from a clone, or from the address of the repository."""
+    folders = ("patchwork_env", "docs", "examples", "configs", "training", "research", "benchmarks", "tools")
+    files = [path for folder in folders for path in sorted((PROJECT / folder).rglob("*"))]
+    files += [*PROJECT.glob("*.md"), PROJECT / "pyproject.toml", PROJECT / "Makefile"]
+    endings = {".py", ".md", ".yaml", ".yml", ".toml", ".sh", ".js", ".html", ".jinja", ".ipynb", ""}
+    extra = r"patchwork[-_]env\[(?![\w,]+\] @ git\+)"
+    install = r"\b(?:pip|uv|uvx|pipx|conda)\b[^\n`]*[ '\"]patchwork[-_]env\b(?!\[[\w,]+\] @ git\+)"
+    for path in files:
+        if path.suffix in endings and path.is_file() and path.name != "CHANGELOG.md":
+            found = re.search(f"{extra}|{install}", path.read_text(encoding="utf-8"))
+            assert found is None, f"{path.relative_to(PROJECT)}: {found}"
+
+
 def targets() -> set[str]:
     named = set(re.findall(r"^([a-z][\w.-]*):(?!=)", text("Makefile"), re.MULTILINE))
     return named | {f"test-{marker}" for marker in libraries_of_make()}
@@ -37,7 +53,7 @@ def targets() -> set[str]:
 
 def test_the_citation_is_that_of_this_version() -> None:
     citation = loaded("CITATION.cff")
-    assert citation["version"] == METADATA["version"]
+    assert citation["version"] == __version__
     assert citation["license"] == METADATA["license"]
     names = [author["name"] for author in METADATA["authors"]]
     assert [author["name"] for author in citation["authors"]] == names

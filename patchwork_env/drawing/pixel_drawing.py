@@ -32,7 +32,7 @@ _BOLD_STROKE = 0.022
 
 def missing(library: str, cause: ImportError) -> MissingExtraError:
     """The error for a library of the ``render`` extra that could not be imported."""
-    return MissingExtraError(f"{library} is needed here ({cause}): pip install patchwork-env[render]")
+    return MissingExtraError(f"{library} is needed here ({cause}): pip install {library.lower()}")
 
 
 def _pillow() -> tuple[Any, Any, Any]:

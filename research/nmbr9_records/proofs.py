@@ -318,7 +318,7 @@ def main() -> int:
     try:
         run(parser.parse_args())
     except ModuleNotFoundError as error:
-        print(f"proofs: {error}: pip install 'patchwork-env[proofs]'", file=sys.stderr)
+        print(f"proofs: {error}: pip install ortools", file=sys.stderr)
         return 2
     except ValueError as error:
         print(f"proofs: {error}", file=sys.stderr)

@@ -162,5 +162,5 @@ def test_agents_that_are_not_learned_need_no_torch() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines() == [
         "[True, True]",
-        "agents from checkpoints need torch: pip install 'patchwork-env[train]'",
+        "agents from checkpoints need torch: pip install torch",
     ], done.stderr

@@ -136,6 +136,4 @@ def test_without_its_libraries_it_says_how_to_get_them(
     monkeypatch.delitem(sys.modules, "patchwork_env.play.command")
     monkeypatch.setitem(sys.modules, "uvicorn", None)  # as if it were not installed
     assert cli.main(["play"]) == 2
-    assert (
-        capsys.readouterr().err == "patchwork-env play: it needs uvicorn: pip install 'patchwork-env[play]'\n"
-    )
+    assert capsys.readouterr().err == "patchwork-env play: it needs uvicorn: pip install uvicorn\n"

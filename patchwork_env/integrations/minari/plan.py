@@ -109,7 +109,6 @@ class Plan(NamedTuple):
             "algorithm_name": who,
             "description": f"{self.games} games of {self.rules.title}, {who}. An episode is what one player "
             "sees and does in one game; its metadata hold the notation of the whole game.",
-            "requirements": ["patchwork-env[minari]"],
             "patchwork_env": {
                 "version": __version__,
                 "game": self.rules.name,

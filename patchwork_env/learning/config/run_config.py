@@ -70,7 +70,7 @@ class RunConfig(Section):
     TRAINER: ClassVar[str] = ""
     """The subclass of ``Trainer`` that trains, as ``module:Class``."""
     EXTRA: ClassVar[str] = "train"
-    """The extra of ``patchwork-env`` that installs the packages that the trainer needs."""
+    """The extra that installs the packages that the trainer needs."""
 
     description: Annotated[str, Field(max_length=1000)] = ""
     """A sentence that says what the run is for; ``--list`` shows it."""

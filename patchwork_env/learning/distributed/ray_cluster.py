@@ -16,6 +16,7 @@ from queue import SimpleQueue
 from types import ModuleType
 from typing import Any
 
+from patchwork_env.core.extras import from_extra
 from patchwork_env.errors import WorkerError
 from patchwork_env.learning.distributed.processes import Job, Result, Shared, check_pickling, one_thread
 from patchwork_env.learning.system.signals import signals_wait
@@ -34,10 +35,8 @@ def load_ray() -> ModuleType:
     Raises:
         ModuleNotFoundError: It is not installed; the message says how to install it.
     """
-    try:
+    with from_extra("ray", "clusters need"):
         import ray
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("clusters need Ray: pip install 'patchwork-env[ray]'") from None
     return ray
 
 

@@ -1,6 +1,6 @@
 """How strong agents are: matches, tournaments, the gauntlet, and what they say.
 
-Only :class:`Tournament` needs an extra: its ratings come from choix, which ``patchwork-env[train]`` installs.
+Only :class:`Tournament` needs an extra: its ratings come from choix.
 """
 
 from patchwork_env.learning.evaluation.decks import play_decks, shuffled_decks

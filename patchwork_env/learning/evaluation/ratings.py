@@ -158,7 +158,7 @@ def rate_beside(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, 
 def check_installed() -> None:
     """Raises ModuleNotFoundError if the library that :func:`rate` needs is not installed."""
     if find_spec("choix") is None:
-        raise ModuleNotFoundError("ratings need choix: pip install 'patchwork-env[train]'", name="choix")
+        raise ModuleNotFoundError("ratings need choix: pip install choix", name="choix")
 
 
 def expected_wins(differences: npt.ArrayLike) -> Floats:

@@ -195,7 +195,8 @@ def _how_to_load(repository: str, needs_torch: bool) -> str:
     )
     return (
         f"{_fenced(code, 'python')}\n\n"
-        f"`pip install 'patchwork-env[{extras}]'`. The same text is an agent on the command line, such as in "
+        f"In a clone of the project, `pip install '.[{extras}]'` installs what this needs. The same text is "
+        f"an agent on the command line, such as in "
         f"`patchwork-env evaluate {PREFIX}{repository} --against greedy`, and an opponent of an environment. "
         f"Two files are downloaded, `{CHECKPOINT_FILE}` and `{WEIGHTS_FILE}`; nothing in them is executed."
     )

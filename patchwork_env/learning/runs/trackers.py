@@ -231,4 +231,4 @@ def check_client(name: str) -> None:
         MissingExtraError: It is not; the message says how to install it.
     """
     if find_spec(name) is None:
-        raise MissingExtraError(f"tracker: {name} is not installed: pip install 'patchwork-env[{name}]'")
+        raise MissingExtraError(f"tracker: {name} is not installed: pip install {name}")

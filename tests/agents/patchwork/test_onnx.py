@@ -229,7 +229,7 @@ def test_without_onnxruntime_an_error_says_what_to_install(file):
         "except ModuleNotFoundError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "agents from ONNX files need onnxruntime: pip install 'patchwork-env[onnx]'\n"
+    assert done.stdout == "agents from ONNX files need onnxruntime: pip install onnxruntime\n"
 
 
 def test_a_missing_file_is_an_error_that_names_it(tmp_path):

@@ -379,12 +379,11 @@ def test_an_agent_that_is_imported_can_play(about, tmp_path):
     assert about(minari.MinariDataset(tmp_path / "name-v0/data"))["agents"] == [name]
 
 
-def test_without_minari_the_extra_is_named():
+def test_without_minari_a_sentence_says_what_to_install():
     code = "import sys; sys.modules['minari'] = None; import patchwork_env.integrations.minari"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        "ModuleNotFoundError: patchwork_env.integrations.minari needs minari: "
-        "pip install 'patchwork-env[minari]'"
+        "ModuleNotFoundError: patchwork_env.integrations.minari needs minari: pip install 'minari[hdf5]'"
     )
 
 

@@ -272,4 +272,4 @@ def test_matches_need_no_extra_and_ratings_say_which() -> None:
     assert done.stderr == ""
     first, second = done.stdout.splitlines()
     assert first.startswith("greedy against random: 2 games, 1 circle from both seats")
-    assert second == "ratings need choix: pip install 'patchwork-env[train]' []"
+    assert second == "ratings need choix: pip install choix []"

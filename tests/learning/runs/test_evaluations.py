@@ -165,11 +165,11 @@ def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, t
 
 def test_without_pillow_there_is_text_and_one_remark(tmp_path, trainer, results, monkeypatch, capsys) -> None:
     def fail(*_):
-        raise MissingExtraError("Pillow is needed here: pip install patchwork-env[render]")
+        raise MissingExtraError("Pillow is needed here: pip install pillow")
 
     monkeypatch.setattr(evaluations_module, "picture", fail)
     add(tmp_path, trainer, results, results)
-    assert capsys.readouterr().out.count("pip install patchwork-env[render]") == 1
+    assert capsys.readouterr().out.count("pip install pillow") == 1
     tags = events_of(tmp_path).Tags()
     assert tags["images"] == []
     assert "sample_game/text_summary" in tags["tensors"]
