@@ -105,13 +105,13 @@ def _parser() -> argparse.ArgumentParser:
         "--workers",
         type=int,
         metavar="N",
-        help="trials at the same time; default: as many as there are processors for",
+        help="trials at the same time; default: as many as there are processors for, or as before",
     )
     parser.add_argument(
         "--cluster",
-        default=LOCAL,
         metavar="ADDRESS",
-        help="the Ray cluster: local, one of its own on this machine; auto; or host:port (default: local)",
+        help="the Ray cluster: local, one of its own on this machine; auto; or host:port (default: local, or "
+        "as before)",
     )
     parser.set_defaults(fail=parser.error)
     return parser
@@ -150,19 +150,20 @@ def _begin(options: argparse.Namespace, stack: ExitStack) -> int:
     trials = draw_trials(parameters, options.trials, check_seed(options.seed or 0))
     check_trials(options.config, settings, parameters, trials)
     metric, halving = _metric(options, config), _halving(options, config)
-    most = _most(options)
-    _connect(options, config, stack)
+    on = _cluster(options, OnCluster(LOCAL))
+    _connect(on, config, stack)
     folder = new_run_folder(options.out or Path("runs") / f"{options.config.stem}-sweep")
     stack.enter_context(sole_user(folder))
-    sweep = Sweep(folder, tuple(options.param), tuple(trials), metric, halving)
+    sweep = Sweep(folder, tuple(options.param), tuple(trials), metric, halving, on.most, on.address)
     begin_sweep(sweep, config)
-    print(f"new sweep in {folder}: {len(trials)} trials of {options.config}, by {metric}", flush=True)
-    return _go_on(sweep, list(range(len(trials))), most)
+    print(f"new sweep in {folder}: {len(trials)} trials of {options.config}, by {metric}")
+    print(f"if it is cut off, go on with --resume {folder}", flush=True)
+    return _go_on(sweep, list(range(len(trials))), on.most)
 
 
 def _resume(options: argparse.Namespace, stack: ExitStack) -> int:
     sweep = read_sweep(options.resume)
-    most, config = _most(options), sweep.common_config
+    on, config = _cluster(options, OnCluster(sweep.cluster, sweep.workers)), sweep.common_config
     stack.enter_context(sole_user(sweep.folder))
     sweep.forget_failures()
     ended = [trial for trial in range(len(sweep.trials)) if sweep.end(trial) is not None]
@@ -170,11 +171,11 @@ def _resume(options: argparse.Namespace, stack: ExitStack) -> int:
     print(f"resuming {sweep.folder}: {len(ended)} of {len(sweep.trials)} trials have ended", flush=True)
     if not left:
         return _report(sweep)
-    _connect(options, config, stack)
+    _connect(on, config, stack)
     with storing_in(sweep.folder):
         remove_partial(sweep.folder)
     # What ends trials early compares them with those that have ended, so these report once more.
-    return _go_on(sweep, ended + left if sweep.halving else left, most)
+    return _go_on(sweep, ended + left if sweep.halving else left, on.most)
 
 
 def _common_config(options: argparse.Namespace) -> tuple[RunConfig, list[str]]:
@@ -218,16 +219,17 @@ def _halving(options: argparse.Namespace, config: RunConfig) -> Halving | None:
     return Halving(grace, reduction)
 
 
-def _most(options: argparse.Namespace) -> int | None:
-    """The largest number of trials at the same time; None for as many as there are processors for."""
-    check_workers(OnCluster(options.cluster, options.workers))
-    most: int | None = options.workers
-    return most
+def _cluster(options: argparse.Namespace, before: OnCluster) -> OnCluster:
+    """The cluster and the largest number of trials at the same time: as given, or else as before."""
+    most = before.most if options.workers is None else options.workers
+    on = OnCluster(options.cluster or before.address, most)
+    check_workers(on)
+    return on
 
 
-def _connect(options: argparse.Namespace, config: RunConfig, stack: ExitStack) -> None:
-    at_once = options.workers or max(usable_cores() // config.threads, 1)
-    ray = stack.enter_context(connected(options.cluster, at_once * config.threads))
+def _connect(on: OnCluster, config: RunConfig, stack: ExitStack) -> None:
+    at_once = on.most or max(usable_cores() // config.threads, 1)
+    ray = stack.enter_context(connected(on.address, at_once * config.threads, "sweeps need"))
     largest = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
     if largest < config.threads:
         print(

@@ -29,30 +29,31 @@ _ANSWER_SECONDS = 10.0
 """How long a cluster may take to accept a connection."""
 
 
-def load_ray() -> ModuleType:
+def load_ray(who: str = "clusters need") -> ModuleType:
     """The module ``ray``, imported.
 
     Raises:
-        ModuleNotFoundError: It is not installed; the message says how to install it.
+        ModuleNotFoundError: It is not installed; the message begins with ``who`` and says how to install it.
     """
-    with from_extra("ray", "clusters need"):
+    with from_extra("ray", who):
         import ray
     return ray
 
 
 @contextmanager
-def connected(address: str, workers: int) -> Iterator[Any]:
+def connected(address: str, workers: int, who: str = "clusters need") -> Iterator[Any]:
     """Connects Ray to a cluster within the block; a connection that exists already is used and kept.
 
     Args:
         address: The address of the cluster, see ``OnCluster``; a ``local`` one ends with the connection.
         workers: The number of processors of a ``local`` cluster; 0 counts as 1.
+        who: What needs Ray, for the message that it is not installed.
 
     Raises:
         ConnectionError: There is no cluster at the address, or none that can be used from here.
         ModuleNotFoundError: Ray is not installed.
     """
-    ray = load_ray()
+    ray = load_ray(who)
     if ray.is_initialized():
         yield ray
         return

@@ -68,7 +68,7 @@ def new_run(config: RunConfig, base: Path, stack: ExitStack) -> Run:
     folder = new_run_folder(base)
     stack.enter_context(sole_user(folder))
     begin_run(folder, trainer, config)
-    print(f"new run in {folder}", flush=True)
+    print(f"new run in {folder}; if it is cut off, go on with --resume {folder}", flush=True)
     return Run(folder, trainer)
 
 

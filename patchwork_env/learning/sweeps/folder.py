@@ -20,6 +20,7 @@ from patchwork_env.core.documents import read_object
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import shorten
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
+from patchwork_env.learning.distributed.ray_cluster import LOCAL
 from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
     METRICS,
@@ -85,6 +86,8 @@ class Sweep:
         trials: The values of every trial.
         metric: The figure that trials are compared by.
         halving: How trials are ended early; None if all trials run to their ends.
+        workers: The largest number of trials at the same time; None for as many as there are processors for.
+        cluster: The address of the Ray cluster.
     """
 
     folder: Path
@@ -92,6 +95,8 @@ class Sweep:
     trials: tuple[Values, ...]
     metric: Metric
     halving: Halving | None
+    workers: int | None = None
+    cluster: str = LOCAL
 
     def run_folder(self, trial: int) -> Path:
         """The folder of the run of a trial."""

@@ -177,7 +177,7 @@ def test_tensorboard_has_the_same_curves(finished):
 
 def test_output(finished):
     process, _ = finished
-    assert "new run in runs/tiny" in process.stdout
+    assert "new run in runs/tiny; if it is cut off, go on with --resume runs/tiny" in process.stdout
     assert "1,024 steps in " in process.stdout
     assert "against random: 4 games" in process.stdout
     assert "against greedy: 4 games" in process.stdout

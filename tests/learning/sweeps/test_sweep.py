@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import ExitStack
+import sys
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from patchwork_env.errors import ConfigError, InUseError
+from patchwork_env.learning.commands import sweep as sweep_command
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.commands.sweep import main
 from patchwork_env.learning.config import load_config
@@ -294,6 +297,33 @@ def test_options_that_do_not_go_together(capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
+def test_a_resumed_sweep_has_its_cluster_and_its_workers(config, tmp_path, monkeypatch):
+    asked, gone_on = [], []
+
+    @contextmanager
+    def connected(address, processors, who):
+        asked.append((address, processors))
+        yield SimpleNamespace(nodes=list)
+
+    monkeypatch.setattr(sweep_command, "connected", connected)
+    monkeypatch.setattr(sweep_command, "_go_on", lambda sweep, trials, most: gone_on.append(most) or 0)
+    folder = str(tmp_path / "sweep")
+    new = ["--config", str(config), "--param", "seed=grid(0, 1)", "--out", folder]
+    assert main([*new, "--workers", "3", "--cluster", "auto"]) == 0
+    assert main(["--resume", folder]) == 0
+    assert main(["--resume", folder, "--workers", "2", "--cluster", "local"]) == 0
+    assert asked == [("auto", 3), ("auto", 3), ("local", 2)]
+    assert gone_on == [3, 3, 2]
+
+
+def test_without_ray_it_is_the_sweep_that_needs_it(config, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    folder = tmp_path / "sweep"
+    assert main(["--config", str(config), "--param", "seed=grid(0)", "--out", str(folder)]) == 2
+    assert "sweeps need ray" in capsys.readouterr().err
+    assert not folder.exists()
+
+
 def test_what_is_no_sweep_cannot_be_resumed(tmp_path, capsys):
     assert main(["--resume", str(tmp_path)]) == 2
     assert "is no sweep: it holds no sweep.json" in capsys.readouterr().err
@@ -369,7 +399,7 @@ def test_the_table_has_the_best_first_and_failures_last(trained, capsys):
     low, high = match["win_rate_interval"]
     least, most = match["score_difference_interval"]
     cells = " ".join(lines[3].split())
-    assert f" 640 0.0 {best.metric:.2f} ({least:.2f} to {most:.2f}) " in cells
+    assert f" 640 {best.minutes:.1f} {best.metric:.2f} ({least:.2f} to {most:.2f}) " in cells
     assert f" {match['win_rate']:.1%} ({low:.1%} to {high:.1%}) " in cells
     assert [line.split()[0] for line in lines[3:8]] == [f"{row.trial:03}" for row in rows]
     assert lines[-1] == "trial 001 failed: ValueError: no luck"
