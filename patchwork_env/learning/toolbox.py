@@ -19,8 +19,8 @@ Games come in batches from ``patchwork_v0.SelfPlayVectorEnv``, whose ``states`` 
   :func:`keep_freed_memory`, which makes it faster; :class:`~patchwork_env.errors.DivergenceError`.
 - **Opponents**: :class:`SnapshotPool`, past selves by prioritized choice, configured by :class:`League`;
   :class:`PolicyAgent`, which plays a network's present weights; :class:`Opponents`, who plays which game.
-- **Results**: :func:`play_matches`, paired games with intervals; :func:`save_policy`, a checkpoint that is an
-  agent everywhere.
+- **Results**: :func:`play_matches`, paired games with intervals; :func:`write_training`, a file that
+  ``patchwork-env compare`` reads; :func:`save_policy`, a checkpoint that is an agent everywhere.
 
 Everything is defined elsewhere, once; ``docs/toolbox.md`` has a table with shapes and sources, and
 ``examples/own_ppo.py`` uses all of it. Needs the extra ``train``.
@@ -49,6 +49,7 @@ from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import League, Reward
 from patchwork_env.learning.evaluation import MatchResult, play_matches
+from patchwork_env.learning.reports.comparison.results import write_training
 from patchwork_env.learning.system.memory import keep_freed_memory
 
 __all__ = [
@@ -79,4 +80,5 @@ __all__ = [
     "rewards_of_players",
     "sample",
     "save_policy",
+    "write_training",
 ]

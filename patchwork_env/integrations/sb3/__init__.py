@@ -11,7 +11,8 @@
 - :class:`PatchworkPolicy`, a policy with the network that is shaped after the game, for both games;
 - :class:`BoolMaskBuffer`, a rollout buffer with a byte for each action instead of four;
 - :class:`SelfPlayCallback`, play against the present self and past ones;
-- :func:`evaluate` and :class:`EvaluationCallback`, paired games with intervals;
+- :func:`evaluate` and :class:`EvaluationCallback`, paired games with intervals; :func:`write_training` writes
+  them as a file that ``patchwork-env compare`` reads;
 - :func:`as_agent`, the agent that plays a model's present weights, wherever an agent can stand.
 
 Needs the extra ``train``.
@@ -31,6 +32,7 @@ from patchwork_env.integrations.sb3.vector import as_vec_env
 from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
+from patchwork_env.learning.reports.comparison.results import write_training
 
 __all__ = [
     "BoolMaskBuffer",
@@ -41,4 +43,5 @@ __all__ = [
     "as_agent",
     "as_vec_env",
     "evaluate",
+    "write_training",
 ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback
@@ -12,6 +15,7 @@ from patchwork_env.core.checks import check_at_least_one, check_seed
 from patchwork_env.integrations.sb3.agents import as_agent
 from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.evaluation.matches import Player
+from patchwork_env.learning.reports.comparison.results import Evaluated, write_training
 from patchwork_env.learning.runs.evaluations import metrics
 
 
@@ -45,7 +49,8 @@ class EvaluationCallback(BaseCallback):
     """Evaluates a model every so many rollouts, as :func:`evaluate` does.
 
     The logger gets ``evaluation/win_rate_against_...`` with the ends of its 95% interval, and the means of
-    other figures of the games.
+    other figures of the games. After training, :meth:`write_training` writes a file for
+    ``patchwork-env compare``.
 
     Args:
         against: The agents that it is measured against.
@@ -56,7 +61,7 @@ class EvaluationCallback(BaseCallback):
         options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
 
     Attributes:
-        results: The steps and the results of all evaluations.
+        results: Of all evaluations the steps, the minutes of training, and the results against each opponent.
 
     Raises:
         ValueError: A number is not allowed.
@@ -73,22 +78,61 @@ class EvaluationCallback(BaseCallback):
         **options: Any,
     ) -> None:
         super().__init__(verbose)
-        self.results: list[tuple[int, MatchResult]] = []
+        self.results: list[Evaluated] = []
         self._against = [against] if isinstance(against, str) else list(against)
         self._every = check_at_least_one(every, "every")
         self._games, self._seed, self._options = games, check_seed(seed), options
         self._rollouts = 0
+        self._minutes, self._began = 0.0, 0.0
+
+    def write_training(self, folder: str | os.PathLike[str], name: str, **options: Any) -> Path:
+        """Writes all evaluations, and one of the present weights, as a file for ``patchwork-env compare``.
+
+        Args:
+            folder: The folder of the file.
+            name: What the training is one of, without its seed.
+            options: Further arguments of :func:`~patchwork_env.integrations.sb3.write_training`; seed and
+                algorithm are those of the model by default.
+
+        Returns:
+            The file, ``NAME-seedN.json``.
+
+        Raises:
+            ValueError, StorageError: See :func:`~patchwork_env.integrations.sb3.write_training`.
+        """
+        if not hasattr(self, "model"):
+            raise ValueError("the callback has seen no training yet: give it to learn")
+        if not self.results or self.results[-1][0] < self.num_timesteps:
+            self._evaluate()
+        of_model = {"seed": self.model.seed or 0, "algorithm": type(self.model).__name__}
+        return write_training(folder, name, self.results, **(of_model | options))
+
+    def _on_training_start(self) -> None:
+        self._began = perf_counter()
 
     def _on_step(self) -> bool:
         return True
 
     def _on_rollout_end(self) -> None:
         self._rollouts += 1
-        if self._rollouts % self._every:
-            return
-        for opponent in self._against:
-            result = evaluate(self.model, opponent, self._games, seed=self._seed, **self._options)
-            self.results.append((self.num_timesteps, result))
+        if self._rollouts % self._every == 0:
+            self._stop_clock()
+            self._evaluate()
+            self._began = perf_counter()
+
+    def _on_training_end(self) -> None:
+        self._stop_clock()
+
+    def _stop_clock(self) -> None:
+        self._minutes += (perf_counter() - self._began) / 60
+
+    def _evaluate(self) -> None:
+        played = [
+            evaluate(self.model, opponent, self._games, seed=self._seed, **self._options)
+            for opponent in self._against
+        ]
+        self.results.append((self.num_timesteps, self._minutes, played))
+        for result in played:
             for name, value in metrics(result).items():
                 self.logger.record(name, value)
             if self.verbose:

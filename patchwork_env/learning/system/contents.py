@@ -22,7 +22,12 @@ def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
     try:
         return TypeAdapter(kind).validate_json(json.dumps(contents), strict=True)
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        place = one_line(".".join(map(str, problem["loc"])))
-        said = one_line(problem["msg"].removeprefix("Value error, "))
-        raise ValueError(f"{path} is damaged: {f'{place}: ' if place else ''}{said}") from None
+        raise ValueError(f"{path} is damaged: {first_problem(error)}") from None
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first place at which values do not fit, and why, as one line."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    place = one_line(".".join(map(str, problem["loc"])))
+    said = one_line(problem["msg"].removeprefix("Value error, "))
+    return f"{place}: {said}" if place else said

@@ -23,6 +23,7 @@ from patchwork_env.integrations.sb3 import (
     as_agent,
     evaluate,
 )
+from patchwork_env.learning.reports.comparison.results import read_result
 from patchwork_env.patchwork.rules import RULES
 
 SIZES = {"width": 16, "depth": 1, "channels": 4}
@@ -52,11 +53,29 @@ def test_a_model_learns_from_itself_plays_from_its_file_and_is_evaluated(tmp_pat
     again = evaluate(model, "random", games=4)
     assert again.agent == "MaskablePPO"
     assert (result.games.scores == again.games.scores).all()
-    ((steps, evaluated),) = evaluations.results
+    ((steps, minutes, (evaluated,)),) = evaluations.results
     assert (steps, len(evaluated.games)) == (256, 2)
+    assert minutes > 0
     assert model.logger.name_to_value["evaluation/win_rate_against_random"] == evaluated.win_rate
     env = SelfPlayVecEnv(2, opponent=str(tmp_path / "model.zip"))
     assert type(env.opponents[0]) is PolicyAgent
+
+
+def test_a_training_is_compared_by_its_evaluations(tmp_path):
+    evaluations = EvaluationCallback(["random"], every=2, games=2)
+    with pytest.raises(ValueError, match="no training"):
+        evaluations.write_training(tmp_path, "mine")
+    model = make_model(SelfPlayVecEnv(4, seed=1))
+    model.learn(192, evaluations)  # three rollouts
+    model.save(tmp_path / "model.zip")
+    path = evaluations.write_training(tmp_path, "mine", weights=tmp_path / "model.zip")
+    assert path == tmp_path / "mine-seed2.json"
+    result = read_result(path)
+    assert (result.algorithm, result.game, result.weights is None) == ("MaskablePPO", "patchwork", False)
+    first, last = result.evaluations
+    assert (first.steps, last.steps) == (128, 192)
+    assert 0 < first.minutes < last.minutes
+    assert [match.opponent for match in last.matches] == ["random"]
 
 
 # --- opponents ----------------------------------------------------------------------------------------------

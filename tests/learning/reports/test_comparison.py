@@ -17,13 +17,15 @@ from patchwork_env import cli
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.compare import main
 from patchwork_env.learning.config import dump_config
+from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.reports.comparison.curves import learning_curve, profile
 from patchwork_env.learning.reports.comparison.figures import curves, improvement, profiles
 from patchwork_env.learning.reports.comparison.grouping import compare
 from patchwork_env.learning.reports.comparison.provenance import provenance_lines
-from patchwork_env.learning.reports.comparison.results import read_result, write_result
+from patchwork_env.learning.reports.comparison.results import read_result, write_result, write_training
 from patchwork_env.learning.reports.comparison.tables import summary_table
 from patchwork_env.learning.runs.folder import EVALUATION_FORMAT, EVALUATION_VERSION
+from patchwork_env.patchwork import Game
 
 START = {"steps": 0, "commit": "c" * 40, "patchwork_env": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"}
 START |= {"numba": "0.68.0", "torch": "2.13.0", "machine": "a machine, 2 cores"}
@@ -324,6 +326,45 @@ def test_nmbr9_counts_points(runs) -> None:
     assert profile(found, found.groups[0], "greedy").band.values[[0, -1]].tolist() == [1.0, 0.0]  # all: 20
     with pytest.raises(ValueError, match="metric is 'wins'; allowed are win_rate, "):
         compare([read_result(runs[0])], metric="wins")
+
+
+# --- trainings of one's own ---------------------------------------------------------------------------------
+
+
+def test_own_trainings_are_compared(tmp_path, capsys) -> None:
+    def last(game: Game) -> int:
+        return int(game.legal_actions()[-1])
+
+    for name, policy in (("mine", last), ("other", "greedy")):
+        for seed in (0, 1):
+            matches = [play_matches(policy, "random", games=2, seed=seed)]
+            found = {"evaluations": [(1000, 1.5, matches)], "seed": seed, "configuration": {"rate": 0.1}}
+            write_training(tmp_path, name, **found)
+    assert cli.main(["compare", *map(str, sorted(tmp_path.iterdir())), "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert [line.split()[:3] for line in said.splitlines() if "random" in line][:2] == [
+        ["mine", "random", "2"],
+        ["other", "random", "2"],
+    ]
+    assert (tmp_path / "out" / "curves.svg").is_file()
+
+
+def test_own_trainings_that_are_none_are_refused(tmp_path) -> None:
+    patchwork, nmbr9 = (play_matches("random", "random", 2, game=name) for name in ("patchwork", "nmbr9"))
+    refused: list[tuple[str, dict]] = [
+        ("none", {"evaluations": []}),
+        ("nmbr9, patchwork", {"evaluations": [(1, 1.0, [patchwork, nmbr9])]}),
+        ("step 1 follows", {"evaluations": [(2, 1.0, [patchwork]), (1, 2.0, [patchwork])]}),
+        ("matches", {"evaluations": [(1, 1.0, [patchwork]), (2, 2.0, [])]}),
+        ("name", {"name": ""}),
+        ("seed", {"seed": -1}),
+        ("JSON", {"configuration": {"rate": float("nan")}}),
+    ]
+    sound = {"name": "mine", "evaluations": [(1, 1.0, [patchwork])]}
+    for word, changes in refused:
+        with pytest.raises(ValueError, match=word):
+            write_training(tmp_path, **(sound | changes))
+    assert not list(tmp_path.iterdir())
 
 
 # --- files of results ---------------------------------------------------------------------------------------

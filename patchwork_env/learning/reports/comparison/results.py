@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import one_line, read_object
@@ -24,7 +25,8 @@ from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.reports.run.run_data import RunData, read_run
 from patchwork_env.learning.runs.folder import FINAL, METRICS, metric_of, read_versions
-from patchwork_env.learning.system.contents import as_type
+from patchwork_env.learning.system.contents import as_type, first_problem
+from patchwork_env.learning.system.machine import made_with
 
 FORMAT = "patchwork-env result of a run"
 VERSION = 1
@@ -149,6 +151,66 @@ def write_result(result: RunResult, folder: Path) -> Path:
     return path
 
 
+Evaluated = tuple[int, float, Sequence[MatchResult]]
+"""The steps and the minutes of training before an evaluation, and its matches, one for each opponent."""
+
+
+def write_training(
+    folder: str | os.PathLike[str],
+    name: str,
+    evaluations: Sequence[Evaluated],
+    *,
+    seed: int = 0,
+    algorithm: str = "",
+    configuration: Mapping[str, Any] | None = None,
+    weights: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Writes what a training of one's own has reached, as a file that ``patchwork-env compare`` reads.
+
+    Args:
+        folder: The folder of the file, ``NAME-seedN.json``, which takes the place of an earlier one.
+        name: What the training is one of, without its seed: trainings that share it are put together.
+        evaluations: The evaluations by their steps, at least one; the last one counts. Steps are turns of
+            games, minutes those of playing and learning.
+        seed: The seed of the training.
+        algorithm: What learned; the name by default.
+        configuration: What was set, by name. Trainings with different values are not put together.
+        weights: The file of the final weights, or the folder of a checkpoint, whose SHA-256 is noted.
+
+    Returns:
+        The file.
+
+    Raises:
+        ValueError: A value is not allowed, or the matches are of several games.
+        StorageError: The file cannot be written.
+    """
+    matches = [match for _, _, played in evaluations for match in played]
+    games = {match.games.game for match in matches}
+    if len(games) != 1:
+        raise ValueError(f"evaluations are matches of one game, not of {', '.join(sorted(games)) or 'none'}")
+    (game,) = games
+    contents: dict[str, Any] = {
+        "name": name,
+        "seed": seed,
+        "game": game,
+        "algorithm": algorithm or name,
+        "configuration": json.loads(json.dumps(configuration or {}, default=str, allow_nan=False)),
+        "starts": [{"steps": 0, **made_with()}],
+        "weights": None if weights is None else hash_of_weights(Path(weights)),
+        "evaluations": [
+            _evaluation(
+                game, {"steps": steps, "minutes": minutes, "matches": [one.as_dict() for one in played]}
+            )
+            for steps, minutes, played in evaluations
+        ],
+    }
+    try:
+        result = RunResult.model_validate(contents)
+    except ValidationError as error:
+        raise ValueError(first_problem(error)) from None
+    return write_result(result, Path(folder))
+
+
 def _from_file(path: Path) -> RunResult:
     contents = read_object(path, "format", "version")
     found = contents.pop("format"), contents.pop("version")
@@ -200,18 +262,6 @@ def _weights(folder: Path, run: RunData) -> str | None:
     """The hash that the final evaluation noted or, in runs of earlier versions, that of the final policy."""
     noted: str | None = run.evaluations[-1].get("weights")
     return noted or (hash_of_weights(folder / FINAL) if run.has_ended else None)
-
-
-def evaluation_of(matches: Sequence[MatchResult], steps: int, minutes: float) -> EvaluationFigures:
-    """The figures of an evaluation, for results of trainings that this package knows nothing of.
-
-    Args:
-        matches: The matches of the policy, at least one, all of one game.
-        steps: The steps of training before it.
-        minutes: The minutes of training before it.
-    """
-    contents = {"steps": steps, "minutes": minutes, "matches": [match.as_dict() for match in matches]}
-    return EvaluationFigures.model_validate(_evaluation(matches[0].games.game, contents))
 
 
 def _evaluation(game: str, contents: dict[str, Any]) -> dict[str, Any]:
