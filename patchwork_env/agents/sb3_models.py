@@ -16,6 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -26,6 +28,7 @@ from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.agents.weights import Shapes, not_finite
 from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import shorten
+from patchwork_env.games import PATCHWORK, rules_of
 
 WEIGHTS, DATA = "policy.pth", "data"
 """The members of a file with the policy's tensors, and with everything that is JSON."""
@@ -39,10 +42,10 @@ _NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1
 """The instructions of pickles that name or make objects of other classes."""
 _NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
 _MLP = "patchwork_env.agents.patchwork.mlp"
-_MLP_MODULES = (
-    "sb3_contrib.common.maskable.policies",
-    "patchwork_env.learning.algorithms.maskable_ppo.policy",
-)
+_OWN = "patchwork_env.learning.algorithms.maskable_ppo"
+_NETWORK_MODULES = (f"{_OWN}.network_policy",)
+"""The module of ``PatchworkPolicy``."""
+_MLP_MODULES = ("sb3_contrib.common.maskable.policies", f"{_OWN}.policy")
 """The modules of the policies that are perceptrons and nothing else."""
 _HOW_TO_PLAY = (
     "if you trust the file, load it with MaskablePPO.load and take "
@@ -62,6 +65,7 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
         raise FileNotFoundError(f"there is no model of Stable-Baselines3 at {shorten(str(path), 200)}")
     tensors, data = _read(path)
     own = tensors.pop(EXTRA_STATE, None)
+    _check_policy(data, _MLP_MODULES if own is None else _NETWORK_MODULES, path)
     if own is None:
         network = _perceptron(tensors, data, path)
         agent: SamplingAgent = import_module(_MLP).MlpAgent(network, path.name, sample=sample, seed=seed)
@@ -86,10 +90,10 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
 def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path) -> Any:
     """The perceptrons of an ``MlpPolicy``."""
     mlp = import_module(_MLP)
-    kind, given = data.get("policy_class"), data.get("policy_kwargs")
-    module = kind.get("__module__") if isinstance(kind, dict) else kind
-    if module not in _MLP_MODULES or not isinstance(given, dict):
-        raise ValueError(f"{path}: a policy of {shorten(module)} is not known here; {_HOW_TO_PLAY}")
+    _check_observations(data.get("observation_space"), path)
+    given = data.get("policy_kwargs")
+    if not isinstance(given, dict):
+        raise ValueError(f"{path}: policy_kwargs is {shorten(given)}; {_HOW_TO_PLAY}")
     if given.get("features_extractor_class") is not None:
         raise ValueError(f"{path}: a policy with features_extractor_class is not known here; {_HOW_TO_PLAY}")
     activation = _activation(given.get("activation_fn"), mlp.ACTIVATIONS, path)
@@ -104,6 +108,41 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     network = mlp.MlpNetwork(config)
     network.load_state_dict(weights)
     return network.eval()
+
+
+def _check_policy(data: Mapping[str, Any], modules: tuple[str, ...], path: Path) -> None:
+    """Refuses policies with code of their own, and those that saw observations which something had changed.
+
+    Only behind ``VecNormalize``, whose statistics are in a file of their own, does a model keep its first
+    observations as they were.
+    """
+    kind = data.get("policy_class")
+    module = kind.get("__module__") if isinstance(kind, dict) else kind
+    if module not in modules:
+        raise ValueError(f"{path}: a policy of {shorten(module)} is not known here; {_HOW_TO_PLAY}")
+    if data.get("_last_original_obs") is not None:
+        raise ValueError(f"{path}: the model learned behind VecNormalize, which it lacks; {_HOW_TO_PLAY}")
+
+
+def _check_observations(space: Any, path: Path) -> None:
+    """Refuses a policy whose observations are not flat ones of Patchwork: named ones, or a wrapper's."""
+    space = space if isinstance(space, dict) else {}
+    bounds = rules_of(PATCHWORK).upper_bounds
+    is_box = space.get(":type:") == "<class 'gymnasium.spaces.box.Box'>"
+    if not (is_box and _is_written(space.get("low"), 0 * bounds) and _is_written(space.get("high"), bounds)):
+        seen = shorten(space.get(":type:"))
+        raise ValueError(
+            f"{path}: the policy sees {seen}, and no flat observations of Patchwork as they are; "
+            f"{_HOW_TO_PLAY}"
+        )
+
+
+def _is_written(text: Any, vector: npt.NDArray[np.float32]) -> bool:
+    """Whether a text is how NumPy writes a vector."""
+    try:
+        return np.allclose(np.array(str(text).strip("[]").split(), np.float32), vector)
+    except ValueError:  # no numbers, or another number of them
+        return False
 
 
 def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:

@@ -8,10 +8,12 @@ import pickle
 import zipfile
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import VecNormalize
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.mlp import MlpAgent
@@ -184,8 +186,37 @@ def test_perceptrons_of_another_kind(tmp_path, kwargs, message):
         agents.load(tmp_path / "model.zip")
 
 
-def test_policies_with_code_of_their_own(tmp_path):
-    save_model(tmp_path / "model.zip", "MlpPolicy", net_arch=[8])
+def test_policies_that_see_other_observations(tmp_path):
+    """Their weights have the same shapes, and would play inputs in another order or of another size."""
+    path = tmp_path / "model.zip"
+    named = gymnasium.make("patchwork_env:Patchwork-v0", observation="dict")
+    for policy, env in (
+        ("MultiInputPolicy", named),
+        ("MlpPolicy", gymnasium.wrappers.FlattenObservation(named)),
+        (
+            "MlpPolicy",
+            gymnasium.wrappers.NormalizeObservation(gymnasium.make(named.spec, observation="flat")),
+        ),
+    ):
+        MaskablePPO(policy, env, device="cpu", policy_kwargs={"net_arch": [8]}).save(path)
+        with pytest.raises(ValueError, match="and no flat observations of Patchwork as they are"):
+            agents.load(path)
+
+
+def test_models_behind_statistics_that_the_file_lacks(tmp_path):
+    model = MaskablePPO(
+        "MlpPolicy", VecNormalize(SelfPlayVecEnv(2)), n_steps=4, policy_kwargs={"net_arch": [8]}
+    )
+    model.learn(0).save(tmp_path / "model.zip")
+    with pytest.raises(ValueError, match="learned behind VecNormalize"):
+        agents.load(tmp_path / "model.zip")
+
+
+@pytest.mark.parametrize("policy", ["MlpPolicy", PatchworkPolicy])
+def test_policies_with_code_of_their_own(tmp_path, policy):
+    save_model(
+        tmp_path / "model.zip", policy, **({"net_arch": [8]} if policy == "MlpPolicy" else {"network": SIZES})
+    )
 
     def claim(contents):
         contents["policy_class"]["__module__"] = "__main__"

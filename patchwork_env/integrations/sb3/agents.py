@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import ObservationWrapper
+from gymnasium.spaces import Dict
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.vec_env import VecNormalize
+from torch import Tensor, nn
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
@@ -15,33 +20,48 @@ from patchwork_env.agents.observing import views_of
 from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import States
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy, game_of
 
 
 class MaskablePolicyAgent(SamplingAgent):
     """Plays the present weights of any policy of MaskablePPO, also while it learns.
 
-    For the arguments see :class:`~patchwork_env.agents.base.SamplingAgent`; unless it samples, it plays the
-    most probable action.
+    For the other arguments see :class:`~patchwork_env.agents.base.SamplingAgent`; unless it samples, it plays
+    the most probable action.
+
+    Args:
+        policy: The policy, for flat observations or for named tensors.
+        normalize: What the policy's observations go through, with its present statistics; or None.
 
     Raises:
         ValueError: The policy's spaces are those of no game.
     """
 
     def __init__(
-        self, policy: MaskableActorCriticPolicy, name: str, *, sample: bool = False, seed: int | None = None
+        self,
+        policy: MaskableActorCriticPolicy,
+        name: str,
+        normalize: VecNormalize | None = None,
+        *,
+        sample: bool = False,
+        seed: int | None = None,
     ) -> None:
         super().__init__(name, sample, seed)
-        self.policy, self.games = policy, (game_of(policy.observation_space, policy.action_space),)
+        self.policy, self.normalize = policy, normalize
+        self._named = isinstance(policy.observation_space, Dict)
+        self.games = (game_of(policy.observation_space, policy.action_space, self._named),)
 
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
         observations, masks = views_of(states)
+        seen: Any = rules_of(states).layout.as_dict(observations) if self._named else observations
+        seen = seen if self.normalize is None else self.normalize.normalize_obs(seen)
         self.policy.set_training_mode(False)
         with torch.no_grad():
-            tensor = torch.from_numpy(observations).to(self.policy.device)
-            distribution: Any = self.policy.get_distribution(tensor, action_masks=masks)
+            tensors: Any = self.policy.obs_to_tensor(seen)[0]
+            distribution: Any = self.policy.get_distribution(tensors, action_masks=masks)
         if not self.sample:
             actions: Actions = distribution.mode().cpu().numpy()
             return actions
@@ -51,6 +71,46 @@ class MaskablePolicyAgent(SamplingAgent):
         return legal[ragged.sample(counts, log_probabilities, self._random.random(len(states)))]
 
 
+class NormalizedPolicy(nn.Module):
+    """A policy of MaskablePPO, with the ``VecNormalize`` that its flat observations go through."""
+
+    def __init__(self, policy: MaskableActorCriticPolicy, normalize: VecNormalize) -> None:
+        super().__init__()
+        self.policy, self.normalize = policy, normalize
+
+    def get_extra_state(self) -> Tensor:
+        """Means and variances, float64 ``(2, size)``."""
+        statistics: Any = self.normalize.obs_rms
+        return torch.from_numpy(np.stack([statistics.mean, statistics.var]))
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes over means and variances."""
+        statistics: Any = self.normalize.obs_rms
+        statistics.mean, statistics.var = state.numpy().reshape(2, -1).copy()
+
+
+def normalization_of(model: Any) -> VecNormalize | None:
+    """What changes the observations of a model, or of a :class:`NormalizedPolicy`; None if nothing does.
+
+    Raises:
+        ValueError: Something changes them that cannot be applied here.
+    """
+    if not isinstance(model, BaseAlgorithm):
+        return model.normalize if isinstance(model, NormalizedPolicy) else None
+    env, normalize = model.get_env(), model.get_vec_normalize_env()
+    if env is not None and any(env.env_is_wrapped(ObservationWrapper)):
+        raise ValueError(
+            "an environment of the model is within an ObservationWrapper of Gymnasium, which agents cannot "
+            "apply; VecNormalize of Stable-Baselines3 they can"
+        )
+    if normalize is None and model._last_original_obs is not None:
+        raise ValueError(
+            "the model learned behind VecNormalize, and its environment has none: "
+            "MaskablePPO.load(path, env=VecNormalize.load(path_of_statistics, env)) brings it back"
+        )
+    return normalize if normalize is not None and normalize.norm_obs else None
+
+
 def as_agent(
     model: Any, name: str | None = None, *, sample: bool = False, seed: int | None = None
 ) -> SamplingAgent:
@@ -58,19 +118,27 @@ def as_agent(
 
     ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner.
 
+    What ``VecNormalize`` makes of the observations of a model, with its present statistics, the agent sees.
+
     Args:
-        model: A ``MaskablePPO`` with a policy for the spaces of a game, such a policy, or its network.
+        model: A ``MaskablePPO`` with a policy for the spaces of a game, flat or named, or such a policy; or
+            the network of a ``PatchworkPolicy``.
         name: The name of the agent in tables and messages; that of the model's class by default.
         sample: Whether to draw actions from the policy, or to play the likeliest.
         seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
-        ValueError: It is no such model.
+        ValueError: It is no such model, or observations are changed by something that is not known here.
     """
     policy, name = getattr(model, "policy", model), name or type(model).__name__
+    normalize = normalization_of(model)
     network = policy.network if isinstance(policy, PatchworkPolicy) else policy
     if isinstance(network, PolicyNetwork):
+        if normalize is not None:
+            raise ValueError(
+                "PatchworkPolicy reads observations as they are: use VecNormalize(norm_obs=False)"
+            )
         return PolicyAgent(network, name, sample=sample, seed=seed)
     if isinstance(policy, MaskableActorCriticPolicy):
-        return MaskablePolicyAgent(policy, name, sample=sample, seed=seed)
+        return MaskablePolicyAgent(policy, name, normalize, sample=sample, seed=seed)
     raise ValueError(f"{shorten(model)} is no MaskablePPO, nor a policy of one")

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import os
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.torch
 from pydantic import ValidationError
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
-from patchwork_env.core.checks import check_seed
+from patchwork_env.core.checks import check_between, check_seed
+from patchwork_env.core.documents import one_line, parse_json
+from patchwork_env.core.files import write_bytes
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.errors import UnknownOptionError
-from patchwork_env.integrations.sb3.agents import as_agent
+from patchwork_env.integrations.sb3.agents import NormalizedPolicy, as_agent, normalization_of
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
+from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
 from patchwork_env.learning.algorithms.maskable_ppo.opponents import SelfPlayOpponents
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import League
+
+_LEAGUE = "patchwork_env league"
+"""The entry of a file's metadata that holds what is no tensor."""
+_UNFIT = (KeyError, TypeError, ValueError, RuntimeError, AttributeError)
+"""The errors that states of other policies or damaged ones lead to."""
 
 
 class SelfPlayCallback(BaseCallback):
@@ -31,7 +43,9 @@ class SelfPlayCallback(BaseCallback):
     step. Opponents draw their actions, and a game keeps its opponent to its end. The logger gets win rates as
     ``games/...`` and ``league/...``.
 
-    To go on with the same league in another call of ``learn``, give it the same callback.
+    To go on with the same league in another call of ``learn``, with the same or another environment and
+    model, give it the same callback; in another process, one that :meth:`load_league` has given the file of
+    :meth:`save_league`.
 
     Args:
         fixed_fraction: The share of the games against the environment's own opponents, 0 to 1.
@@ -60,16 +74,51 @@ class SelfPlayCallback(BaseCallback):
             )
         self._fixed_fraction = fixed_fraction
         self._seed = check_seed(seed)
+        self._pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
         self._rollouts = 0
         self._env: SelfPlayVecEnv | None = None
+        self._learner: Any = None
         self._has_begun = False
+
+    def save_league(self, path: str | os.PathLike[str]) -> None:
+        """Writes the past selves and the results against them, in the format safetensors.
+
+        Raises:
+            StorageError: The file cannot be written.
+        """
+        values, tensors = self._pool.state()
+        own = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+        league = json.dumps({**values, "rollouts": self._rollouts})
+        write_bytes(Path(path), safetensors.torch.save(own, {_LEAGUE: league}))
+
+    def load_league(self, path: str | os.PathLike[str], model: Any) -> None:
+        """Goes on with a league that :meth:`save_league` has written; nothing in the file is executed.
+
+        Args:
+            path: The path of the file.
+            model: The model that will learn, whose policy has the layers of those in the file.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+            ValueError: It is no league, or one of other policies.
+        """
+        pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
+        try:
+            with safetensors.safe_open(path, "pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                values = parse_json((file.metadata() or {})[_LEAGUE], str(path))
+            pool.restore(TrainerState(values, tensors), _policy_of(model))
+            rollouts = check_between(values["rollouts"], 0, 2**53, "the number of rollouts")
+        except (*_UNFIT, safetensors.SafetensorError) as error:
+            raise ValueError(f"{path} holds no league of such policies: {one_line(str(error))}") from None
+        self._pool, self._rollouts, self._env = pool, rollouts, None
 
     def _init_callback(self) -> None:
         env = self.training_env.unwrapped
         if not isinstance(env, SelfPlayVecEnv) or env.num_players == 1:
             what = "one for a single player" if isinstance(env, SelfPlayVecEnv) else shorten(env)
             raise ValueError(f"the environment is {what}; self-play needs a SelfPlayVecEnv with opponents")
-        if env is self._env:
+        if env is self._env and self.model is self._learner:
             return
         env.keep_finished = True
         seed = self.model.seed if self._seed is None else self._seed
@@ -77,12 +126,12 @@ class SelfPlayCallback(BaseCallback):
             env,
             as_agent(self.model, "present self", sample=True),
             partial(as_agent, name="past self", sample=True),
-            SnapshotPool(self.league),
-            env.opponents,
+            self._pool,
+            env.first_opponents,
             self._fixed_fraction,
             np.random.default_rng(seed),
         )
-        self._env, self._has_begun = env, False
+        self._env, self._learner, self._has_begun = env, self.model, False
 
     def _on_rollout_start(self) -> None:
         self.opponents.choose(at_once=not self._has_begun)
@@ -97,8 +146,16 @@ class SelfPlayCallback(BaseCallback):
             self.logger.record(name, value)
         self._rollouts += 1
         if self._rollouts % self.league.snapshot_every == 0:
-            policy = self.model.policy
-            self.opponents.pool.add(policy.network if isinstance(policy, PatchworkPolicy) else policy)
+            self._pool.add(_policy_of(self.model))
+
+
+def _policy_of(model: Any) -> nn.Module:
+    """What a snapshot of a model holds."""
+    policy, normalize = model.policy, normalization_of(model)
+    if isinstance(policy, PatchworkPolicy):
+        return policy.network
+    policy.action_dist.distribution = None  # that of the last batch, which may be tied to gradients
+    return policy if normalize is None else NormalizedPolicy(policy, normalize)
 
 
 def _league(keys: dict[str, Any]) -> League:

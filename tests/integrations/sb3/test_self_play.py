@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.vec_env import VecCheckNan
+from sb3_contrib.common.maskable.utils import get_action_masks
+from stable_baselines3.common.vec_env import DummyVecEnv, VecCheckNan, VecFrameStack, VecNormalize
 
 from patchwork_env import agents
 from patchwork_env.agents.policy import PolicyAgent
@@ -146,6 +148,106 @@ def test_any_policy_plays_against_itself():
     assert masks[np.arange(6), drawn].all()
     assert len(np.unique(drawn)) > 20
     assert evaluate(model, "random", games=2).agent == "MaskablePPO"
+
+
+def choices(model, seed=3):
+    """The actions of a model and of its agent in a game that the model plays in its environment."""
+    env, agent = model.get_env(), as_agent(model)
+    normalize = model.get_vec_normalize_env()
+    if normalize is not None:
+        normalize.training = False
+    env.seed(seed)
+    seen, ends, taken, answers = env.reset(), [False], [], []
+    while not ends[0]:
+        actions, _ = model.predict(seen, action_masks=get_action_masks(env), deterministic=True)
+        games = env.unwrapped.games() if hasattr(env.unwrapped, "games") else env.get_attr("game")
+        answers.append(agent.act(games[0]))
+        taken.append(actions[0])
+        seen, _, ends, _ = env.step(actions)
+    return taken, answers
+
+
+@pytest.mark.parametrize("policy", ["MlpPolicy", "MultiInputPolicy"])
+def test_the_agent_sees_what_the_model_sees(policy):
+    named = policy == "MultiInputPolicy"
+    env = SelfPlayVecEnv(4, seed=1)
+    if named:
+        games = "patchwork_env:Patchwork-v0"
+        env = DummyVecEnv([lambda: gymnasium.make(games, observation="dict").unwrapped])
+    for wrapped in (env, VecNormalize(env)):
+        model = make_model(wrapped, policy, net_arch=[8]).learn(64)
+        taken, answers = choices(model)
+        assert len(taken) > 10
+        assert taken == answers
+
+
+def test_what_changes_observations_and_cannot_be_applied(tmp_path):
+    with pytest.raises(ValueError, match="PatchworkPolicy reads observations as they are"):
+        as_agent(make_model(VecNormalize(SelfPlayVecEnv(2))))
+    assert type(as_agent(make_model(VecNormalize(SelfPlayVecEnv(2), norm_obs=False)))) is PolicyAgent
+    with pytest.raises(ValueError, match="within no wrapper that changes observations but VecNormalize"):
+        as_agent(make_model(VecFrameStack(SelfPlayVecEnv(2), 2), "MlpPolicy", net_arch=[8]))
+    single = gymnasium.make("patchwork_env:Patchwork-v0")
+    changed = gymnasium.wrappers.TransformObservation(single, lambda seen: 1 - seen, single.observation_space)
+    with pytest.raises(ValueError, match="within an ObservationWrapper of Gymnasium"):
+        as_agent(make_model(changed, "MlpPolicy", net_arch=[8]))
+    make_model(VecNormalize(SelfPlayVecEnv(2)), "MlpPolicy", net_arch=[8]).learn(0).save(tmp_path / "a.zip")
+    for env in (None, SelfPlayVecEnv(2)):
+        with pytest.raises(ValueError, match="learned behind VecNormalize, and its environment has none"):
+            as_agent(MaskablePPO.load(tmp_path / "a.zip", env))
+
+
+def test_past_selves_keep_the_statistics_of_their_time():
+    model = make_model(VecNormalize(SelfPlayVecEnv(4, seed=1)), "MlpPolicy", net_arch=[8])
+    callback = SelfPlayCallback(fraction=1.0, snapshot_every=1, opponents=1)
+    model.learn(128, callback)
+    means = [policy.normalize.obs_rms.mean for policy in callback.opponents.pool.snapshots.values()]
+    present = model.get_vec_normalize_env().obs_rms.mean
+    assert not np.allclose(means[0], means[1])
+    np.testing.assert_array_equal(means[1], present)
+    assert callback.opponents.pool.policy(0).get_extra_state().shape == (2, 307)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_the_league_outlives_environment_model_and_process(tmp_path, normalized):
+    def environment():
+        env = SelfPlayVecEnv(4, opponent="greedy", seed=1)
+        return VecNormalize(env) if normalized else env
+
+    kwargs = {"net_arch": [8]}
+    model = make_model(environment(), "MlpPolicy", **kwargs)
+    options = {"fraction": 0.5, "fixed_fraction": 0.25, "snapshot_every": 1, "opponents": 1}
+    callback = SelfPlayCallback(**options)
+    model.learn(128, callback)
+    again = make_model(environment(), "MlpPolicy", **kwargs)
+    again.learn(64, callback)
+    assert list(callback.opponents.pool.snapshots) == [0, 1, 2]
+    assert as_agent(again, sample=True).policy is again.get_env().unwrapped.opponents[0].policy
+    callback.save_league(tmp_path / "league.safetensors")
+    other = SelfPlayCallback(**options)
+    other.load_league(tmp_path / "league.safetensors", again)
+    again.learn(64, other)
+    pools = [each.opponents.pool for each in (callback, other)]
+    assert list(pools[1].snapshots) == [0, 1, 2, 3]
+    for number, policy in pools[0].snapshots.items():
+        loaded = pools[1].policy(number).state_dict()
+        assert all((tensor == loaded[name]).all() for name, tensor in policy.state_dict().items())
+    assert names_of_opponents(again.get_env().unwrapped)[-1] == "greedy"
+
+
+def test_what_is_no_league(tmp_path):
+    path = tmp_path / "league.safetensors"
+    model = make_model(SelfPlayVecEnv(2, seed=1))
+    with pytest.raises(FileNotFoundError):
+        SelfPlayCallback().load_league(path, model)
+    path.write_bytes(b"league")
+    with pytest.raises(ValueError, match="holds no league of such policies"):
+        SelfPlayCallback().load_league(path, model)
+    callback = SelfPlayCallback(snapshot_every=1)
+    model.learn(32, callback)
+    callback.save_league(path)
+    with pytest.raises(ValueError, match="holds no league of such policies"):
+        SelfPlayCallback().load_league(path, make_model(SelfPlayVecEnv(2), "MlpPolicy", net_arch=[8]))
 
 
 def test_self_play_needs_opponents():

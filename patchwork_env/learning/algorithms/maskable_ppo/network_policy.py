@@ -153,19 +153,20 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         }
 
 
-def game_of(observation_space: Space[Any], action_space: Space[Any]) -> str:
-    """The name of the game that has these spaces.
+def game_of(observation_space: Space[Any], action_space: Space[Any], named: bool = False) -> str:
+    """The name of the game that has these spaces, with observations as vectors or as ``named`` tensors.
 
     Raises:
         ValueError: There is none.
     """
     for game in GAMES:
         spaces = GameSpaces(rules_of(game))
-        if observation_space == spaces.flat_space() and action_space == spaces.action_space():
+        if observation_space == spaces.observation_space(named) and action_space == spaces.action_space():
             return str(game)
     raise ValueError(
-        f"no game has the spaces {shorten(observation_space)} and {shorten(action_space)}; "
-        f"they must be those of {' or '.join(GAMES)}, with observation='flat'"
+        f"no game has the spaces {shorten(observation_space)} and {shorten(action_space)}; they must be "
+        f"those of {' or '.join(GAMES)}, with observation='{'dict' if named else 'flat'}' and within no "
+        "wrapper that changes observations but VecNormalize"
     )
 
 

@@ -93,6 +93,7 @@ class SelfPlayVecEnv(VecEnv):
 
     Attributes:
         rules: The rules of the game.
+        first_opponents: The agents that the environment was made with.
 
     Raises:
         ValueError: A value is not allowed.
@@ -123,6 +124,7 @@ class SelfPlayVecEnv(VecEnv):
         self.seats = np.arange(num_envs) % self._set_up.players
         self._has_begun = False
         self._opponents = self._new_opponents(opponent, opponent_shares)
+        self.first_opponents = self.opponents
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
         self._lengths = np.zeros(num_envs, np.int64)
