@@ -44,6 +44,13 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
+def unknown_option(owner: str, name: str, known: Iterable[str]) -> UnknownOptionError:
+    """The error about an option that there is not, in Python's words, which other libraries read."""
+    return UnknownOptionError(
+        f"{owner} got an unexpected keyword argument {shorten(name)}; {hint(name, known)}"
+    )
+
+
 def named_options(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorates a function or an ``__init__``: errors about an unknown option give the nearest known one.
 
@@ -57,7 +64,7 @@ def named_options(function: Callable[_P, _R]) -> Callable[_P, _R]:
         if not known.issuperset(kwargs):
             wrong = next(name for name in kwargs if name not in known)
             owner = function.__qualname__.removesuffix(".__init__")
-            raise UnknownOptionError(f"{owner} has no option {shorten(wrong)}; {hint(wrong, sorted(known))}")
+            raise unknown_option(owner, wrong, sorted(known))
         return function(*args, **kwargs)
 
     return checked

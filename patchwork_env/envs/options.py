@@ -11,8 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
 from patchwork_env.core.checks import check_between, check_one_of, check_seed
-from patchwork_env.core.names import hint, shorten
-from patchwork_env.errors import UnknownOptionError
+from patchwork_env.core.names import shorten, unknown_option
 
 ILLEGAL_ACTION = ("terminate", "raise")
 """What an illegal action may do: end the episode, or raise an error and change nothing."""
@@ -39,8 +38,7 @@ def complete(
     """
     for name in given:
         if name not in defaults:
-            names = (*further, *defaults)
-            raise UnknownOptionError(f"{owner} has no option {shorten(name)}; {hint(name, names)}")
+            raise unknown_option(owner, name, (*further, *defaults))
     return {**defaults, **given}
 
 

@@ -365,7 +365,9 @@ def test_a_game_of_a_first_state_has_its_ordinary_set_up(kind: Any) -> None:
 
 @ALL
 def test_misspelt_options_are_named(kind: Any) -> None:
-    with pytest.raises(UnknownOptionError, match="Game has no option 'sed'; did you mean 'seed'"):
+    with pytest.raises(
+        UnknownOptionError, match="Game got an unexpected keyword argument 'sed'; did you mean 'seed'"
+    ):
         kind(sed=3)
 
 

@@ -47,7 +47,9 @@ def test_numbers_with_what_they_count() -> None:
 def test_misspelt_options_are_named() -> None:
     assert _Thing(2, threads=3).sum == 5
     assert list(inspect.signature(_Thing).parameters) == ["seed", "threads"]
-    with pytest.raises(UnknownOptionError, match="_Thing has no option 'sed'; did you mean 'seed'"):
+    with pytest.raises(
+        UnknownOptionError, match="_Thing got an unexpected keyword argument 'sed'; did you mean 'seed'"
+    ):
         _Thing(sed=3)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="has no option 'self'; allowed are 'seed', 'threads'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'self'; allowed are 'seed', 'threads'"):
         named_options(lambda seed, threads: None)(1, self=2)  # type: ignore[call-arg]

@@ -207,7 +207,9 @@ def test_a_wrong_reset_changes_nothing(case: Case) -> None:
 @cases
 def test_misspelt_options_are_named_with_the_nearest(case: Case) -> None:
     for make in (raw, wrapped):
-        with pytest.raises(UnknownOptionError, match="no option 'observations'; did you mean 'observation'"):
+        with pytest.raises(
+            UnknownOptionError, match="unexpected keyword argument 'observations'; did you mean 'observation'"
+        ):
             make(case, observations="flat")
     name = next(iter(case.rules.options))
     with pytest.raises(UnknownOptionError, match=f"did you mean '{name}'"):

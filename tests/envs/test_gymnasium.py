@@ -169,7 +169,9 @@ def test_misspelt_and_wrong_options(case: Case) -> None:
             ("reward", "rewards"),
             ("seet", "seat"),
         ):
-            with pytest.raises(UnknownOptionError, match=f"has no option '{wrong}'; did you mean '{right}'"):
+            with pytest.raises(
+                UnknownOptionError, match=f"unexpected keyword argument '{wrong}'; did you mean '{right}'"
+            ):
                 make(case, **{wrong: 1})
         for option in ("observation", "rewards", "illegal_action", "render_mode"):
             with pytest.raises(ValueError, match=f"{option} is 'planes'; allowed are"):

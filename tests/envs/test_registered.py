@@ -21,10 +21,14 @@ from tests.envs.cases import ROW, LastAction, play
 @pytest.mark.parametrize("name", ["patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0"])
 def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
     for wrong, right in (("oponent", "opponent"), ("seet", "seat"), ("copyy", "copy")):
-        with pytest.raises(UnknownOptionError, match=f"no option '{wrong}'; did you mean '{right}'"):
+        with pytest.raises(
+            UnknownOptionError, match=f"unexpected keyword argument '{wrong}'; did you mean '{right}'"
+        ):
             gymnasium.make_vec(name, num_envs=2, **{wrong: 1})
         if right != "copy":
-            with pytest.raises(UnknownOptionError, match=f"no option '{wrong}'; did you mean '{right}'"):
+            with pytest.raises(
+                UnknownOptionError, match=f"unexpected keyword argument '{wrong}'; did you mean '{right}'"
+            ):
                 gymnasium.make(name, **{wrong: 1})
     gymnasium.make_vec(name, num_envs=2, autoreset_mode="SameStep", render_mode=None).reset(seed=np.int64(3))
 

@@ -151,7 +151,9 @@ def test_what_is_left_out_does_not_change_the_games(case: Case) -> None:
 
 @cases
 def test_misspelt_and_wrong_options(case: Case) -> None:
-    with pytest.raises(UnknownOptionError, match="has no option 'thread'; did you mean 'threads'"):
+    with pytest.raises(
+        UnknownOptionError, match="unexpected keyword argument 'thread'; did you mean 'threads'"
+    ):
         batch(case, 1, thread=2)
     for options, message in (
         ({"num_envs": 0}, "num_envs is 0; allowed are 1 to 2147483647"),

@@ -17,8 +17,7 @@ from torch import nn
 from patchwork_env.core.checks import check_between, check_seed
 from patchwork_env.core.documents import one_line, parse_json
 from patchwork_env.core.files import write_bytes
-from patchwork_env.core.names import hint, shorten
-from patchwork_env.errors import UnknownOptionError
+from patchwork_env.core.names import shorten, unknown_option
 from patchwork_env.integrations.sb3.agents import NormalizedPolicy, as_agent, normalization_of
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import TrainerState
@@ -166,7 +165,5 @@ def _league(keys: dict[str, Any]) -> League:
         key = str(problem["loc"][0])
         if problem["type"] == "extra_forbidden":
             known = ("fixed_fraction", "seed", "verbose", *League.model_fields)
-            raise UnknownOptionError(
-                f"SelfPlayCallback has no option {shorten(key)}; {hint(key, known)}"
-            ) from None
+            raise unknown_option("SelfPlayCallback", key, known) from None
         raise ValueError(f"{key} is {shorten(problem['input'])}: {problem['msg']}") from None

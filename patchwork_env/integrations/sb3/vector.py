@@ -84,7 +84,10 @@ class _VecEnvOfGymnasium(VecEnv):
             "render_mode": [self._envs.render_mode] * self.num_envs,
         }
         if attr_name not in attributes:
-            raise AttributeError(f"there is no {attr_name!r} here; there is {', '.join(attributes)}")
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {attr_name!r}; "
+                f"it has {', '.join(attributes)}"
+            )
         return [attributes[attr_name][env] for env in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -93,7 +96,9 @@ class _VecEnvOfGymnasium(VecEnv):
         Raises:
             AttributeError: Always.
         """
-        raise AttributeError(f"there is no {attr_name!r} here that could be set")
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {attr_name!r} that could be set"
+        )
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
         """``action_masks`` of some environments.
@@ -102,7 +107,9 @@ class _VecEnvOfGymnasium(VecEnv):
             AttributeError: It is another method.
         """
         if method_name != "action_masks":
-            raise AttributeError(f"there is no method {method_name!r} here; there is action_masks")
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {method_name!r}; it has action_masks"
+            )
         return [self._masks[env] for env in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Iterable[int] | int | None = None) -> list[bool]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from torchrl.objectives.utils import hold_out_net
 from torchrl.objectives.value import GAE
 
+from patchwork_env.core.names import unknown_option
 from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
 
 
@@ -62,7 +63,7 @@ class TurnGAE(GAE):
         known = ("value_chunk_size", "num_chunks", "value_chunk_dim", "device")
         for name in options:
             if name not in known:
-                raise TypeError(f"TurnGAE takes no {name}; besides its own, it takes {', '.join(known)}")
+                raise unknown_option("TurnGAE", name, known)
         super().__init__(
             gamma=gamma,
             lmbda=lmbda,

@@ -16,12 +16,13 @@ class LegalActions(Categorical):
     ``Categorical.rand`` draws a random number for every action of every game, and so does
     ``torch.multinomial``; here it is one for every game. Clones share the mask, so that what TorchRL makes of
     the spec, such as that of a ``TransformedEnv`` or a collector's ``RandomPolicy``, follows the games as the
-    spec of the environment does, with ``ActionMask`` or without. All else is that of ``Categorical``.
+    spec of the environment does, with ``ActionMask`` or without. Those of ``SerialEnv`` and ``ParallelEnv``
+    are of another shape, and know masks by ``ActionMask`` alone. All else is that of ``Categorical``.
     """
 
     @property
     def mask(self) -> Tensor | None:
-        """The legal actions, bool ``(*shape, n)``; None allows all."""
+        """The legal actions, bool ``(*shape, n)``; None before they are known."""
         mask: Tensor | None = self._shared.get("mask")
         return mask
 
@@ -39,12 +40,14 @@ class LegalActions(Categorical):
         """Uniformly random legal actions, ``(*shape, *self.shape)``, drawn with PyTorch's random numbers.
 
         Raises:
-            RuntimeError: A game has no legal action.
+            RuntimeError: A game has no legal action, or the legal actions are not known.
         """
         mask = self.mask
         if mask is None:
-            drawn: Tensor = super().rand(shape)
-            return drawn
+            raise RuntimeError(
+                "the legal actions to draw from are not known: call reset(), and put the transform "
+                "ActionMask around a SerialEnv or ParallelEnv"
+            )
         masks = mask.expand(*(shape or ()), *mask.shape)
         rows = masks.reshape(-1, masks.shape[-1]).cpu().numpy()
         columns = _draw(rows, torch.rand(len(rows), dtype=torch.float64).numpy())

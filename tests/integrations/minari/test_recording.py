@@ -348,7 +348,7 @@ def test_the_command_says_what_is_wrong(tmp_path, capsys):
     words = ["greedy", "--id", "some/name-v0", "--players", "2", "--minari-path", str(tmp_path)]
     assert cli.main(["dataset", *words]) == 2
     assert capsys.readouterr().err == (
-        "patchwork-env dataset: a dataset of Patchwork has no option 'players'; "
+        "patchwork-env dataset: a dataset of Patchwork got an unexpected keyword argument 'players'; "
         "did you mean 'first_player'?\n"
     )
     assert list(tmp_path.iterdir()) == []

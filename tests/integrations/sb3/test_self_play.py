@@ -259,7 +259,11 @@ def test_self_play_needs_opponents():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"fractoin": 0.5}, UnknownOptionError, "no option 'fractoin'; did you mean 'fraction'"),
+        (
+            {"fractoin": 0.5},
+            UnknownOptionError,
+            "unexpected keyword argument 'fractoin'; did you mean 'fraction'",
+        ),
         ({"fraction": 1.5}, ValueError, "fraction is 1.5: Input should be less than or equal to 1"),
         ({"fraction": 0.5, "fixed_fraction": 0.6}, ValueError, "fixed_fraction is 0.6.* from 0 to 0.5"),
         ({"fixed_fraction": "all"}, ValueError, "fixed_fraction is 'all'; .* from 0 to 0.75"),

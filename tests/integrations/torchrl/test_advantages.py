@@ -193,5 +193,5 @@ def test_keys_can_be_called_otherwise():
 
 
 def test_arguments():
-    with pytest.raises(TypeError, match="TurnGAE takes no vectorized"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'vectorized'"):
         TurnGAE(gamma=1.0, lmbda=1.0, value_network=None, vectorized=True)

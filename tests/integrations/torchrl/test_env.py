@@ -14,6 +14,7 @@ pytest.importorskip("torchrl")
 from torchrl.envs import (
     ActionMask,
     Compose,
+    GymEnv,
     RewardSum,
     SerialEnv,
     StepCounter,
@@ -218,8 +219,10 @@ def test_threads_change_nothing():
 def test_random_actions_are_uniform():
     masks = torch.tensor([[True, False, True, True], [False, True, False, False]])
     spec = torchrl.LegalActions(4, (2,))
-    assert spec.rand((5,)).shape == (5, 2)
+    with pytest.raises(RuntimeError, match="are not known"):
+        spec.rand()
     spec.update_mask(masks)
+    assert spec.rand((5,)).shape == (5, 2)
     torch.manual_seed(1)
     drawn = spec.rand((3000,))
     assert spec.is_in(drawn)
@@ -247,9 +250,9 @@ def test_an_illegal_action_changes_nothing():
         ({"seed": -1}, ValueError, "seed is -1"),
         ({"rewards": "points"}, ValueError, "rewards is 'points'"),
         ({"categorical_actions": 1}, ValueError, "categorical_actions is 1"),
-        ({"sead": 1}, UnknownOptionError, "make_env has no option 'sead'; did you mean 'seed'"),
-        ({"seat": 1}, UnknownOptionError, "make_env has no option 'seat'"),
-        ({"opponent": "greedy", "threads": 2}, UnknownOptionError, "make_env has no option 'threads'"),
+        ({"sead": 1}, UnknownOptionError, "unexpected keyword argument 'sead'; did you mean 'seed'"),
+        ({"seat": 1}, UnknownOptionError, "unexpected keyword argument 'seat'"),
+        ({"opponent": "greedy", "threads": 2}, UnknownOptionError, "unexpected keyword argument 'threads'"),
         ({"opponent": "greedi"}, ValueError, "greedi"),
         ({"game": "nmbr9", "opponent": "greedy"}, ValueError, "a game for one player has none"),
     ],
@@ -259,7 +262,15 @@ def test_arguments(options, error, message):
         torchrl.make_env(**options)
 
 
+def test_torchrls_own_environment_for_gymnasium():
+    """It drops its argument ``frameskip`` if the error has Python's words."""
+    assert GymEnv("patchwork_env:Patchwork-v0").reset()["observation"].shape == (307,)
+
+
 def test_batches_of_batches():
-    env = TransformedEnv(SerialEnv(2, lambda: torchrl.make_env(num_envs=3)), ActionMask())
+    env = SerialEnv(2, lambda: torchrl.make_env(num_envs=3))
+    with pytest.raises(RuntimeError, match="put the transform ActionMask around a SerialEnv"):
+        env.rollout(3)
+    env = TransformedEnv(env, ActionMask())
     env.set_seed(1)
     assert env.rollout(3).shape == (2, 3, 3)

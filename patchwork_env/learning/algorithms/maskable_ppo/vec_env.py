@@ -251,7 +251,10 @@ class SelfPlayVecEnv(VecEnv):
             "action_masks": list(self._masks),
         }
         if attr_name not in attributes:
-            raise AttributeError(f"games have no {attr_name!r}; they have {', '.join(attributes)}")
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {attr_name!r}; "
+                f"it has {', '.join(attributes)}"
+            )
         return [attributes[attr_name][game] for game in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
@@ -260,7 +263,9 @@ class SelfPlayVecEnv(VecEnv):
         Raises:
             AttributeError: Always.
         """
-        raise AttributeError(f"games have no {attr_name!r} that could be set")
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {attr_name!r} that could be set"
+        )
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
@@ -271,7 +276,9 @@ class SelfPlayVecEnv(VecEnv):
             AttributeError: It is another method.
         """
         if method_name != "action_masks":
-            raise AttributeError(f"games have no method {method_name!r}; they have action_masks")
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {method_name!r}; it has action_masks"
+            )
         return [self._masks[game] for game in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:

@@ -244,7 +244,7 @@ def test_wrappers_and_helpers():
     assert env.get_attr("render_mode") == [None] * 3
     assert env.env_is_wrapped(Monitor) == [True] * 3
     assert not env.has_attr("game")
-    with pytest.raises(AttributeError, match="no method 'render'"):
+    with pytest.raises(AttributeError, match="no attribute 'render'"):
         env.env_method("render")
     with pytest.raises(AttributeError, match="'seat' that could be set"):
         env.set_attr("seat", 1)
@@ -524,7 +524,7 @@ def test_kinds_of_rewards_are_those_of_all_environments(rewards):
         ({"game": "chess"}, "there is no game 'chess'"),
         ({"game": "nmbr9", "opponent": "greedy"}, "opponent is 'greedy'; a game for one player has none"),
         ({"game": "nmbr9", "rewards": REWARD}, "which need 2 players"),
-        ({"playesr": 2}, "SelfPlayVecEnv has no option 'playesr'"),
+        ({"playesr": 2}, "SelfPlayVecEnv got an unexpected keyword argument 'playesr'"),
         ({"game": "nmbr9", "palyers": 2}, "did you mean 'players'"),
     ],
 )
