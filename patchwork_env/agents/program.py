@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.agents.base import Agent
-from patchwork_env.core.checks import as_number, check_seed, seed_streams
+from patchwork_env.core.checks import as_number, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import IllegalActionError, OpponentError
@@ -117,10 +117,8 @@ class ProgramAgent(Agent):
 
 def query_of(game: BaseGame, seed: int) -> dict[str, Any]:
     """The fields that tell a program of a game: all that the player to move may know, and the legal moves."""
-    rules, states = rules_of(game.state), game.state.copy()
-    rules.kernels.redraw(states, 0, seed_streams(seed))
-    hides = states.tobytes() != game.state.tobytes()
-    notation = rules.game._of_record(states).position_text() if hides else game.notation()
+    rules = rules_of(game.state)
+    notation = game.imagine(seed).position_text() if rules.hides else game.notation()
     actions = game.legal_actions().tolist()
     return {
         "game": rules.name,

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.compile import specialize, template
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.records import copy_of
 from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.core.tensors import Observation
 
@@ -71,6 +72,23 @@ def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
     beginning, chance, _ = rules.set_up({**rules.options, **options}, {})
     loop(deal_all, rules)(states, streams, beginning, chance)
     return states
+
+
+def imagined(rules: Rules, states: States, streams: Streams, games: Games) -> States:
+    """Copies of records in which nothing betrays what the players to move cannot know.
+
+    Args:
+        rules: The rules of the game.
+        states: The ``(k,)`` records.
+        streams: Random streams, from which that is drawn anew.
+        games: The ``(k,)`` indices of the stream of each record.
+    """
+    shown = copy_of(states)
+    if rules.hides:
+        drawn = streams[games]
+        loop(redraw_all, rules)(shown, drawn)
+        streams[games] = drawn
+    return shown
 
 
 # --- all games of a batch -----------------------------------------------------------------------------------
@@ -187,6 +205,13 @@ def deal_all(states: States, streams: Streams, beginning: States, chance: int) -
     """Begins all games, each with the random stream of the same index; ``SetUp`` explains the rest."""
     for i in range(len(states)):
         game.deal(states, i, streams, beginning, chance)
+
+
+@template
+def redraw_all(states: States, streams: Streams) -> None:
+    """Draws anew what the current player of each game cannot know, from the stream of the same index."""
+    for i in range(len(states)):
+        game.redraw(states, i, streams)
 
 
 @template

@@ -236,6 +236,28 @@ class BaseGame(ABC, Generic[M]):
     def _check_player(self, player: int) -> int:
         return checks.check_between(player, 0, self.num_players - 1, "player")
 
+    # --- what players know --------------------------------------------------------------------------------
+
+    def imagine(self, seed: int | None = None) -> Self:
+        """A game that the current player cannot tell from this one: what they cannot know is drawn anew.
+
+        Args:
+            seed: The seed of what is drawn, ``0 ... 2**64 - 1``; None for a fresh random one.
+
+        Returns:
+            A copy; of games that hide something it has no history, which would betray it.
+        """
+        return self.clone()
+
+    def public(self) -> Self:
+        """The game as far as all players know it, in which hidden moves are not made yet; a copy."""
+        return self.clone()
+
+    @property
+    def num_public_moves(self) -> int:
+        """How many moves of :attr:`history`, from the first one on, all players know."""
+        return self.num_moves
+
     # --- playing ------------------------------------------------------------------------------------------
 
     def legal_actions(self) -> npt.NDArray[np.int16]:

@@ -11,20 +11,23 @@ import numpy.typing as npt
 from patchwork_env.core.batches import (
     check_cut_offs,
     first_illegal,
+    imagined,
     list_games,
     list_waiting,
     loop,
     play_listed,
 )
-from patchwork_env.core.checks import check_action, check_answer, check_at_least_one
+from patchwork_env.core.checks import check_action, check_answer, check_at_least_one, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
+from patchwork_env.core.random import Streams
 from patchwork_env.core.records import copy_of, records_at
 from patchwork_env.core.rules import Rules, States
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 
 _LAST_SEED = 2**64 - 1
+_ALL_GAMES = np.zeros(1, np.int64)
 
 
 class Opponent(Protocol):
@@ -104,6 +107,7 @@ class Opponents:
         players: int = 2,
     ) -> None:
         self._players = players
+        self._streams = seed_streams(None, num_envs)
         self.agents: list[Opponent] = []
         self.numbers = self._next_numbers = np.zeros(num_envs, np.int64)
         self.change(agents, numbers, shares=shares, at_once=True)
@@ -162,13 +166,15 @@ class Opponents:
         """The opponents' actions in some games of the batch, int64 ``(k,)``, all legal.
 
         Args:
-            states: The ``(k,)`` state records of these games; opponents get copies.
+            states: The ``(k,)`` state records of these games; opponents get copies that betray nothing.
             games: The ``(k,)`` indices of the games in the batch.
 
         Raises:
             OpponentError: An opponent did not answer with one legal action for each game.
         """
         rules = rules_of(states)
+        if rules.hides:
+            states = imagined(rules, states, self._streams, games)
         if len(self.agents) == 1:
             return answers(self.agents[0], rules, states, games)
         numbers, actions = self.numbers[games], np.empty(len(games), np.int64)
@@ -179,6 +185,7 @@ class Opponents:
 
     def reseed(self, seed: int) -> None:
         """Starts the opponents' random numbers anew, from the seed of the games."""
+        self._streams[:] = seed_streams(opponent_seed(seed), len(self._streams))
         for agent in self.agents:
             agent.reseed(opponent_seed(seed))
 
@@ -212,17 +219,23 @@ def _are_below(numbers: npt.NDArray[Any], count: int) -> bool:
     return bool(((numbers >= 0) & (numbers < count)).all())
 
 
-def play_answer(opponent: Opponent, rules: Rules, game: BaseGame) -> bool:
+def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> bool:
     """Plays the opponent's action in a game, unless it cuts the game off; returns whether it does.
+
+    Of a game that hides something the opponent is shown a copy that betrays nothing: see
+    :meth:`BaseGame.imagine`, for which ``streams``, ``(1,)``, gives the random numbers.
 
     Raises:
         OpponentError: The action is not legal, or the opponent changed the game that it was shown; so the
             game is to be thrown away.
     """
-    shown = game.state.tobytes()
+    seen = game
+    if rules.hides:
+        seen = rules.game._of_record(imagined(rules, game.state, streams, _ALL_GAMES))
+    shown = seen.state.tobytes()
     try:
-        action = check_action(opponent.act(game), rules.num_actions)
-        if game.state.tobytes() != shown:
+        action = check_action(opponent.act(seen), rules.num_actions)
+        if seen.state.tobytes() != shown:
             raise OpponentError(f"opponent {opponent.name!r} changed the game that it was shown")
         if rules.can_cut_off and rules.is_cut_off(game, action):
             return True

@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
-from patchwork_env.core.checks import check_action, check_one_of, check_seed
+from patchwork_env.core.checks import check_action, check_one_of, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.envs.dealing import Dealer
@@ -99,6 +99,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
         self._opponent = require_opponent(opponent, self._players)
+        self._streams = seed_streams(None)  # of what opponents are shown in place of what is hidden
         self._episode: _Episode | None = None
         self.render_mode = render_mode
         spaces = GameSpaces(rules)
@@ -129,6 +130,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             dealer.reseed(0, number)
             if self._opponent is not None:
                 self._opponent.reseed(opponent_seed(number))
+                self._streams[:] = seed_streams(opponent_seed(number))
         states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
         dealer.deal(states, _ALL_GAMES, set_up)
         dealer.assign_seats(seats, _ALL_GAMES)
@@ -223,7 +225,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """Plays the opponent's moves up to the learner's turn; returns whether one cuts the game off."""
         while not game.is_over and game.current_player != seat:
             assert self._opponent is not None
-            if play_answer(self._opponent, self._rules, game):
+            if play_answer(self._opponent, self._rules, game, self._streams):
                 return True
         return False
 

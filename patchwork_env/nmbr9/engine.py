@@ -30,7 +30,7 @@ from patchwork_env.nmbr9.actions import (
     TABLE_SIZE,
 )
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
-from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
 from patchwork_env.nmbr9.tables import (
     CELL_COLUMNS,
     CELL_ROWS,
@@ -467,6 +467,62 @@ def play(states: States, i: int, action: int) -> bool:
         return False
     apply(states, i, action)
     return True
+
+
+# --- what players know ------------------------------------------------------------------------------------
+
+
+@kernel
+def hide(states: States, i: int) -> None:
+    """Leaves what all players know of a game that goes on.
+
+    What was chosen and placed in the round that is on is taken back, and cards to come whose order nobody
+    knows lie in ascending order.
+    """
+    number = int(states[i]["round"])
+    states[i]["current_player"] = 0
+    states[i]["chosen"][:] = NO_DIGIT
+    for player in range(states[i]["num_players"]):
+        states[i]["piece"][player, number] = 0
+        states[i]["level"][player, number] = 0
+        states[i]["row"][player, number] = 0
+        states[i]["column"][player, number] = 0
+        if number:
+            _center(states, i, player)
+    if states[i]["order"] == UNKNOWN:
+        _sort(states[i]["deck"], number + 1, int(states[i]["num_cards"]))
+
+
+@kernel
+def _sort(deck: npt.NDArray[np.uint8], first: int, end: int) -> None:
+    """Brings the cards ``first ... end - 1`` into ascending order."""
+    for k in range(first + 1, end):
+        card, place = deck[k], k
+        while place > first and deck[place - 1] > card:
+            deck[place] = deck[place - 1]
+            place -= 1
+        deck[place] = card
+
+
+@kernel(allocates=True)
+def redraw(states: States, i: int, streams: Streams) -> None:
+    """Draws anew what the current player cannot know, so that nothing depends on it any more.
+
+    That is the order of cards to come, if it is unknown, and what the others have done in this round.
+    """
+    if is_over(states, i):
+        return
+    player = int(states[i]["current_player"])
+    chosen = int(states[i]["chosen"][player])
+    hide(states, i)
+    if states[i]["order"] == UNKNOWN:
+        shuffle(states, i, streams, int(states[i]["round"]) + 1)
+    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
+    while states[i]["current_player"] != player or states[i]["chosen"][player] != chosen:
+        action = FIRST_CHOICE + chosen
+        if states[i]["current_player"] != player:
+            action = nth_legal(maps, random_below(streams, i, legal(states, i, maps)))
+        apply(states, i, action)
 
 
 # --- counting up ------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from patchwork_env.nmbr9.actions import (
 )
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.options import Variant, beginning
-from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
 
 class Game(BaseGame[Move]):
@@ -194,20 +194,27 @@ class Game(BaseGame[Move]):
             raise IllegalActionError(f"the tile {move.digit} would lie on level {level}, not on {move.level}")
         return index
 
+    # --- what players know --------------------------------------------------------------------------------
+
     def imagine(self, seed: int | None = None) -> Game:
-        """A copy in which the cards that nobody can know lie in another order, as a player may imagine them.
+        """See :meth:`BaseGame.imagine`; cards to come and the others' moves of this round are drawn anew."""
+        states = self._state.copy()
+        engine.redraw(states, 0, seed_streams(seed))
+        return Game._of_record(states)
 
-        Args:
-            seed: The seed of that order, ``0 ... 2**64 - 1``; None for a fresh random one.
+    def public(self) -> Game:
+        """See :meth:`BaseGame.public`: the game when this round began, with unknown cards in order."""
+        states = self._state.copy()
+        if not self.is_over:
+            engine.hide(states, 0)
+        return Game._of_record(states)
 
-        Returns:
-            A game that goes on from the present state; if nothing is unknown, a plain copy.
-        """
-        game, streams = self.clone(), seed_streams(seed)
-        if self._state[0]["order"] == UNKNOWN and not self.is_over:
-            engine.shuffle(game._state, 0, streams, self.round + 1)
-            game = Game._of_record(game._state)
-        return game
+    @property
+    def num_public_moves(self) -> int:
+        """See :attr:`BaseGame.num_public_moves`: those of complete rounds."""
+        player = self.current_player
+        has_chosen = self._state[0]["chosen"][player] != NO_DIGIT
+        return max(self.num_moves - player - self.num_players * int(has_chosen), 0)
 
     # --- details ------------------------------------------------------------------------------------------
 

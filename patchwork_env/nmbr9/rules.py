@@ -17,7 +17,7 @@ from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.observation import LAYOUT, UPPER_BOUNDS, write_observation
 from patchwork_env.nmbr9.options import Variant, beginning
-from patchwork_env.nmbr9.state import FREE, STATE, UNKNOWN, States
+from patchwork_env.nmbr9.state import FREE, STATE, States
 
 _SHUFFLED = 1
 """The bit of ``chance`` that says that the deck is shuffled."""
@@ -43,20 +43,6 @@ def deal(states: States, i: int, streams: Streams, beginning: States, chance: in
     states[i] = beginning[0]
     if chance & _SHUFFLED and states[i]["order"] != FREE:
         engine.shuffle(states, i, streams, 0)
-
-
-@kernel
-def redraw(states: States, i: int, streams: Streams) -> None:
-    """Shuffles the cards to come if players do not know their order, on which nothing depends then."""
-    if states[i]["order"] == UNKNOWN:
-        deck, first = states[i]["deck"], int(states[i]["round"]) + 1
-        for k in range(first + 1, states[i]["num_cards"]):  # in ascending order first
-            card, place = deck[k], k
-            while place > first and deck[place - 1] > card:
-                deck[place] = deck[place - 1]
-                place -= 1
-            deck[place] = card
-        engine.shuffle(states, i, streams, first)
 
 
 @kernel(inline=True)
@@ -109,7 +95,7 @@ RULES = Rules(
         deal=deal,
         write_observation=write_observation,
         cuts_off=engine.meets_edge,
-        redraw=redraw,
+        redraw=engine.redraw,
     ),
     num_actions=NUM_ACTIONS,
     max_legal_actions=NUM_ACTIONS,

@@ -12,6 +12,9 @@ from patchwork_env.core.names import shorten
 
 Entry = dict[str, Any]
 
+_SEED = 0
+"""The seed of what is drawn in place of what the player to move cannot know."""
+
 
 def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     """Ever deeper analyses of a game by an agent; the last one is ``done``.
@@ -29,6 +32,7 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
             f"agent {shorten(agent.name)} cannot analyse; those can that search with a learned value, "
             "such as 'champion:analysis'"
         )
+    game = game.imagine(_SEED)
     latest: Entry | None = None
     depth = 0
     for lines in _rounds(game, agent):
@@ -80,7 +84,7 @@ def _movers(game: BaseGame, actions: Sequence[int]) -> list[int]:
 
 def _by_score(game: BaseGame, agent: Scorer, lines: Sequence[ScoreLine]) -> Entry:
     """What a search for points found; the other players may expect the same whatever is played."""
-    expected = agent.expected_scores(game)
+    expected = agent.expected_scores(game.public())
     shown = [_score_line(game, line, expected) for line in lines]
     return {"win": None, "margin": shown[0]["margin"], "scores": shown[0]["scores"], "lines": shown}
 

@@ -119,7 +119,7 @@ class Players:
             try:
                 if seed is not None:
                     agent.reseed(seed)
-                action = action_of(game, as_integer(agent.act(game.clone()), "its action"))
+                action = action_of(game, as_integer(agent.act(game.imagine(seed)), "its action"))
             except Exception as error:
                 raise OpponentError(f"agent {shorten(spec)} failed: {reason_of(error)}") from error
         return {"action": action, "word": game.move_text(action)}

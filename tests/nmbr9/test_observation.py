@@ -95,6 +95,7 @@ def test_an_unknown_deck_stays_unknown() -> None:
         assert other.placements() == game.placements()
         game.play(highest(game, play_on))
     assert Game(seed=8).imagine(seed=1).deck != Game(seed=8).deck
+    assert Game(deck=range(10)).imagine(seed=1) == Game(deck=[0, *range(9, 0, -1)]).imagine(seed=1)
     for order in ("known", "free"):
         assert Game(seed=8, order=order).imagine(seed=1) == Game(seed=8, order=order)
 

@@ -37,7 +37,7 @@ def read_resource(session: Session, uri: str) -> Resource:
     before, _, after = PICTURE.partition("{game_id}")
     if uri.startswith(before) and uri.endswith(after):
         game_id = uri[len(before) : -len(after)]
-        game = session.game(game_id)
+        game = session.game(game_id).public()
         return Resource(SVG, rules_of(game.state).pictures.svg(game))
     raise ValueError(
         f"there is nothing at {shorten(uri)}; there are {', '.join(RULES.values())} and {PICTURE}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -105,12 +105,12 @@ class Session:
         if opponent is not None:
             await asyncio.to_thread(self._check_opponent, opponent, beginning)
         table = Table(beginning, opponent, seat, seed)
-        table.game, answers = await self._answered(table, beginning.clone())
+        table.game = await self._answered(table, beginning.clone())
         self._require_room()  # others may have begun meanwhile
         self._begun += 1
         name = f"{rules_of(beginning.state).name}-{self._begun}"
         self._tables[name] = table
-        return _paragraphs(f"game_id: {name}", text.rules(beginning), _told(table, answers), _shown(table))
+        return _paragraphs(f"game_id: {name}", text.rules(beginning), _told(table, beginning), _shown(table))
 
     async def end_game(self, game_id: str) -> str:
         """Forgets a game."""
@@ -121,8 +121,8 @@ class Session:
     async def show(self, game_id: str) -> str:
         """The position, the kinds of moves, and the game in notation."""
         table = self._table(game_id)
-        notation = f"In notation:\n{table.game.notation().strip()}" if _is_open(table.game) else ""
-        return _paragraphs(_shown(table), notation)
+        notation = text.notation(table.game)
+        return _paragraphs(_shown(table), f"In notation:\n{notation.strip()}" if notation else "")
 
     async def legal_moves(self, game_id: str, **wanted: Any) -> str:
         """The kinds of moves, or the placements that are asked for."""
@@ -135,12 +135,13 @@ class Session:
         """Plays a move, and the opponent's answer."""
         table = self._table(game_id)
         async with table.busy:
-            game = table.game.clone()
-            action = text.parse(game, move)
-            played = f"Player {game.current_player} played {game.move_text(action)}."
+            before = table.game
+            game, action = before.clone(), text.parse(before, move)
+            played = f"Player {before.current_player} played {before.move_text(action)}."
             game.play(action)
-            table.game, answers = await self._answered(table, game)
-        return _paragraphs(f"{played} {_told(table, answers)}".strip(), _shown(table))
+            table.game = await self._answered(table, game)
+            told = _told(table, before)
+        return _paragraphs(f"{played} {told}".strip(), _shown(table))
 
     async def undo(self, game_id: str) -> str:
         """Takes back the client's last move, and what came after it."""
@@ -191,15 +192,13 @@ class Session:
         with self._players.lent(spec) as agent:
             agent.check_game(rules_of(game.state).name)
 
-    async def _answered(self, table: Table, game: BaseGame) -> tuple[BaseGame, list[str]]:
-        """The game after the moves of the opponent that are due, and these moves."""
-        answers = []
+    async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
+        """The game after the moves of the opponent that are due."""
         while not game.is_over and not table.is_clients_move(game):
             seed = None if table.seed is None else (table.seed + game.num_moves) % _NUM_SEEDS
             choice = await self._choice(game, str(table.opponent), seed)
-            answers.append(f"player {game.current_player}: {choice['word']}")
             game.play(choice["action"])
-        return game, answers
+        return game
 
     async def _choice(self, game: BaseGame, spec: str, seed: int | None) -> dict[str, Any]:
         """The move that an agent chooses, by its word and its action."""
@@ -252,13 +251,13 @@ def _beginning(name: str | None, seed: int | None, has_opponent: bool, options: 
     return positions.new_game(name, options if seed is None else {**options, "seed": seed})
 
 
-def _is_open(game: BaseGame) -> bool:
-    """Whether the notation holds nothing that players may not know."""
-    return game.is_over or getattr(game, "order", None) != "unknown"
-
-
-def _told(table: Table, answers: Sequence[str]) -> str:
-    return f"{table.opponent} answered: {'; '.join(answers)}." if answers else ""
+def _told(table: Table, before: BaseGame) -> str:
+    """The moves of the opponent that the client has come to know since the game was as ``before``."""
+    if table.opponent is None:
+        return ""
+    answers = text.news(table.game, before.num_public_moves, table.seat)
+    listed = "; ".join(f"player {player}: {word}" for player, word in answers)
+    return f"{table.opponent} answered: {listed}." if listed else ""
 
 
 def _shown(table: Table) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import Agent
-from patchwork_env.core.batches import deal_all, loop, play_listed, write_over
+from patchwork_env.core.batches import deal_all, imagined, loop, play_listed, write_over
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.core.records import records_at
@@ -122,7 +122,7 @@ def _plies(
         asked = seating[running, states["current_player"][running]]
         for place in np.unique(asked):
             games = running[asked == place]
-            shown = _shown(rules, states, games, hidden)
+            shown = imagined(rules, records_at(states, games), hidden, games)
             actions = check_actions(_answer(agents[place], shown), agents[place], records_at(states, games))
             loop(play_listed, rules)(states, games, actions)
             yield dict(zip(games.tolist(), actions.tolist(), strict=True))
@@ -136,14 +136,3 @@ def _answer(agent: Agent, shown: States) -> Any:
         return agent.act_batch(shown)
     except IllegalActionError as error:
         raise IllegalActionError(f"agent {agent.name!r}: {error}") from None
-
-
-def _shown(rules: Rules, states: States, games: Integers, hidden: Streams) -> States:
-    """Copies of the listed records, in which nothing betrays what the players to move cannot know."""
-    shown = records_at(states, games)
-    if rules.hides:
-        streams = hidden[games]
-        for k in range(len(shown)):
-            rules.kernels.redraw(shown, k, streams)
-        hidden[games] = streams
-    return shown

@@ -42,7 +42,7 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
             raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {shorten(state)}")
         if state.current_player() != self._player_id:
             raise ValueError(f"player {state.current_player()} is to move, not player {self._player_id}")
-        return int(self.agent.act(state.position()))
+        return int(self.agent.act(state.position().imagine()))
 
     def restart(self) -> None:
         """Nothing: agents look at positions alone."""

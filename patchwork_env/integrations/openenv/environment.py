@@ -9,7 +9,6 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import EnvironmentMetadata
 
 from patchwork_env import __version__
-from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.openenv.messages import (
@@ -19,7 +18,7 @@ from patchwork_env.integrations.openenv.messages import (
     TextState,
 )
 from patchwork_env.integrations.text.episode import Episode, Reply
-from patchwork_env.integrations.text.moves import moves
+from patchwork_env.integrations.text.moves import moves, notation
 from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.play.players import Players
 
@@ -99,7 +98,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
             seat=episode.seat,
             seed=episode.seed if episode.has_ended else None,
             move_number=game.num_moves,
-            scores=list(game.scores()),
+            scores=list(game.public().scores()),
             has_ended=episode.has_ended,
         )
 
@@ -114,7 +113,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         """The picture of the game as SVG, for OpenEnv's web interface."""
         if self._episode is None:
             return None
-        return rules_of(self._settings.game).pictures.svg(self._episode.game)
+        return rules_of(self._settings.game).pictures.svg(self._episode.game.public())
 
     def web_actions(self, observation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         """The first move of each group, to click on in OpenEnv's web interface."""
@@ -141,17 +140,12 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
             player=None if episode.has_ended else game.current_player,
             move_number=game.num_moves,
             legal_moves=0 if episode.has_ended else len(game.legal_actions()),
-            scores=list(game.scores()),
+            scores=list(game.public().scores()),
             winners=list(episode.winners()),
             played=reply.played,
             others=[PlayedMove(player=player, move=move) for player, move in reply.others],
             requests_left=episode.requests_left,
             mistakes_left=episode.mistakes_left,
             judgement=reply.judgement,
-            notation=_notation(game, episode),
+            notation=game.notation() if episode.has_ended else notation(game),
         )
-
-
-def _notation(game: BaseGame, episode: Episode) -> str | None:
-    """The game so far, unless it holds what players cannot know."""
-    return None if rules_of(game.state).hides and not episode.has_ended else game.notation()

@@ -16,7 +16,7 @@ from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.text.judge import judged, require_judge
-from patchwork_env.integrations.text.moves import describe, moves_text, parse, rules
+from patchwork_env.integrations.text.moves import describe, moves_text, news, parse, rules
 from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request
 from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.integrations.text.view import counted
@@ -35,7 +35,8 @@ class Reply(NamedTuple):
         text: What a language model is to read.
         reward: The reward.
         played: The word of the move that was made; None if there was none.
-        others: The moves of the others since then, each with the number of its player.
+        others: The moves of the others that the player has come to know since then, each with the number of
+            its player.
         judgement: What the judge says of the move; None without a judge or a move.
     """
 
@@ -88,8 +89,9 @@ class Episode:
             require_judge(game)
         self.has_ended = self.was_lost = False
         self._requests = self._mistakes = 0
-        others = self._let_others_play(game)
+        self._let_others_play(game)
         self._game = game
+        others = news(game, 0, self.seat)
         self.first = Reply("position", self._introduction(others), others=others)
 
     @property
@@ -172,7 +174,8 @@ class Episode:
         word, score = game.move_text(action), game.scores()[self.seat]
         judgement = judged(game, action, self._players) if settings.shaping else None
         game.play(action)
-        others = self._let_others_play(game)
+        self._let_others_play(game)
+        others = news(game, self._game.num_public_moves, self.seat)
         is_cut_off = not game.is_over and game.current_player != self.seat
         reward = self._reward(game, score) + settings.shaping_weight * (judgement or 0.0)
         self._game, self.has_ended = game, game.is_over or is_cut_off
@@ -190,16 +193,13 @@ class Episode:
             judgement,
         )
 
-    def _let_others_play(self, game: BaseGame) -> tuple[tuple[int, str], ...]:
+    def _let_others_play(self, game: BaseGame) -> None:
         """Plays the others' moves up to the next turn of the seat, or one that would cut the game off."""
-        others = []
         while not game.is_over and game.current_player != self.seat:
             choice = self._players.choice(game, self.settings.opponent, self._seed_of_move(game))
             if rules_of(game.state).is_cut_off(game, choice["action"]):
                 break
-            others.append((game.current_player, str(choice["word"])))
             game.play(choice["action"])
-        return tuple(others)
 
     def _seed_of_move(self, game: BaseGame) -> int:
         """A seed for an agent's move, so that it does not matter what the agent was asked before."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from itertools import islice
 
 from patchwork_env.core.checks import check_at_least_one, check_between
 from patchwork_env.core.game import BaseGame
@@ -44,12 +45,30 @@ def describe(game: BaseGame, player: int | None = None) -> str:
     view = _view(game)
     who = f"You are player {reader} of players 0 to {highest}." if highest else "You play alone."
     lines = [f"{who} {_turn(game, reader)}", *view.situation(game, reader)]
-    lines += ["", str(game).rstrip()]
+    lines += ["", view.picture(game).rstrip()]
     if not game.is_over:
         for group in view.groups(game):
             if shapes := view.shapes(group.name):
                 lines += ["", f"{group.name}:", *draw(shapes)]
     return "\n".join(lines)
+
+
+def news(game: BaseGame, since: int, reader: int) -> tuple[tuple[int, str], ...]:
+    """The moves of others that a player has come to know, each with the number of its player.
+
+    Args:
+        game: The game; it is only read.
+        since: The ``num_public_moves`` of the game when the player was told of it last.
+        reader: The number of the player.
+    """
+    plies = islice(game._replay(), since, game.num_public_moves)
+    told = ((before.current_player, before.move_text(action)) for before, action in plies)
+    return tuple((player, word) for player, word in told if player != reader)
+
+
+def notation(game: BaseGame) -> str | None:
+    """The game so far, or None while it holds what players cannot know."""
+    return game.notation() if game.is_over or not rules_of(game.state).hides else None
 
 
 def moves(game: BaseGame) -> tuple[Group, ...]:
@@ -196,7 +215,8 @@ def _view(game: BaseGame) -> View:
 
 def _turn(game: BaseGame, reader: int) -> str:
     """Who is to move, or who has won."""
-    scores = f"The scores are {listed(f'{score} (player {i})' for i, score in enumerate(game.scores()))}"
+    known = enumerate(game.public().scores())
+    scores = f"The scores are {listed(f'{score} (player {i})' for i, score in known)}"
     if game.is_over:
         won = " and ".join("you" if player == reader else f"player {player}" for player in game.winners())
         return f"The game is over, won by {won}. {scores}."

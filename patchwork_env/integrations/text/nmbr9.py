@@ -11,6 +11,7 @@ from patchwork_env.integrations.text.view import Choice, Group, View, listed
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.notation import move_text, parse_tile, tile_text
+from patchwork_env.nmbr9.render.text_drawing import tables
 
 _FORMS = (
     "'7/3@-2,5' to place tile 7 in orientation 3 at row -2, column 5; in free order '=7' to choose tile 7"
@@ -67,6 +68,10 @@ def _situation(game: Game, player: int) -> Iterator[str]:
         yield f"The cards to come, in this order: {listed(game.upcoming)}."
     else:
         yield f"{what}: {left}."
+
+
+def _picture(game: Game) -> str:
+    return tables(game.public())
 
 
 def _word(move: Move, corner: Cell | None) -> str:
@@ -182,4 +187,4 @@ def _distance(word: str, choice: Choice) -> float:
     return turned + abs(int(choice.row) - int(match[3])) + abs(int(choice.column) - int(match[4]))
 
 
-VIEW = View(_rules, _situation, _groups, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)
+VIEW = View(_rules, _situation, _picture, _groups, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)

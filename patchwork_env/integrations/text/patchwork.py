@@ -194,4 +194,4 @@ def _distance(word: str, choice: Choice) -> float:
     return turned + abs(int(choice.word[-1]) - int(word[-1])) + abs(across)
 
 
-VIEW = View(_rules, _situation, _groups, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)
+VIEW = View(_rules, _situation, str, _groups, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)

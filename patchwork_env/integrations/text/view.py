@@ -56,6 +56,7 @@ class View:
     Attributes:
         rules: The rules in short, with how to write moves.
         situation: What a player should know besides the picture of the game, in phrases.
+        picture: The boards as the player to move sees them, drawn with characters.
         groups: The legal moves by groups, of which there are few.
         shapes: The shapes of a group's piece by orientation; empty if it has none.
         move: What finds moves in a text in lower case with single spaces, as words and as phrases.
@@ -67,6 +68,7 @@ class View:
 
     rules: Callable[[Any], str]
     situation: Callable[[Any, int], Iterable[str]]
+    picture: Callable[[Any], str]
     groups: Callable[[Any], tuple[Group, ...]]
     shapes: Callable[[str], dict[int, Cells]]
     move: re.Pattern[str]

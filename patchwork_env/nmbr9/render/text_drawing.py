@@ -19,12 +19,16 @@ def text(game: Game) -> str:
     Rows and columns have the numbers that they have in moves, counted from the table's first tile:
     ``7/3@-2,5`` puts the top-left corner of tile 7 into row -2, column 5.
     """
-    names = player_names(game)
-    lines = [_headline(game, names)]
-    for player, score in enumerate(game.scores()):
+    return "\n".join([_headline(game, player_names(game)), "", tables(game)]) + "\n"
+
+
+def tables(game: Game) -> str:
+    """The tables alone, without a line about the game."""
+    blocks = []
+    for player, (name, score) in enumerate(zip(player_names(game), game.scores(), strict=True)):
         moves = game.placements(player)
-        lines += ["", f"{names[player]}: {counted(len(moves), 'tile')}, score {score}", *_table(moves)]
-    return "\n".join(lines) + "\n"
+        blocks.append("\n".join([f"{name}: {counted(len(moves), 'tile')}, score {score}", *_table(moves)]))
+    return "\n\n".join(blocks)
 
 
 def _headline(game: Game, names: tuple[str, ...]) -> str:

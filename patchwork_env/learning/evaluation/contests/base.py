@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import deal_all, loop, play_listed, write_over
+from patchwork_env.core.batches import deal_all, imagined, loop, play_listed, write_over
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame
@@ -196,18 +196,18 @@ class Contest:
         return states
 
     def shown(self, games: Integers) -> States:
-        """The records that an agent is shown of the listed games; they are copies."""
-        return records_at(self.states, games)
+        """The records that an agent is shown of the listed games: copies that betray nothing hidden."""
+        return imagined(self.rules, records_at(self.states, games), self._streams, games)
 
     def game_for_agent(self, i: int, shown: States, k: int) -> BaseGame[Any]:
-        """A copy of a game, with its first position and all moves, for an agent that chooses game by game.
+        """A copy of a game for an agent that chooses game by game; with all moves, if none is hidden.
 
         Args:
             i: The number of the game; all games must be followed move by move.
             shown: The records from :meth:`shown`.
             k: The index of game ``i`` in these records.
         """
-        return self._tracked[i].clone()
+        return self.rules.game._of_record(shown, k) if self.rules.hides else self._tracked[i].clone()
 
     def play(self, games: Integers, actions: Integers, side: int) -> None:
         """Plays actions of one side in the listed games."""

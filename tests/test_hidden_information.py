@@ -1,0 +1,190 @@
+"""Two games that look alike to a player are alike at every door behind which that player is served."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from patchwork_env import agents, games
+from patchwork_env.agents.program import query_of
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.game import BaseGame
+from patchwork_env.envs.opponents import Opponents, play_answer
+from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.integrations import text
+from patchwork_env.integrations.mcp.resources import PICTURE, read_resource
+from patchwork_env.integrations.mcp.session import Session, Table
+from patchwork_env.integrations.text.episode import Episode
+from patchwork_env.integrations.text.settings import Settings
+from patchwork_env.learning.evaluation.contests import Block, contest_of
+from patchwork_env.nmbr9 import Game as Nmbr9
+from patchwork_env.patchwork import Game as Patchwork
+from patchwork_env.play.players import CHAMPIONS, Players
+from patchwork_env.protocol.server.engine import Engine
+
+ONE = np.zeros(1, np.int64)
+Pair = tuple[BaseGame, BaseGame]
+shown: list[tuple[bytes, tuple[int, ...]]] = []
+"""What :func:`spy` was shown."""
+
+
+def spy(game: BaseGame) -> int:
+    shown.append((game.to_bytes(), game.history))
+    return int(game.legal_actions()[0])
+
+
+SPY = agents.as_agent(spy)
+PLAYERS = Players([f"{__name__}:spy"])
+
+
+def patchwork() -> Pair:
+    """Nothing is hidden in it."""
+    game = Patchwork(seed=3)
+    for _ in range(9):
+        game.play(game.legal_actions()[-1])
+    return game, game.clone()
+
+
+def nmbr9(order: str, players: int, plies: int) -> Pair:
+    """Two games whose moves are the same in complete rounds, and of whoever is to move."""
+    deck = [3, 7, 1, 9, 4, 8, 2]
+    last = Nmbr9(deck=deck, players=players, order=order, deck_size=6)
+    for _ in range(plies):
+        last.play(last.legal_actions()[0])
+    other = [*deck[: last.round + 1], *reversed(deck[last.round + 1 :])] if order == "unknown" else deck
+    twins = [Nmbr9(deck=cards, players=players, order=order, deck_size=6) for cards in (deck, other)]
+    rng = random.Random(plies)
+    while twins[0].num_moves < plies:
+        is_public = twins[0].num_moves < last.num_public_moves
+        own = twins[0].current_player == last.current_player
+        position = rng.random()
+        for twin, elsewhere in zip(twins, (0.0, 0.5), strict=True):
+            legal = twin.legal_actions()
+            place = position if is_public or own else (position + elsewhere) % 1
+            twin.play(legal[int(place * len(legal))])
+    return twins[0], twins[1]
+
+
+def pairs() -> Iterator[Pair]:
+    yield patchwork()
+    for order, players, plies in (
+        ("unknown", 1, 3),
+        ("unknown", 1, 4),  # two cards are left
+        ("unknown", 2, 5),
+        ("known", 3, 8),
+        ("free", 2, 9),  # one has chosen
+        ("free", 3, 16),  # all have chosen, one has placed
+    ):
+        yield nmbr9(order, players, plies)
+
+
+def champion_of(game: BaseGame) -> list[str]:
+    """The champion, which does not play NMBR 9 in free order."""
+    spec = f"{CHAMPIONS[rules_of(game.state).name]}:nodes=50"
+    return [spec] if getattr(game, "order", None) != "free" else []
+
+
+def observed(game: BaseGame) -> Any:
+    return game.observation().tobytes(), game.legal_actions().tolist(), repr(game.legal_moves)
+
+
+def imagined(game: BaseGame) -> Any:
+    other = game.imagine(5)
+    assert (other.observation() == game.observation()).all()
+    game.check_states(other.state)
+    game.check_states(game.public().state)
+    return other.to_bytes(), other.history, game.public().to_bytes(), game.num_public_moves
+
+
+def program(game: BaseGame) -> Any:
+    return query_of(game, 5)
+
+
+def told(game: BaseGame) -> Any:
+    """Language models, by any server."""
+    answers = [text.ask(game, request) for request in ("position", "moves", "rules", "placements")]
+    return answers, text.news(game, 0, game.current_player), text.notation(game)
+
+
+def episode(game: BaseGame) -> Any:
+    begun = Episode(Settings(rules_of(game.state).name), PLAYERS, 3)
+    begun._game, begun.seat = game.clone(), game.current_player
+    return begun.answer("position"), begun.answer("no move"), begun._position()
+
+
+def mcp(game: BaseGame) -> Any:
+    session = Session(PLAYERS)
+    session._tables["g"] = Table(game, "greedy", game.current_player)
+    of_game = {"game_id": "g"}
+    calls = {"show": of_game, "legal_moves": of_game, "hint": {**of_game, "agent": "greedy"}}
+    answers = [asyncio.run(session.call(tool, arguments)) for tool, arguments in calls.items()]
+    return answers, read_resource(session, PICTURE.format(game_id="g"))
+
+
+def engine(game: BaseGame) -> Any:
+    answers: list[Any] = []
+    served = Engine(PLAYERS, answers.append)
+    of_game = {"notation": game.notation(), "id": "1"}
+    for method in (
+        {"method": "choose", "agent": f"{__name__}:spy", "seed": 3},
+        {"method": "analyse", "nodes": 50},
+    ):
+        served.handle(json.dumps(of_game | method).encode())
+        served.pool.wait(lambda: False)
+    return answers
+
+
+def page(game: BaseGame) -> Any:
+    choice = PLAYERS.choice(game, f"{__name__}:spy", 3)
+    champion = champion_of(game)
+    return choice, [list(PLAYERS.analyses(game, spec, 3)) for spec in champion]
+
+
+def opponents(game: BaseGame) -> Any:
+    several = Opponents(1, [SPY])
+    several.reseed(3)
+    answer = several.answers(game.state, ONE)
+    play_answer(SPY, rules_of(game.state), game.clone(), seed_streams(3))
+    return answer.tolist()
+
+
+def match(game: BaseGame) -> Any:
+    name = rules_of(game.state).name
+    contest = contest_of(name)(Block(name, contest_of(name).variants[0], 3, 0, 1), tracks_all=True)
+    contest.states, contest._tracked = game.state, (game,)
+    records = contest.shown(ONE)
+    SPY.act(contest.game_for_agent(0, records, 0))
+    return records.tobytes()
+
+
+def choices(game: BaseGame) -> Any:
+    """Agents that are shown the true game do not look."""
+    specs = ("random", "greedy", "uct:simulations=8", "partner:level=1", *champion_of(game))
+    return [agents.load(spec, seed=3).act(game) for spec in specs]
+
+
+DOORS = (observed, imagined, program, told, episode, mcp, engine, page, opponents, match, choices)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_what_looks_alike_is_served_alike(door: Callable[[BaseGame], Any]) -> None:
+    for one, other in pairs():
+        assert (one.observation() == other.observation()).all()
+        assert one != other or isinstance(one, Patchwork)
+        shown.clear()
+        first, first_shown = door(one), shown.copy()
+        shown.clear()
+        assert door(other) == first, one.notation()
+        assert shown == first_shown, one.notation()
+
+
+def test_all_games_are_looked_at() -> None:
+    assert (
+        {rules_of(one.state).name for one, _ in pairs()} >= {PATCHWORK, NMBR9} == set(games.GAMES) - {"toy"}
+    )
