@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from patchwork_env.core.files import make_folder, write_text
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.evaluation.intervals import interquartile_mean
 from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
 from patchwork_env.learning.reports.comparison.figures import write_figures
 from patchwork_env.learning.reports.comparison.grouping import Comparison, compare
@@ -112,8 +111,8 @@ def comparisons(results: Sequence[RunResult]) -> list[tuple[Task, Comparison]]:
 
 
 def strongest_first(comparison: Comparison) -> Comparison:
-    """The comparison with its groups sorted by their interquartile means."""
-    groups = sorted(comparison.groups, key=lambda group: -interquartile_mean(comparison.scores(group)))
+    """The comparison with its groups sorted by their means."""
+    groups = sorted(comparison.groups, key=lambda group: -comparison.scores(group).mean())
     return replace(comparison, groups=tuple(groups))
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.learning.commands.match_options import add_format
+from patchwork_env.learning.evaluation.statistics import STATISTICS
 from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
 from patchwork_env.learning.reports import plots
 from patchwork_env.learning.reports.comparison import tables
@@ -38,7 +39,13 @@ def _run(options: argparse.Namespace) -> int:
     results = [read_result(path) for path in options.runs]
     if options.export:
         return _export(results, options.export)
-    comparison = compare(results, against=options.against, metric=options.metric, by=options.by)
+    comparison = compare(
+        results,
+        against=options.against,
+        metric=options.metric,
+        by=options.by,
+        statistics=STATISTICS[options.statistics],
+    )
     if options.out:
         write_comparison(comparison, options.out, options.figures, has_footer=not options.no_footer)
     print(tables.as_text(comparison, options.format))
@@ -119,6 +126,14 @@ def _parser() -> argparse.ArgumentParser:
         help="what runs have in common that are put together: name (that of the folder without a seed), "
         "configuration (apart from the seed), or keys such as algorithm or ppo.epochs "
         f"(default: {' '.join(BY)})",
+    )
+    student, _ = STATISTICS
+    parser.add_argument(
+        "--statistics",
+        choices=STATISTICS,
+        default=student,
+        help="rliable: interquartile means, with intervals of the stratified bootstrap "
+        f"(default: {student}, means with intervals of Student's t)",
     )
     add_format(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")

@@ -3,10 +3,10 @@
 patchwork-env evaluate greedy --against random --games 1000
 patchwork-env evaluate runs/quick/final --against random greedy --json figures.json
 patchwork-env evaluate greedy --against random --game nmbr9
-patchwork-env evaluate runs/a/final runs/b/final runs/c/final --against greedy
+patchwork-env evaluate runs/a/final runs/b/final runs/c/final --against greedy --seeds
 
-If several agents are measured, they count as runs of one configuration with different seeds: a table at the
-end says what they reach together.
+With --seeds the agents count as runs of one configuration with different seeds: a table at the end says what
+they reach together.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
+from collections.abc import Iterator
 
 from tqdm import tqdm
 
-from patchwork_env.agents import Agent
+from patchwork_env.core.checks import check_seed
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.commands.match_options import (
     add_format,
@@ -27,9 +28,10 @@ from patchwork_env.learning.commands.match_options import (
     variant_of,
     write_json,
 )
-from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, kept_connected, workers_of
-from patchwork_env.learning.evaluation.contests import common_game
-from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
+from patchwork_env.learning.evaluation.blocks import split
+from patchwork_env.learning.evaluation.contests import check_variant, common_game
+from patchwork_env.learning.evaluation.matches import Pairing, check_games, play_pairings
 from patchwork_env.learning.evaluation.players import HELP, Entrant
 from patchwork_env.learning.evaluation.results import MatchResult, matches_table, results_as_dict
 from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, over_seeds, seeds_table
@@ -46,17 +48,19 @@ def _run(options: argparse.Namespace) -> int:
     repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
     if repeated:
         raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
+    if options.seeds and len(options.agents) < 2:
+        raise ValueError("--seeds is for several agents, runs of one configuration; there is one")
     runs, opponents = ([Entrant.load(spec) for spec in specs] for specs in (options.agents, options.against))
-    game = common_game([entrant.agent for entrant in (*runs, *opponents)], options.game)
-    workers, results = workers_of(options), []
-    with kept_connected(workers):
-        for run, opponent in itertools.product(runs, opponents):
-            results.append(_play(options, game, run.agent, opponent.agent, workers))
-            if options.format == TEXT:
-                print(results[-1].table(), flush=True)
+    results = []
+    for result in _play(options, runs, opponents):
+        results.append(result)
+        if options.format == TEXT:
+            tqdm.write(result.table())
     if options.format != TEXT:
         print(render([results[0].set_ups(), matches_table(results)], options.format))
-    together = over_seeds(results) if len(runs) > 1 else []
+    matches = [result.as_dict() for result in results]
+    of_runs = [matches[k : k + len(opponents)] for k in range(0, len(matches), len(opponents))]
+    together = over_seeds(of_runs) if options.seeds else []
     if together and options.format != CSV:
         print("", render([SEEDS_HEADING, seeds_table(together)], options.format), sep="\n")
     contents = results_as_dict(results, (*runs, *opponents))
@@ -74,9 +78,14 @@ def _parser() -> argparse.ArgumentParser:
         "agents",
         metavar="AGENT",
         nargs="+",
-        help="the agent that is measured; several are runs with different seeds",
+        help="the agents that are measured",
     )
     parser.add_argument("--against", metavar="AGENT", nargs="+", required=True, help="its opponents")
+    parser.add_argument(
+        "--seeds",
+        action="store_true",
+        help="the agents are runs of one configuration with different seeds: say what they reach together",
+    )
     add_games(parser, "opponent")
     add_worker_options(parser, 1)
     add_format(parser)
@@ -85,19 +94,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _play(
-    options: argparse.Namespace, game: str, agent: Agent, opponent: Agent, workers: Workers
-) -> MatchResult:
-    with tqdm(total=options.games, desc=opponent.name, unit=" games", leave=False, disable=None) as bar:
-        return play_matches(
-            agent,
-            opponent,
-            options.games,
-            options.seed,
-            game=game,
-            workers=workers,
-            progress=bar.update,
-            **variant_of(options),
-        )
+    options: argparse.Namespace, runs: list[Entrant], opponents: list[Entrant]
+) -> Iterator[MatchResult]:
+    """Plays all matches; each result comes when its match has ended."""
+    players = [entrant.agent for entrant in (*runs, *opponents)]
+    game = common_game(players, options.game)
+    variant = check_variant(game, variant_of(options))
+    games, seed = check_games(options.games, game), check_seed(options.seed)
+    blocks, workers = split(game, variant, games, seed), workers_of(options)
+    numbers = itertools.product(range(len(runs)), range(len(runs), len(players)))
+    pairings = [Pairing(*pair, blocks) for pair in numbers]
+    names = [player.name for player in players]
+    with tqdm(total=games * len(pairings), unit=" games", leave=False, disable=None) as bar:
+        yield from play_pairings(names, players, pairings, workers, bar.update)
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE
 from patchwork_env.learning.evaluation.contests import AGENT
-from patchwork_env.learning.evaluation.intervals import CONFIDENCE
 from patchwork_env.learning.evaluation.matches import Pairing, Player, Progress, check_games, play_pairings
 from patchwork_env.learning.evaluation.players import Entrant, fingerprint, load_player
 from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_against, show_bounds
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells, wins_by_set_up
+from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
 from patchwork_env.learning.evaluation.tournament import Settings
 from patchwork_env.learning.system.machine import made_with
@@ -366,7 +366,7 @@ def play_meetings(
             settings = Settings(names, weights, meeting.games, seed, special_patches, block_size=size)
             store = None if folder is None else stack.enter_context(settings.open(folder / meeting.folder))
             pairings.append(Pairing(meeting.agent, meeting.opponent, settings.blocks(), store))
-        return play_pairings(all_names, players, pairings, workers, progress)
+        return list(play_pairings(all_names, players, pairings, workers, progress))
 
 
 def folder_name(spec: str) -> str:

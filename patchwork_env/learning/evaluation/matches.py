@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from patchwork_env import agents
@@ -106,8 +106,10 @@ def play_pairings(
     pairings: Sequence[Pairing],
     workers: Workers = 1,
     progress: Progress | None = None,
-) -> list[MatchResult]:
-    """Plays several matches, as far as their stores do not hold the games already; returns their results.
+) -> Iterator[MatchResult]:
+    """Plays several matches, as far as their stores do not hold the games already.
+
+    Yields their results in order, each as soon as it and those before it have ended.
 
     Args:
         names: What the results call the players.
@@ -123,24 +125,38 @@ def play_pairings(
         IllegalActionError: An agent chose an action that is not legal.
         WorkerError: A process was killed.
     """
-    report = progress or (lambda games: None)
-    everything = [(pairing, block) for pairing in pairings for block in pairing.blocks]
-    parts = {}
-    for number, (pairing, block) in enumerate(everything):
-        if pairing.store and pairing.store.has(pairing.part(block)):
-            parts[number] = _read(pairing.store, pairing, block)
+    parts: list[dict[int, PlayedBlock]] = [{} for _ in pairings]
+    ended = 0
+    for match, place, part in _parts(players, pairings, workers, progress or (lambda games: None)):
+        parts[match][place] = part
+        while ended < len(pairings) and len(parts[ended]) == len(pairings[ended].blocks):
+            in_order = [parts[ended][place] for place in range(len(parts[ended]))]
+            yield _result(names, pairings[ended], in_order)
+            ended += 1
+
+
+def _parts(
+    players: Sequence[Agent], pairings: Sequence[Pairing], workers: Workers, report: Progress
+) -> Iterator[tuple[int, int, PlayedBlock]]:
+    """The played blocks of all matches, by the numbers of match and block; those of the stores come first."""
+    left: list[tuple[int, int, Pairing, Block]] = []
+    stored: list[tuple[int, int, Pairing, Block]] = []
+    for match, pairing in enumerate(pairings):
+        for place, block in enumerate(pairing.blocks):
+            is_stored = pairing.store is not None and pairing.store.has(pairing.part(block))
+            (stored if is_stored else left).append((match, place, pairing, block))
+    for match, place, pairing, block in stored:
+        if pairing.store:
+            yield match, place, _read(pairing.store, pairing, block)
     if any(pairing.store for pairing in pairings):
-        report(sum(games_in(everything[number][1]) for number in parts))
-    left = [number for number in range(len(everything)) if number not in parts]
-    tasks = [Task(*everything[number][0][:2], everything[number][1]) for number in left]
+        report(sum(games_in(block) for *_, block in stored))
+    tasks = [Task(pairing.agent, pairing.opponent, block) for *_, pairing, block in left]
     for index, played in do_jobs(play_task, players, tasks, workers):
-        pairing, block = everything[left[index]]
+        match, place, pairing, block = left[index]
         if pairing.store:
             pairing.store.write(pairing.part(block), played.as_dict())
-        parts[left[index]] = played
         report(len(played.games))
-    in_order = iter(parts[number] for number in range(len(everything)))
-    return [_result(names, pairing, [next(in_order) for _ in pairing.blocks]) for pairing in pairings]
+        yield match, place, played
 
 
 def _read(store: GameStore, pairing: Pairing, block: Block) -> PlayedBlock:

@@ -12,8 +12,13 @@ import numpy.typing as npt
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest, MatchGames, contest_of
-from patchwork_env.learning.evaluation.intervals import CONFIDENCE, Interval, mean_interval, win_rate_interval
 from patchwork_env.learning.evaluation.players import Entrant
+from patchwork_env.learning.evaluation.statistics import (
+    CONFIDENCE,
+    Interval,
+    mean_interval,
+    win_rate_interval,
+)
 from patchwork_env.learning.evaluation.tables import Column, Table, aligned
 from patchwork_env.learning.system.machine import made_with
 

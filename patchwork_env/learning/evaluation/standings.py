@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest
-from patchwork_env.learning.evaluation.intervals import CONFIDENCE
 from patchwork_env.learning.evaluation.ratings import MEAN_AT_ZERO, Anchor, Ratings, rate, show_bounds
 from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_up
+from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, csv_text, render
 
 Pair = tuple[int, int]

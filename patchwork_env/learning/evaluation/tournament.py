@@ -210,7 +210,7 @@ class Tournament:
         blocks = settings.blocks()
         with settings.open(folder) as store:
             pairings = [Pairing(*pair, blocks, store, pair) for pair in pairs]
-            results = play_pairings(names, players, pairings, workers, progress)
+            results = list(play_pairings(names, players, pairings, workers, progress))
         return Standings(tuple(names), dict(zip(pairs, results, strict=True)), self.anchor)
 
     def _pairs(self) -> list[tuple[int, int]]:

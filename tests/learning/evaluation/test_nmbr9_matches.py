@@ -18,9 +18,9 @@ from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.decks import shuffled_decks
 from patchwork_env.learning.evaluation.gauntlet import play_gauntlet
-from patchwork_env.learning.evaluation.intervals import mean_interval, win_rate_interval
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.statistics import mean_interval, win_rate_interval
 from patchwork_env.nmbr9 import Game
 
 ROOT = Path(__file__).parents[3]

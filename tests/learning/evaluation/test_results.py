@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, MatchGames
-from patchwork_env.learning.evaluation.intervals import mean_interval, win_rate_interval
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.statistics import mean_interval, win_rate_interval
 
 
 def result_of(pairs: int = 40, seed: int = 0) -> MatchResult:

@@ -8,56 +8,80 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.commands import evaluate
-from patchwork_env.learning.evaluation.intervals import interquartile_interval, interquartile_mean
+from patchwork_env.learning.distributed.jobs import do_jobs
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, over_seeds, put_together, seeds_table
+from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, over_seeds, seeds_table
+from patchwork_env.learning.evaluation.statistics import mean_of_runs
 
-RUNS = "random", "greedy", "champion:instant"
-OPPONENTS = "random", "greedy"
+RUNS = OPPONENTS = "random", "greedy"
 
 
 @pytest.fixture(scope="module")
-def results():
-    return [play_matches(run, opponent, 8, seed=2) for run in RUNS for opponent in OPPONENTS]
+def runs():
+    return [[play_matches(run, opponent, 8, seed=2).as_dict() for opponent in OPPONENTS] for run in RUNS]
 
 
-def test_each_run_counts_as_one_value(results) -> None:
-    rates = np.array([result.win_rate for result in results]).reshape(3, 2)
-    differences = np.array([result.score_difference for result in results]).reshape(3, 2)
-    entries = over_seeds(results)
+def test_each_run_counts_as_one_value(runs) -> None:
+    rates, differences = (
+        np.array([[match[key] for match in matches] for matches in runs])
+        for key in ("win_rate", "score_difference")
+    )
+    entries = over_seeds(runs)
     assert [entry.opponent for entry in entries] == [*OPPONENTS, ALL_OPPONENTS]
     for entry, columns in zip(entries, ([0], [1], [0, 1]), strict=True):
-        assert entry.runs == 3
-        assert entry.win_rate == interquartile_mean(rates[:, columns])
-        assert entry.win_rate_interval == interquartile_interval(rates[:, columns])
-        assert (entry.lowest, entry.highest) == (rates[:, columns].min(), rates[:, columns].max())
-        assert entry.score_difference == interquartile_mean(differences[:, columns])
-        assert entry.score_difference_interval == interquartile_interval(differences[:, columns])
+        assert entry.runs == 2
+        wins = mean_of_runs(rates[:, columns], np.full((2, len(columns)), 8.0))
+        assert (entry.win_rate, entry.win_rate_interval) == (wins.values, wins.interval())
+        own = rates[:, columns].mean(1)
+        assert (entry.lowest, entry.highest) == (own.min(), own.max())
+    points = mean_of_runs(differences[:, :1])
+    found = entries[0].score_difference, entries[0].score_difference_interval
+    assert found == (points.values, points.interval())
     assert len(seeds_table(entries).lines()) == 4
 
 
-def test_a_single_run_has_no_interval_and_a_single_opponent_no_sum(results) -> None:
-    [entry] = over_seeds(results[:1])
-    assert (entry.runs, entry.win_rate_interval, entry.win_rate) == (1, None, results[0].win_rate)
+def test_score_differences_of_several_opponents_are_not_put_together(runs) -> None:
+    together = over_seeds(runs)[-1]
+    assert (together.score_difference, together.score_difference_interval) == (None, None)
 
 
-def test_runs_that_met_others_are_not_put_together(results) -> None:
+def test_a_single_run_has_no_interval_and_a_single_opponent_no_sum(runs) -> None:
+    [entry] = over_seeds([runs[0][:1]])
+    assert (entry.runs, entry.win_rate_interval, entry.win_rate) == (1, None, runs[0][0]["win_rate"])
+
+
+def test_runs_that_met_others_are_not_put_together(runs) -> None:
     with pytest.raises(ValueError, match="these met: random, greedy; random"):
-        over_seeds(results[:3])
+        over_seeds([runs[0], runs[1][:1]])
     with pytest.raises(ValueError, match="these met: no runs"):
-        put_together([])
+        over_seeds([])
 
 
-def test_the_command_puts_runs_together(tmp_path, results, capsys) -> None:
+def test_the_command_puts_runs_together_that_it_is_told_are_seeds(tmp_path, runs, capsys) -> None:
     path = tmp_path / "figures.json"
-    arguments = [*RUNS, "--against", *OPPONENTS, "--games", "8", "--seed", "2"]
-    assert evaluate.main([*arguments, "--json", str(path)]) == 0
-    expected = over_seeds(results)
+    arguments = [*RUNS, "--against", *OPPONENTS, "--games", "8", "--seed", "2", "--json", str(path)]
+    assert evaluate.main([*arguments, "--seeds"]) == 0
+    expected = over_seeds(runs)
     printed = capsys.readouterr().out
     assert printed.endswith("\n".join(seeds_table(expected).lines()) + "\n")
-    assert "Over the runs: interquartile means" in printed
     contents = json.loads(path.read_text())
     assert contents["over_seeds"] == json.loads(json.dumps([entry._asdict() for entry in expected]))
-    assert len(contents["matches"]) == 6
-    assert evaluate.main(["random", "--against", "random", "--games", "2"]) == 0
+    assert contents["matches"] == json.loads(json.dumps([match for matches in runs for match in matches]))
+    assert evaluate.main(arguments) == 0
     assert "Over the runs" not in capsys.readouterr().out
+    assert "over_seeds" not in json.loads(path.read_text())
+    assert evaluate.main(["random", "--against", "random", "--seeds"]) == 2
+    assert "--seeds" in capsys.readouterr().err
+
+
+def test_all_matches_share_one_pool_of_processes(monkeypatch, capsys) -> None:
+    calls = []
+
+    def counted(function, shared, jobs, workers):
+        calls.append((len(jobs), workers))
+        return do_jobs(function, shared, jobs, 1)
+
+    monkeypatch.setattr("patchwork_env.learning.evaluation.matches.do_jobs", counted)
+    assert evaluate.main(["random", "greedy", "--against", *OPPONENTS, "--games", "4", "--workers", "2"]) == 0
+    assert calls == [(4, 2)]
+    assert capsys.readouterr().out.count("4 games") == 4

@@ -18,6 +18,7 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.compare import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation import play_matches
+from patchwork_env.learning.evaluation.statistics import RLIABLE, mean_of_runs
 from patchwork_env.learning.reports.comparison.curves import learning_curve, profile
 from patchwork_env.learning.reports.comparison.figures import curves, improvement, profiles
 from patchwork_env.learning.reports.comparison.grouping import compare
@@ -150,11 +151,15 @@ def test_curves_are_means_over_what_all_runs_have(runs) -> None:
     steps = learning_curve(found, wide, "greedy", "steps")
     assert steps is not None
     assert steps.places.tolist() == [1000, 2000]
-    np.testing.assert_allclose(steps.band.values, [0.1, 0.7])  # of 0, 0.6, 0.7, 0.8, 0.9 the middle three
-    assert steps.band.low is not None
-    assert steps.band.high is not None
-    assert steps.band.low[0] == steps.band.high[0] == pytest.approx(0.1)
-    assert steps.band.low[1] < 0.7 < steps.band.high[1]
+    np.testing.assert_allclose(steps.band.values, [0.1, 0.6])
+    for place, games in enumerate((100.0, 100.0)):
+        rates = found.scores(wide) if place else np.full((5, 1), 0.1)
+        assert steps.band.interval(place) == mean_of_runs(rates, np.full((5, 1), games)).interval()
+    by_name = compare([read_result(run) for run in runs], statistics=RLIABLE)
+    of_rliable = learning_curve(by_name, wide, "greedy", "steps")
+    np.testing.assert_allclose(
+        of_rliable.band.values, [0.1, 0.7]
+    )  # of 0, 0.6, 0.7, 0.8, 0.9 the middle three
     minutes = learning_curve(found, plain, "greedy", "minutes")  # 2 to 4, 1 to 2 and 2/3 to 4/3 minutes
     assert minutes is None
     together = compare([read_result(run) for run in runs[5:7]])
@@ -175,10 +180,11 @@ def test_the_summary(written) -> None:
         "5",
         "2000.0",
     )
-    assert float(wide["wins"]) == pytest.approx(0.7)
+    assert float(wide["wins"]) == pytest.approx(0.6)
     assert (float(wide["lowest"]), float(wide["highest"])) == (0.0, pytest.approx(0.9))
-    assert float(wide["wins, lower end"]) < 0.7 < float(wide["wins, upper end"])
-    assert (plain["wins, lower end"], plain["wins, upper end"]) == ("0.5", "0.5")
+    assert float(wide["wins, lower end"]) < 0.6 < float(wide["wins, upper end"])
+    interval = mean_of_runs(np.full((3, 1), 0.5), np.full((3, 1), 100.0)).interval()
+    assert (float(plain["wins, lower end"]), float(plain["wins, upper end"])) == pytest.approx(interval)
     assert float(plain["minutes"]) == pytest.approx((4 + 2 + 4 / 3) / 3)
 
 
@@ -303,7 +309,14 @@ def test_the_command_prints_every_format(runs, capsys, form) -> None:
     assert "wide" in said
     assert "greedy" in said
     assert ("Made with patchwork_env 0.1.0" in said) == (form != "csv")
-    assert ("70.0%" in said) == (form in ("text", "markdown"))
+    assert ("60.0%" in said) == (form in ("text", "markdown"))
+
+
+def test_the_statistics_of_rliable_are_had_by_name(runs, capsys) -> None:
+    assert main([*map(str, runs), "--statistics", "rliable"]) == 0
+    said = capsys.readouterr().out
+    assert "stratified bootstrap" in said
+    assert "70.0%" in said
 
 
 def test_several_opponents_and_odd_names(tmp_path, capsys) -> None:
@@ -314,15 +327,19 @@ def test_several_opponents_and_odd_names(tmp_path, capsys) -> None:
     assert [(row["against"], float(row["wins"])) for row in found] == [
         ("greedy", pytest.approx(0.2)),
         (EXTREME, 1.0),
-        ("all of them", pytest.approx(0.65)),  # the middle four of 0, 0.2, 0.4, 1, 1, 1
+        ("all of them", pytest.approx(0.6)),
     ]
     ElementTree.parse(tmp_path / "out" / "curves.svg")
+    # Runs count as wholes, and points against different opponents are not put together.
+    assert (float(found[2]["lowest"]), float(found[2]["highest"])) == pytest.approx((0.5, 0.7))
+    points = compare([read_result(folder) for folder in folders], metric="score_difference")
+    assert [row[1] for row in summary_table(points).rows] == [*opponents]
 
 
 def test_nmbr9_counts_points(runs) -> None:
     found = compare([read_result(run).model_copy(update={"game": "nmbr9"}) for run in runs])
     assert found.metric == "score"
-    assert summary_table(found).cells()[1][3:5] == ["20.0", "20.0 to 20.0"]
+    assert summary_table(found).cells()[1][3:5] == ["20.0", ""]  # equal scores say nothing of the spread
     assert profile(found, found.groups[0], "greedy").band.values[[0, -1]].tolist() == [1.0, 0.0]  # all: 20
     with pytest.raises(ValueError, match="metric is 'wins'; allowed are win_rate, "):
         compare([read_result(runs[0])], metric="wins")

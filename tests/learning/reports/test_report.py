@@ -7,12 +7,14 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.report import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.statistics import mean_of_runs
 from patchwork_env.learning.runs.evaluations import sample_games
 from patchwork_env.learning.runs.folder import EVALUATION_FORMAT as FORMAT
 from patchwork_env.learning.runs.folder import EVALUATION_VERSION as VERSION
@@ -220,8 +222,9 @@ def test_runs_with_other_seeds_are_put_together(tmp_path) -> None:
     shown = report(tmp_path, *folders, other).text
     assert shown.count("Over seeds") == 1
     assert "seed1, seed2, seed3 differ in nothing but their seeds" in shown
-    rate = f"{match['win_rate']:.1%}"
-    assert f"random 3 {rate} {rate} to {rate} ".replace(" ", "") in shown.replace(" ", "")
+    rates = np.full((3, 1), match["win_rate"])
+    rate, (low, high) = match["win_rate"], mean_of_runs(rates, 0 * rates + match["games"]).interval()
+    assert f"random 3 {rate:.1%} {low:.1%} to {high:.1%} ".replace(" ", "") in shown.replace(" ", "")
     assert "Over seeds" not in report(tmp_path, folders[0], other).text
     write_evaluation(folders[1], 9000, [play_matches("greedy", "random", 8)])
     assert "seed1, seed3 differ in nothing" in report(tmp_path, *folders).text

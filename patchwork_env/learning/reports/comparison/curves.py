@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.learning.evaluation.comparisons import Band, mean_curve, performance_profile
-from patchwork_env.learning.evaluation.intervals import Floats
+from patchwork_env.learning.evaluation.statistics import Band, Floats
 from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
 
 STEPS, MINUTES = "steps", "minutes"
@@ -27,7 +26,7 @@ class Curve(NamedTuple):
 
 
 def learning_curve(comparison: Comparison, group: Group, opponent: str, axis: str) -> Curve | None:
-    """The interquartile mean over the runs of a group, between what all of them have in common.
+    """The mean over the runs of a group, between what all of them have in common.
 
     Runs are evaluated at the same steps, but not after the same minutes; between two evaluations of a run its
     value lies on the straight line between them.
@@ -41,16 +40,20 @@ def learning_curve(comparison: Comparison, group: Group, opponent: str, axis: st
     Returns:
         The curve, None if the evaluations of the runs have no place in common.
     """
-    curves: list[tuple[Floats, Floats]] = []
+    curves: list[tuple[Floats, Floats, Floats]] = []
     for run in group.runs:
-        points = [one for one in run.evaluations if one.match(opponent) is not None]
-        values = [comparison.value(one, opponent) for one in points]
-        curves.append((np.array([float(getattr(one, axis)) for one in points]), np.array(values)))
-    places = _places([places for places, _ in curves], axis)
+        points = [(one, match) for one in run.evaluations if (match := one.match(opponent))]
+        reached = [float(getattr(one, axis)) for one, _ in points]
+        values, games = ([getattr(match, key) for _, match in points] for key in (comparison.metric, "games"))
+        curves.append((np.array(reached), np.array(values, np.float64), np.array(games, np.float64)))
+    places = _places([places for places, _, _ in curves], axis)
     if not len(places):
         return None
-    of_runs = np.array([np.interp(places, own, heights) for own, heights in curves])
-    return Curve(places, mean_curve(of_runs))
+    figures, played = (
+        np.stack([np.interp(places, curve[0], curve[figure]) for curve in curves], 1)[..., None]
+        for figure in (1, 2)
+    )
+    return Curve(places, comparison.statistics.mean(figures, played if comparison.is_share else None))
 
 
 def _places(of_runs: list[Floats], axis: str) -> Floats:
@@ -69,7 +72,7 @@ def profile(comparison: Comparison, group: Group, opponent: str) -> Curve:
     """The share of the runs of a group that reach more than each of some thresholds against an opponent."""
     column = comparison.opponents.index(opponent)
     thresholds = _thresholds(comparison, column)
-    return Curve(thresholds, performance_profile(comparison.scores(group)[:, [column]], thresholds))
+    return Curve(thresholds, comparison.statistics.profile(comparison.scores(group)[:, [column]], thresholds))
 
 
 def _thresholds(comparison: Comparison, column: int) -> Floats:

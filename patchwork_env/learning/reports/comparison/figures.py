@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchwork_env.core.names import counted
-from patchwork_env.learning.evaluation.comparisons import Band
+from patchwork_env.learning.evaluation.statistics import Band
 from patchwork_env.learning.reports.charts import number, percentage
 from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
 from patchwork_env.learning.reports.comparison.grouping import Comparison, Group

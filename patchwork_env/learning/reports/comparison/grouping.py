@@ -14,7 +14,8 @@ from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.learning.config import changes_learning, flattened
 from patchwork_env.learning.evaluation.contests import contest_of
-from patchwork_env.learning.evaluation.intervals import Floats
+from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS
+from patchwork_env.learning.evaluation.statistics import STUDENT, Band, Floats, Statistics
 from patchwork_env.learning.reports.comparison.results import EvaluationFigures, RunResult
 from patchwork_env.learning.runs.folder import METRICS
 
@@ -43,21 +44,37 @@ class Comparison:
         game: The name of the game.
         metric: What is compared; one of :data:`~patchwork_env.learning.runs.folder.METRICS`.
         opponents: The opponents that count, at least one.
+        statistics: How figures over runs are computed.
     """
 
     groups: tuple[Group, ...]
     game: str
     metric: str
     opponents: tuple[str, ...]
+    statistics: Statistics = STUDENT
 
     @property
     def is_share(self) -> bool:
-        """Whether what is compared is a share of the games, 0-1."""
+        """Whether what is compared is a share of the games, 0-1; only shares have means over opponents."""
         return self.metric == "win_rate"
 
     def scores(self, group: Group) -> Floats:
         """What the runs of a group reached at their last evaluations, ``(runs, opponents)``."""
         return np.array([[self.value(run.last, name) for name in self.opponents] for run in group.runs])
+
+    def parts(self) -> dict[str, list[int]]:
+        """What has figures of its own, with its columns of scores: opponents, and for shares all of them."""
+        every = list(range(len(self.opponents)))
+        together = {ALL_OPPONENTS: every} if self.is_share and len(every) > 1 else {}
+        return {name: [column] for column, name in enumerate(self.opponents)} | together
+
+    def mean(self, group: Group, columns: Sequence[int]) -> Band:
+        """The mean over the runs of a group, of some columns of :meth:`scores`."""
+        matches = [[run.last.match(name) for name in self.opponents] for run in group.runs]
+        games = np.array([[match.games if match else 0 for match in row] for row in matches], np.float64)
+        return self.statistics.mean(
+            self.scores(group)[:, columns], games[:, columns] if self.is_share else None
+        )
 
     def value(self, evaluation: EvaluationFigures, opponent: str) -> float:
         """The figure that is compared, of the match against one of the opponents, which took place."""
@@ -70,6 +87,7 @@ def compare(
     against: Sequence[str] = (),
     metric: str | None = None,
     by: Sequence[str] = BY,
+    statistics: Statistics = STUDENT,
 ) -> Comparison:
     """Puts runs into groups, after checking that they were measured in the same way.
 
@@ -79,6 +97,7 @@ def compare(
         metric: What is compared; by default the win rate or, where the sides do not interact, the score.
         by: What the runs of a group have in common: ``name``, ``configuration`` apart from keys that change
             nothing of what is learned, and full names of keys, such as ``ppo.epochs``.
+        statistics: How figures over runs are computed.
 
     Raises:
         ValueError: There are no runs, they are of different games or variants, their last evaluations have
@@ -96,7 +115,7 @@ def compare(
         _check_met(results, name)
         _check_alike("variant of the game", results, partial(_of_match, name, "variant"))
         _check_alike(f"number of games against {name}", results, partial(_of_match, name, "games"))
-    return Comparison(_grouped(results, by), game, metric, opponents)
+    return Comparison(_grouped(results, by), game, metric, opponents, statistics)
 
 
 def _of_match(opponent: str, figure: str, run: RunResult) -> Any:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from patchwork_env.learning.evaluation.comparisons import probability_of_improvement
-from patchwork_env.learning.evaluation.intervals import (
-    Floats,
-    Interval,
-    interquartile_interval,
-    interquartile_mean,
-)
 from patchwork_env.learning.evaluation.results import interval_columns
-from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS
+from patchwork_env.learning.evaluation.statistics import Interval
 from patchwork_env.learning.evaluation.tables import CSV, Column, Table, render
 from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
 from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
@@ -63,43 +56,34 @@ def _explanation(comparison: Comparison) -> str:
     of_seeds = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
     return (
         f"{comparison.game}: {TITLES[comparison.metric]} over {of_games} games of every run, "
-        f"evaluation {of_seeds}. Interquartile means over runs, with 95% intervals of the stratified "
-        "bootstrap; steps and minutes are means."
+        f"evaluation {of_seeds}. {comparison.statistics.description}; steps and minutes are means."
     )
 
 
 def summary_table(comparison: Comparison, *, has_provenance: bool = False) -> Table:
-    """A row for every configuration and opponent, and one for all opponents if there are several."""
+    """A row for every configuration and opponent, and one for all opponents if win rates of several count."""
     form = _FORMS[comparison.metric]
     extremes = [Column(title, form.format) for title in ("lowest", "highest")]
     training = [Column("steps", "{:,.0f}".format), Column("minutes", "{:.1f}".format)]
     columns = [Column("configuration"), Column("against"), Column("runs")]
     columns += [*interval_columns(TITLES[comparison.metric], form), *extremes, *training]
-    rows = [
-        [
-            group.label,
-            name,
-            len(group.runs),
-            interquartile_mean(scores),
-            interquartile_interval(scores),
-            float(scores.min()),
-            float(scores.max()),
-            float(np.mean([run.last.steps for run in group.runs])),
-            float(np.mean([run.last.minutes for run in group.runs])),
-            *(provenance_cells(group.runs) if has_provenance else ()),
-        ]
-        for group in comparison.groups
-        for name, scores in _parts(comparison, comparison.scores(group))
-    ]
+    rows: list[list[Any]] = []
+    for group in comparison.groups:
+        for name, part in comparison.parts().items():
+            mean, own = comparison.mean(group, part), comparison.scores(group)[:, part].mean(1)
+            rows.append([group.label, name, len(group.runs), float(mean.values), mean.interval()])
+            rows[-1] += [float(own.min()), float(own.max())]
+            rows[-1] += [float(np.mean([getattr(run.last, axis) for run in group.runs])) for axis in AXES]
+            rows[-1] += provenance_cells(group.runs) if has_provenance else []
     return Table([*columns, *(provenance_columns() if has_provenance else ())], rows)
 
 
 def improvements(comparison: Comparison) -> Iterator[tuple[Group, Group, str, float, Interval | None]]:
     """For every two groups and every opponent: the probability of improvement and its interval."""
     for first, second in itertools.combinations(comparison.groups, 2):
-        both = (_parts(comparison, comparison.scores(group)) for group in (first, second))
-        for (name, own), (_, others) in zip(*both, strict=True):
-            yield (first, second, name, *probability_of_improvement(own, others))
+        own, others = comparison.scores(first), comparison.scores(second)
+        for name, part in comparison.parts().items():
+            yield (first, second, name, *comparison.statistics.improvement(own[:, part], others[:, part]))
 
 
 def improvement_table(comparison: Comparison, *, has_provenance: bool = False) -> Table:
@@ -164,13 +148,5 @@ def _figures(curve: Curve | None) -> Iterator[list[Any]]:
     """The place, the value and its interval, one by one."""
     if curve is None:
         return
-    (values, low, high) = curve.band
     for k, place in enumerate(curve.places):
-        interval = None if low is None or high is None else (float(low[k]), float(high[k]))
-        yield [float(place), float(values[k]), interval]
-
-
-def _parts(comparison: Comparison, scores: Floats) -> Sequence[tuple[str, Floats]]:
-    """The scores against each opponent and, if there are several, against all of them."""
-    parts = [(name, scores[:, [column]]) for column, name in enumerate(comparison.opponents)]
-    return parts if len(parts) == 1 else [*parts, (ALL_OPPONENTS, scores)]
+        yield [float(place), float(curve.band.values[k]), curve.band.interval(k)]

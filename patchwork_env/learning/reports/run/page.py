@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from patchwork_env.learning.evaluation.contests import contest_of
-from patchwork_env.learning.evaluation.seeds import OverSeeds, put_together
+from patchwork_env.learning.evaluation.seeds import OverSeeds, over_seeds
+from patchwork_env.learning.evaluation.statistics import STUDENT
 from patchwork_env.learning.reports.comparison.grouping import recipe_of
 from patchwork_env.learning.reports.run.games import ShownGame, shown_game
 from patchwork_env.learning.reports.run.run_data import RunData
@@ -54,7 +55,8 @@ def render_page(runs: Sequence[RunData]) -> str:
         said=words_of(runs[0].game),
         has_first_turn=not contest_of(runs[0].game).is_solitary,
         shares=shares_of(runs[0].game),
-        over_seeds=over_seeds(runs),
+        over_seeds=groups_of_seeds(runs),
+        statistics=STUDENT.description,
         matches=matches,
         figures=list(dict.fromkeys(name for match in matches for name in match.figures["sides"]["agent"])),
         sections=drawn,
@@ -63,7 +65,7 @@ def render_page(runs: Sequence[RunData]) -> str:
     )
 
 
-def over_seeds(runs: Sequence[RunData]) -> list[tuple[str, list[OverSeeds]]]:
+def groups_of_seeds(runs: Sequence[RunData]) -> list[tuple[str, list[OverSeeds]]]:
     """Groups of runs that differ in nothing but their seeds: their names, and what they reached together.
 
     A run without an evaluation belongs to no group, nor do runs whose last evaluations have other opponents.
@@ -76,15 +78,10 @@ def over_seeds(runs: Sequence[RunData]) -> list[tuple[str, list[OverSeeds]]]:
                 json.dumps([recipe_of(run.config), opponents], sort_keys=True, default=str), []
             ).append(run)
     return [
-        (", ".join(run.name for run in group), put_together([_last_figures(run) for run in group]))
+        (", ".join(run.name for run in group), over_seeds([run.evaluations[-1]["matches"] for run in group]))
         for group in alike.values()
         if len(group) > 1
     ]
-
-
-def _last_figures(run: RunData) -> list[tuple[str, float, float]]:
-    matches = run.evaluations[-1]["matches"]
-    return [(match["opponent"], match["win_rate"], match["score_difference"]) for match in matches]
 
 
 def _last_matches(runs: Sequence[RunData]) -> list[LastMatch]:

@@ -1,0 +1,319 @@
+"""How sure figures are: of a match, and of what several runs of one configuration reach together.
+
+A run that meets several opponents is one training, strong or weak against all of them at once. So its unit is
+the whole run: what it reached against all opponents counts as one value. Scores of runs are arrays
+``(..., runs, opponents)``.
+
+:data:`STUDENT` is what tables show. Its intervals hold for three runs as for ten, which those of a bootstrap
+of so few cannot. :data:`RLIABLE` is that of Agarwal et al., "Deep Reinforcement Learning at the Edge of the
+Statistical Precipice" (NeurIPS 2021), whose own library is rliable: interquartile means with intervals of the
+stratified bootstrap. It draws runs for each opponent by itself, so its intervals are too narrow where the
+same runs met several, and where there are few runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import cos, pi, sin, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+CONFIDENCE = 0.95
+"""The confidence level of all intervals: the share of cases in which the truth lies within."""
+Z = 1.959963984540054
+"""The 97.5% quantile of the normal distribution: two-sided intervals of 95%."""
+RESAMPLES = 2000
+"""The number of draws of the stratified bootstrap."""
+
+Interval = tuple[float, float]
+Floats = npt.NDArray[np.float64]
+
+_QUANTILE = (1 + CONFIDENCE) / 2
+_QUARTER = 0.25
+_OTHER_SEED = 1
+"""The seed of the draws of a second configuration, which are independent of those of the first."""
+_MANY = 100_000
+"""Degrees of freedom from which on Student's distribution is the normal one, to five digits."""
+_HALVINGS = 60
+
+
+def win_rate_interval(pairs: Floats) -> Interval:
+    """The 95% confidence interval of a win rate measured by pairs of games, or by games that may be ties.
+
+    The two games of a pair share a circle and are not independent, so the unit is the pair, with result 0,
+    1/2 or 1; a single game that may be a tie has the same results. To the pairs that were played the formula
+    adds ``z**2`` imagined ones, half of them won twice and half lost twice. Of all of them it takes
+    ``mean ± z s / sqrt(n)``. That is the interval of Agresti and Coull (The American Statistician 52, 1998),
+    for results that may also be 1/2. It stays honest where the plain formula breaks down: at rates near 0 and
+    1, and for few pairs.
+
+    Args:
+        pairs: The share of games that the agent won in each pair, or the result of each game, ``(n,)``.
+    """
+    number = len(pairs) + Z**2
+    mean = (pairs.sum() + Z**2 / 2) / number
+    variance = ((pairs**2).sum() + Z**2 / 2) / number - mean**2
+    margin = Z * sqrt(variance / number)
+    return max(0.0, float(mean - margin)), min(1.0, float(mean + margin))
+
+
+def mean_interval(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Interval | None:
+    """The 95% confidence interval of a mean, ``mean ± t s / sqrt(n)``; None for a single value.
+
+    ``t`` is the 97.5% quantile of Student's distribution (Biometrika 6, 1908) with ``n - 1`` degrees of
+    freedom, which is wider than the normal one where there are few values.
+
+    Args:
+        values: Independent values, ``(n,)``.
+    """
+    if len(values) < 2:
+        return None
+    margin = student_quantile(len(values) - 1) * float(values.std(ddof=1)) / sqrt(len(values))
+    return float(values.mean()) - margin, float(values.mean()) + margin
+
+
+@cache
+def student_quantile(degrees: int) -> float:
+    """The 97.5% quantile of Student's distribution.
+
+    It is found by bisection of the distribution function, so that matches need nothing but NumPy: SciPy is
+    not among the requirements of the package.
+
+    Args:
+        degrees: The degrees of freedom, at least 1.
+    """
+    if degrees >= _MANY:
+        return Z
+    low, high = 0.0, pi / 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if (1 + _share_within(middle, degrees)) / 2 < _QUANTILE:
+            low = middle
+        else:
+            high = middle
+    return sqrt(degrees) * sin(low) / cos(low)
+
+
+def _share_within(angle: float, degrees: int) -> float:
+    """The probability that the absolute value of Student's ``t`` is at most ``tan(angle) * sqrt(degrees)``.
+
+    It is one of the finite sums 26.7.3 (odd degrees) and 26.7.4 (even degrees) of Abramowitz and Stegun,
+    Handbook of Mathematical Functions (1964).
+    """
+    square = cos(angle) ** 2
+    if degrees % 2:
+        steps = np.arange(2, degrees - 1, 2)
+        terms = cos(angle) * np.cumprod(np.concatenate([[1.0], square * steps / (steps + 1)]))
+        inner = float(terms.sum()) if degrees > 1 else 0.0
+        return 2 / pi * (angle + sin(angle) * inner)
+    steps = np.arange(1, degrees - 2, 2)
+    return sin(angle) * float(np.cumprod(np.concatenate([[1.0], square * steps / (steps + 1)])).sum())
+
+
+class Band(NamedTuple):
+    """Figures with their 95% intervals, arrays of one shape.
+
+    The bounds are None if there is a single run, and nan where runs do not say how far they spread.
+    """
+
+    values: Floats
+    low: Floats | None
+    high: Floats | None
+
+    def interval(self, *place: int) -> Interval | None:
+        """The interval of the figure at a place; None if it has none."""
+        if self.low is None or self.high is None or np.isnan(self.low[place]):
+            return None
+        return float(self.low[place]), float(self.high[place])
+
+
+class Statistics(NamedTuple):
+    """How figures over runs are computed.
+
+    Attributes:
+        mean: The mean over the runs of scores ``(..., runs, opponents)``, and if these are win rates the
+            numbers of games that each was measured by, of the same shape, or None.
+        profile: The share of the runs of scores ``(runs, opponents)`` that are above each of some thresholds
+            ``(places,)``.
+        improvement: The probability that a run of a first configuration does better than one of a second, of
+            scores ``(runs, opponents)`` and ``(other runs, opponents)``. For each opponent it is the share of
+            the pairs of runs in which the first has the higher score, where equal ones count one half (the
+            statistic of Mann and Whitney); opponents count alike. It says how often, not by how much.
+        description: What tables say of it.
+    """
+
+    mean: Callable[[Floats, Floats | None], Band]
+    profile: Callable[[Floats, Floats], Band]
+    improvement: Callable[[Floats, Floats], tuple[float, Interval | None]]
+    description: str
+
+
+# --- runs as the units --------------------------------------------------------------------------------------
+
+
+def mean_of_runs(scores: Floats, games: Floats | None = None) -> Band:
+    """The mean over runs of their own means over all opponents.
+
+    The interval is that of Student's ``t`` of the runs' own means. For win rates it is solved on the scale of
+    a share, so that it stays within 0 and 1, as Wilson's interval does (Journal of the American Statistical
+    Association 22, 1927), and it is at least as wide as the luck of the games alone makes it: runs that lost
+    all of their games do not show that all others would. It is meant for other runs of the configuration
+    with the same circles or decks.
+
+    Args:
+        scores: The scores, ``(..., runs, opponents)``.
+        games: For win rates, the numbers of games that each was measured by, of the same shape.
+    """
+    own = scores.mean(-1)
+    runs, values = own.shape[-1], own.mean(-1)
+    if runs < 2:
+        return Band(values, None, None)
+    spread = student_quantile(runs - 1) ** 2 * own.var(-1, ddof=1) / runs
+    if games is None:
+        margin = np.where(spread > 0, np.sqrt(spread), np.nan)
+        return Band(values, values - margin, values + margin)
+    played = games.sum(-2)
+    rates = (scores.mean(-2) * played + Z**2 / 2) / (played + Z**2)  # as in win_rate_interval
+    luck = Z**2 * (rates * (1 - rates) / played).sum(-1) / scores.shape[-1] ** 2
+    rate = (values * played.sum(-1) + Z**2 / 2) / (played.sum(-1) + Z**2)
+    width = np.maximum(spread, luck) / (rate * (1 - rate))
+    middle, margin = values + width / 2, np.sqrt(width * values * (1 - values) + width**2 / 4)
+    return Band(values, *np.clip((middle + np.stack([-margin, margin])) / (1 + width), 0, 1))
+
+
+def _profile(scores: Floats, thresholds: Floats) -> Band:
+    """Shares of runs by their own means, with the interval of a win rate for so many runs."""
+    above = [(scores.mean(-1) > threshold).astype(np.float64) for threshold in thresholds]
+    shares = np.array([one.mean() for one in above])
+    if len(scores) < 2:
+        return Band(shares, None, None)
+    low, high = np.array([win_rate_interval(one) for one in above]).T
+    return Band(shares, low, high)
+
+
+def _improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
+    """With the interval of method 5 of Newcombe (Statistics in Medicine 25, 2006, pages 559 to 573).
+
+    It holds for few runs, too, and if all of one side are ahead.
+    """
+    probability = float(_shares_of_wins(first, second))
+    sizes = len(first), len(second)
+    if min(sizes) < 2:
+        return probability, None
+    return probability, (_least(probability, *sizes), 1 - _least(1 - probability, *sizes))
+
+
+def _least(probability: float, first: int, second: int) -> float:
+    """The lower bound of a probability of improvement that was found with so many runs."""
+    low, high = 0.0, probability
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        among = (1 - middle) / (2 - middle) + middle / (1 + middle)
+        variance = middle * (1 - middle) * (1 + ((first + second) / 2 - 1) * among) / (first * second)
+        if probability - middle > Z * sqrt(variance):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _shares_of_wins(first: Floats, second: Floats) -> Floats:
+    """The mean over opponents of the share of pairs of runs in which the first is ahead, ``(...)``."""
+    own, others = first[..., :, None, :], second[..., None, :, :]
+    shares: Floats = ((own > others) + 0.5 * (own == others)).mean((-3, -2, -1))
+    return shares
+
+
+STUDENT = Statistics(
+    mean_of_runs,
+    _profile,
+    _improvement,
+    "Means over runs, with 95% intervals of Student's t, at least as wide as the games make them",
+)
+
+
+# --- the statistics of rliable ------------------------------------------------------------------------------
+
+
+def interquartile_mean(scores: Floats) -> float:
+    """The mean of the middle half of all scores: a quarter of them is left out at each end.
+
+    As in rliable, the number of scores left out at each end is rounded down.
+
+    Args:
+        scores: The scores, an array of any shape.
+    """
+    return float(_middle_means(scores.reshape(-1)))
+
+
+def _middle_means(scores: Floats) -> Floats:
+    """The interquartile means along the last axis, ``(..., n)`` to ``(...)``."""
+    ordered = np.sort(scores, axis=-1)
+    number = ordered.shape[-1]
+    cut = int(_QUARTER * number)
+    means: Floats = ordered[..., cut : number - cut].mean(-1)
+    return means
+
+
+def _rliable_mean(scores: Floats, games: Floats | None = None) -> Band:
+    """The interquartile mean of all scores of all runs; the games do not matter."""
+    values = _middle_means(_pooled(scores))
+    return _bootstrapped(values, scores, lambda drawn: _middle_means(_pooled(drawn)))
+
+
+def _rliable_profile(scores: Floats, thresholds: Floats) -> Band:
+    """The run-score distribution of section 4.2 of Agarwal et al."""
+
+    def shares(scores: Floats) -> Floats:
+        return np.stack([(scores > threshold).mean((-2, -1)) for threshold in thresholds])
+
+    return _bootstrapped(shares(scores), scores, shares)
+
+
+def _rliable_improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
+    probability = float(_shares_of_wins(first, second))
+    if min(len(first), len(second)) < 2:
+        return probability, None
+    low, high = _bounds(_shares_of_wins(_resampled(first), _resampled(second, _OTHER_SEED)))
+    return probability, (float(low), float(high))
+
+
+def _pooled(scores: Floats) -> Floats:
+    return scores.reshape(*scores.shape[:-2], -1)
+
+
+def _bootstrapped(values: Floats, scores: Floats, figure: Callable[[Floats], Floats]) -> Band:
+    """Figures with the intervals that ``figure`` of all draws, ``(..., draws)``, gives."""
+    if scores.shape[-2] < 2:
+        return Band(values, None, None)
+    return Band(values, *_bounds(figure(_resampled(scores))))
+
+
+def _resampled(scores: Floats, seed: int = 0) -> Floats:
+    """The draws of the stratified bootstrap, ``(..., RESAMPLES, runs, opponents)``.
+
+    Each takes, for each opponent by itself, as many runs as there are, with replacement.
+    """
+    runs, opponents = scores.shape[-2:]
+    chosen = np.random.default_rng(seed).integers(runs, size=(RESAMPLES, runs, opponents))
+    drawn: Floats = scores[..., chosen, np.arange(opponents)]
+    return drawn
+
+
+def _bounds(drawn: Floats) -> Floats:
+    """The bounds of 95% intervals from the figures of all draws, ``(..., draws)`` to ``(2, ...)``."""
+    quantiles: Floats = np.quantile(drawn, [1 - _QUANTILE, _QUANTILE], axis=-1)
+    return quantiles
+
+
+RLIABLE = Statistics(
+    _rliable_mean,
+    _rliable_profile,
+    _rliable_improvement,
+    "Interquartile means over runs, with 95% intervals of the stratified bootstrap",
+)
+STATISTICS = {"student": STUDENT, "rliable": RLIABLE}
+"""The statistics by their names."""

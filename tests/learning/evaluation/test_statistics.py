@@ -1,0 +1,187 @@
+"""Intervals against other formulas, other libraries and simulations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from patchwork_env.learning.evaluation.statistics import (
+    RLIABLE,
+    STUDENT,
+    Z,
+    interquartile_mean,
+    mean_interval,
+    mean_of_runs,
+    student_quantile,
+)
+
+FIRST = np.array([[0.6, 0.9], [0.7, 0.8], [0.2, 0.8], [0.9, 0.4], [0.65, 0.7]])
+SECOND = np.array([[0.5, 0.8], [0.7, 0.5], [0.1, 0.6]])
+
+
+def test_the_interval_of_a_mean_is_that_of_student() -> None:
+    assert mean_interval(np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx((0.4457, 4.5543), abs=1e-4)
+    assert mean_interval(np.array([3.0])) is None
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_the_interval_of_few_values_covers_the_truth_as_often_as_it_says(n: int) -> None:
+    """With the quantile of the normal distribution it would be 70% of two values and 88% of five."""
+    values = np.random.default_rng(n).normal(3.0, 2.0, (4000, n))
+    intervals = [mean_interval(row) for row in values]
+    covered = np.mean([low <= 3.0 <= high for low, high in intervals])
+    assert covered == pytest.approx(0.95, abs=0.012)  # three and a half standard errors
+
+
+def test_quantiles_are_those_of_scipy() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for degrees in (*range(1, 60), 499, 1000, 99_999):
+        assert student_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-10)
+    assert student_quantile(100_000) == Z
+
+
+# --- runs as the units --------------------------------------------------------------------------------------
+
+
+def simulated(runs: int, opponents: int, repeats: int = 4000) -> tuple[np.ndarray, np.ndarray, float]:
+    """Win rates and games of runs that are strong or weak against all at once, and the true mean."""
+    random, games = np.random.default_rng(runs + opponents), 1000
+    levels = np.array([2.0, 1.0, -1.0])[:opponents]
+
+    def rates(*shape: int) -> np.ndarray:
+        return 1 / (1 + np.exp(-levels - 0.5 * random.normal(size=(*shape, 1))))
+
+    measured = random.binomial(games, rates(repeats, runs)) / games
+    return measured, np.full_like(measured, games), float(rates(200_000).mean())
+
+
+@pytest.mark.parametrize("opponents", [1, 3])
+@pytest.mark.parametrize("runs", [3, 5, 10])
+def test_intervals_over_runs_cover_the_truth_as_often_as_they_say(runs: int, opponents: int) -> None:
+    """With draws of their own for each opponent it would be 64% of five runs against three opponents."""
+    scores, games, truth = simulated(runs, opponents)
+    _, low, high = mean_of_runs(scores, games)
+    assert 0.92 <= ((low <= truth) & (truth <= high)).mean() <= 0.97
+    _, low, high = mean_of_runs(scores)
+    assert 0.92 <= ((low <= truth) & (truth <= high)).mean() <= 0.97
+
+
+@pytest.mark.parametrize("runs", [3, 5, 10])
+def test_intervals_of_the_probability_of_improvement_cover_it(runs: int) -> None:
+    """Of normal scores that differ by one standard deviation, which is 76% of all pairs."""
+    random = np.random.default_rng(runs)
+    pairs = random.normal(size=(600, 2, runs, 1)) + np.array([1, 0])[:, None, None]
+    intervals = [STUDENT.improvement(*pair)[1] for pair in pairs]
+    assert 0.92 <= np.mean([low <= 0.7602 <= high for low, high in intervals]) <= 0.985
+
+
+def test_the_mean_over_runs_is_that_of_their_own_means() -> None:
+    values, low, high = mean_of_runs(FIRST)
+    own = FIRST.mean(1)
+    assert values == pytest.approx(own.mean())
+    assert (low, high) == pytest.approx(mean_interval(own))
+    assert mean_of_runs(FIRST[:1]).interval() is None
+    assert mean_of_runs(FIRST[[0, 0]]).interval() is None  # equal scores say nothing of the spread
+
+
+def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1() -> None:
+    """Three runs that lost all of their games: as sure as all games together, in Wilson's interval."""
+    lost = mean_of_runs(np.zeros((3, 1)), np.full((3, 1), 16.0)).interval()
+    assert lost == pytest.approx((0.0, Z**2 / (48 + Z**2)))
+    won = mean_of_runs(np.ones((3, 1)), np.full((3, 1), 16.0)).interval()
+    assert won == pytest.approx((1 - lost[1], 1.0))
+    low, high = mean_of_runs(np.array([[0.9], [0.99]]), np.full((2, 1), 1000.0)).interval()
+    assert 0 < low < 0.5 < 0.99 < high < 1
+
+
+def test_curves_have_the_intervals_of_every_place() -> None:
+    games = np.full((2, 5, 1), 100.0)
+    band = mean_of_runs(FIRST.T[..., None], games)
+    for place in range(2):
+        assert band.interval(place) == mean_of_runs(FIRST[:, [place]], games[place]).interval()
+
+
+def test_few_runs_are_not_sure_to_do_better() -> None:
+    """All pairs are won by the first; three against three are so by chance alone in one case of ten."""
+    for runs, least in ((2, 0.386), (3, 0.501), (5, 0.643)):
+        probability, interval = STUDENT.improvement(np.ones((runs, 1)), np.zeros((runs, 1)))
+        assert probability == 1
+        assert interval == pytest.approx((least, 1), abs=0.001)
+        assert STUDENT.improvement(np.zeros((runs, 1)), np.ones((runs, 1)))[1] == pytest.approx(
+            (0, 1 - least), abs=0.001
+        )
+
+
+@pytest.mark.parametrize("statistics", [STUDENT, RLIABLE])
+def test_the_probability_of_improvement_counts_pairs(statistics) -> None:
+    """Of 9 pairs, 5 and one of equals against the first opponent, 7 and two of equals against the second."""
+    probability, interval = statistics.improvement(FIRST[:3], SECOND)
+    assert probability == pytest.approx(((5 + 0.5) / 9 + (7 + 1) / 9) / 2)
+    assert interval[0] < probability < interval[1]
+    mirrored, bounds = statistics.improvement(SECOND, FIRST[:3])
+    assert mirrored == pytest.approx(1 - probability)
+    assert bounds == pytest.approx((1 - interval[1], 1 - interval[0]), abs=0.02)
+    assert statistics.improvement(FIRST[:1], SECOND)[1] is None
+
+
+@pytest.mark.parametrize("statistics", [STUDENT, RLIABLE])
+def test_a_profile_is_the_share_of_runs_above_a_threshold(statistics) -> None:
+    values, low, high = statistics.profile(FIRST[:, :1], np.array([0.0, 0.2, 0.65, 0.9]))
+    assert values == pytest.approx([1.0, 0.8, 0.4, 0.0])
+    assert (low[3], high[0]) == (0.0, 1.0)
+    assert (low <= values).all()
+    assert (values <= high).all()
+    assert low[2] < 0.4 < high[2]
+    assert statistics.profile(FIRST[:1], np.array([0.5])).high is None
+
+
+# --- rliable ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (5, 3), (8, 2)])
+def test_the_interquartile_mean_is_that_of_scipy(shape: tuple[int, int]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    scores = np.random.default_rng(1).normal(size=shape)
+    assert interquartile_mean(scores) == pytest.approx(stats.trim_mean(scores, 0.25, axis=None))
+    assert RLIABLE.mean(scores, None).values == interquartile_mean(scores)
+
+
+def test_the_stratified_bootstrap_draws_runs_for_each_opponent_by_itself() -> None:
+    """Where the runs agree on an opponent, the draws do not move it, however far opponents are apart."""
+    assert RLIABLE.mean(np.tile([0.2, 0.8], (5, 1)), None).interval() == pytest.approx((0.5, 0.5))
+    scores = np.random.default_rng(0).normal(0.5, 0.1, (10, 2))
+    low, high = RLIABLE.mean(scores, None).interval()
+    assert high - low == pytest.approx(2 * Z * 0.1 / np.sqrt(20), rel=0.5)
+    assert RLIABLE.mean(scores, None).interval() == (low, high)
+    assert RLIABLE.mean(scores[:1], None).interval() is None
+
+
+@pytest.mark.clients
+@pytest.mark.filterwarnings("ignore")  # of rliable about other packages
+def test_statistics_are_those_of_rliable() -> None:
+    """Values to rounding; intervals, which other random numbers draw, to two digits."""
+    library = pytest.importorskip("rliable.library")
+    metrics = pytest.importorskip("rliable.metrics")
+    random = np.random.default_rng(3)
+    first, second = random.normal(0.6, 0.1, (8, 3)), random.normal(0.55, 0.1, (6, 3))
+    means, intervals = library.get_interval_estimates(
+        {"first": first}, lambda scores: np.array([metrics.aggregate_iqm(scores)]), reps=2000
+    )
+    mean = RLIABLE.mean(first, None)
+    assert mean.values == pytest.approx(means["first"][0])
+    assert mean.interval() == pytest.approx(tuple(intervals["first"][:, 0]), abs=0.01)
+
+    thresholds = np.linspace(0.3, 0.9, 7)
+    shares, bands = library.create_performance_profile({"first": first}, thresholds, reps=2000)
+    values, low, high = RLIABLE.profile(first, thresholds)
+    assert values == pytest.approx(shares["first"])
+    assert np.stack([low, high]) == pytest.approx(bands["first"], abs=0.045)  # a run in a task is 1/24
+
+    better, bounds = library.get_interval_estimates(
+        {"both": (first, second)},
+        lambda x, y: np.array([metrics.probability_of_improvement(x, y)]),
+        reps=2000,
+    )
+    probability, interval = RLIABLE.improvement(first, second)
+    assert probability == pytest.approx(better["both"][0])
+    assert interval == pytest.approx(tuple(bounds["both"][:, 0]), abs=0.02)
