@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from patchwork_env.agents.base import Agent, record_of
 from patchwork_env.core.checks import check_at_least_one
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import counted
 
 Source = Literal["exact", "search", "value"]
 _SOURCES = {
@@ -164,8 +166,8 @@ class Analysis:
         """
         shown = self.moves[: None if rows is None else check_at_least_one(rows, "rows")]
         head = (
-            f"player {self.player} to move, {self.num_legal} legal moves; margin {self.best.margin:+.1f}, "
-            f"wins {self.best.win:.1%}, says {self.agent}"
+            f"player {self.player} to move, {counted(self.num_legal, 'legal move')}; "
+            f"margin {self.best.margin:+.1f}, wins {self.best.win:.1%}, says {self.agent}"
         )
         sources = dict.fromkeys(entry.source for entry in shown)
         notes = [f"{source}: {_SOURCES[source]}" for source in sources]
@@ -174,6 +176,15 @@ class Analysis:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        best, number = self.best, counted(self.num_legal, "legal move")
+        said = f"{best.move} of {number}, margin {best.margin:+.1f}, wins {best.win:.1%}"
+        return f"<Analysis by {self.agent}: {said}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return f"<pre>{escape(self.text())}</pre>"
 
 
 def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:

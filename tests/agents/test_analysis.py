@@ -139,6 +139,9 @@ def test_text() -> None:
     analysis = agents.analyse(middle(), AGENT)
     text = str(analysis)
     assert text == analysis.text()
+    assert repr(analysis).startswith(f"<Analysis by {analysis.agent}: {analysis.best.move} of ")
+    assert len(repr(analysis)) < 120
+    assert analysis._repr_html_().startswith("<pre>player ")
     assert text.startswith(f"player {analysis.player} to move, {analysis.num_legal} legal moves; ")
     rows = text.splitlines()[3:23]
     for row, entry in zip(rows, analysis.moves, strict=False):

@@ -104,7 +104,7 @@ class EvaluationCallback(BaseCallback):
             raise ValueError("the callback has seen no training yet: give it to learn")
         if not self.results or self.results[-1][0] < self.num_timesteps:
             self._evaluate()
-        of_model = {"seed": self.model.seed or 0, "algorithm": type(self.model).__name__}
+        of_model: dict[str, Any] = {"seed": self.model.seed or 0, "algorithm": type(self.model).__name__}
         return write_training(folder, name, self.results, **(of_model | options))
 
     def _on_training_start(self) -> None:

@@ -88,6 +88,10 @@ class DecksResult:
     order: str
     games: tuple[DeckGame, ...]
 
+    def __repr__(self) -> str:
+        number = counted(len(self.games), "deck")
+        return f"<DecksResult: {self.agent}, {number}, mean score {self.scores.mean():.2f}>"
+
     @property
     def scores(self) -> npt.NDArray[np.int64]:
         """The score of each deck, int64 ``(n,)``."""

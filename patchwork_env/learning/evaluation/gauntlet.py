@@ -212,6 +212,9 @@ class GauntletResult:
         moves = sum(int(result.games.turns[:, AGENT].sum()) for result in self.results)
         return sum(result.seconds[AGENT] for result in self.results if result.seconds) / moves
 
+    def __repr__(self) -> str:
+        return f"<GauntletResult: {self.agent}, rating {self.rating:.0f}, {show_bounds(self.interval)}>"
+
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON; docs/evaluation.md describes it."""
         ratings = self.pool.ratings()

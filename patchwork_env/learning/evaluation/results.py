@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,19 @@ class MatchResult:
         sides = {"agent": AGENT, "opponent": OPPONENT}
         intervals = {name: _as_list(self.score_interval(side)) for name, side in sides.items()}
         return {"ties": self.ties, "score_intervals": intervals}
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        number = counted(len(self.games), "game")
+        rate = f"wins {self.win_rate:.1%} ({low:.1%} to {high:.1%})"
+        return f"<MatchResult: {self.agent} against {self.opponent}, {number}, {rate}>"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return f"<pre>{escape(self.table())}</pre>"
 
     def table(self) -> str:
         """The result as lines of text."""

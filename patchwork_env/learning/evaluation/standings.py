@@ -32,6 +32,9 @@ class Standings:
     results: Mapping[Pair, MatchResult]
     anchor: Anchor = MEAN_AT_ZERO
 
+    def __repr__(self) -> str:
+        return f"<Standings: {', '.join(self.names)}>"
+
     @cached_property
     def ratings(self) -> Ratings:
         """The ratings in the order of ``names``; see :mod:`patchwork_env.learning.evaluation.ratings`."""

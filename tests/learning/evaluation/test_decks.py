@@ -88,6 +88,7 @@ def test_figures_are_those_of_the_games() -> None:
     assert data["scores"] == {str(k): score for k, score in enumerate(scores)}
     assert 0 < data["seconds_per_move"] <= data["longest_move"]
     assert f"mean score {np.mean(scores):.2f} ± " in result.table()
+    assert repr(result).endswith(f"mean score {np.mean(scores):.2f}>")
     bins = Counter(score // 10 for score in scores)
     rows = [line.split() for line in result.table().splitlines()[5:]]
     assert [int(row[1]) for row in rows] == [bins[k] for k in range(min(bins), max(bins) + 1)]

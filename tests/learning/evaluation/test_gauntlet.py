@@ -191,6 +191,7 @@ def test_plain_data_and_the_table_say_the_same(small) -> None:
     assert data["seconds_per_move"] > 0
     assert data["made_with"]["machine"]
     lines = result.table().splitlines()
+    assert repr(result).startswith(f"<GauntletResult: random, rating {result.rating:.0f}, ")
     assert lines[0].startswith(f"random in gauntlet v2: rating {result.rating:.0f}, 95% interval ")
     assert f"{greedy['win_rate']:.1%}" in lines[4]
 

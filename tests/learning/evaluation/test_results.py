@@ -129,3 +129,13 @@ def test_the_table_shows_both_sides() -> None:
     assert score == ["score", *(f"{result.means(side)['score']:.2f}" for side in (AGENT, OPPONENT))]
     assert len({len(line) for line in lines[3:]}) == 1
     assert "interval" not in result_of(pairs=1).table().splitlines()[2]
+
+
+def test_a_shell_shows_one_line_and_a_notebook_the_table() -> None:
+    result = result_of()
+    low, high = result.interval
+    said = f"wins {result.win_rate:.1%} ({low:.1%} to {high:.1%})"
+    assert repr(result) == f"<MatchResult: new against old, 80 games, {said}>"
+    assert repr(result.games) == "<MatchGames: 80 games of patchwork>"
+    assert str(result) == result.table()
+    assert "score difference" in result._repr_html_()

@@ -397,6 +397,7 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
     for path in written.iterdir():
         assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
     result = read_result(files[0])
+    assert repr(result) == "<RunResult: plain, seed 0, 2 evaluations>"
     assert write_result(result, tmp_path / "again").read_bytes() == files[0].read_bytes()
     assert result.configuration == yaml.safe_load((runs[5] / "config.yaml").read_text())
     capsys.readouterr()

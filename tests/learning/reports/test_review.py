@@ -65,6 +65,7 @@ def reviewed() -> Review:
 def test_evaluations_are_those_of_the_searches() -> None:
     game, result = finished(), reviewed()
     assert len(result.evaluations) == len(game.history) + 1
+    assert repr(result) == f"<Review of {game!r} by {AGENT.name}>"
     for turns in (0, 7, 20):
         analysis = agents.analyse(position_after(game, turns), AGENT)
         margin, win = analysis.best.margin, analysis.best.win

@@ -13,6 +13,7 @@ from patchwork_env.core.batches import deal_all, imagined, loop, play_listed, wr
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import counted
 from patchwork_env.core.records import records_at
 from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.games import rules_of
@@ -67,6 +68,9 @@ class MatchGames:
 
     def __len__(self) -> int:
         return len(self.seats)
+
+    def __repr__(self) -> str:
+        return f"<MatchGames: {counted(len(self), 'game')} of {self.game}>"
 
     @property
     def scores(self) -> Integers:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_text
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import counted, shorten
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
@@ -101,6 +101,9 @@ class RunResult(_Part):
     weights: _Text | None
     evaluations: Annotated[tuple[EvaluationFigures, ...], Field(min_length=1)]
     source: str = Field("", exclude=True)
+
+    def __repr__(self) -> str:
+        return f"<RunResult: {self.name}, seed {self.seed}, {counted(len(self.evaluations), 'evaluation')}>"
 
     @property
     def last(self) -> EvaluationFigures:

@@ -89,6 +89,9 @@ class Review:
     evaluations: tuple[Evaluation, ...]
     verdicts: tuple[Verdict, ...]
 
+    def __repr__(self) -> str:
+        return f"<Review of {self.game!r} by {self.agent}>"
+
     def mistakes(self, player: int, most: int) -> list[Verdict]:
         """The moves of a player that cost anything, at most ``most`` of them, the costliest first."""
         moves = [verdict for verdict in self.verdicts if verdict.player == player and verdict.cost > 0]
