@@ -7,7 +7,7 @@ patchwork-env tournament --resume --out runs/tournament
 
 DIR holds tournament.json and blocks/, which has the games that were played so far, and in the end
 results.json, tables and plots. A tournament that was stopped goes on where it was, with the same command or
-with --resume.
+with --resume. With other agents, the games that DIR has of two that take part are used.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands.match_options import add_format, add_games, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.players import HELP
@@ -60,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="DIR", help="the folder of the tournament (default: RUN_DIR/ladder)"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the tournament in DIR as it is")
+    parser.add_argument(
+        "--forfeits",
+        action="store_true",
+        help="an agent that fails loses the game; else its failure is an error once the others have played",
+    )
     add_games(parser, "pairing")
     parser.add_argument(
         "--anchor",
@@ -78,11 +84,12 @@ def _parser() -> argparse.ArgumentParser:
 def _enter(options: argparse.Namespace) -> Tournament:
     anchor = options.anchor, options.anchor_rating
     if options.resume:
-        return Tournament.resume(options.out, *anchor)
+        return Tournament.resume(options.out, *anchor, options.forfeits)
     ladder = [] if options.ladder is None else rungs(options.ladder, options.count)
     agents = [*(rung.spec for rung in ladder), *options.agents]
     variant = variant_of(options)
-    return Tournament.enter(agents, options.games, options.seed, variant, *anchor, ladder, options.game)
+    about = agents, options.games, options.seed, variant, *anchor, ladder, options.game
+    return Tournament.enter(*about, options.forfeits)
 
 
 def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers) -> int:
@@ -98,6 +105,11 @@ def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers)
                 flush=True,
             )
             return 128 + interruption.signal
+        except (IllegalActionError, OpponentError) as error:
+            raise type(error)(
+                f"{error}; all other games are in {options.out}: go on with --resume, with --forfeits, which "
+                "count as losses, or without the agent that fails"
+            ) from None
     print(standings.table(options.format), flush=True)
     write_results(options.out, tournament, standings)
     print(f"\nresults and plots: {options.out}", file=sys.stdout if options.format == TEXT else sys.stderr)

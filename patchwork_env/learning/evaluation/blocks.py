@@ -6,6 +6,7 @@ Random numbers start anew in every block, so that its games are the same whichev
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.records import records_at
 from patchwork_env.core.rules import States
-from patchwork_env.errors import IllegalActionError, TableEdgeError
+from patchwork_env.errors import IllegalActionError, OpponentError, TableEdgeError
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
@@ -28,11 +29,15 @@ BLOCK_SIZE = 64
 
 
 class Task(NamedTuple):
-    """A block of games that is to be played by two of several players, which are given by their indices."""
+    """A block of games that is to be played by two of several players, which are given by their indices.
+
+    With ``forfeits`` a player that fails loses the game; see :func:`play_block`.
+    """
 
     agent: int
     opponent: int
     block: Block
+    forfeits: bool = False
 
 
 class PlayedBlock(NamedTuple):
@@ -92,25 +97,35 @@ def join(parts: Sequence[PlayedBlock]) -> PlayedBlock:
     return PlayedBlock(games, seconds, tuple(game for part in parts for game in part.kept))
 
 
-def play_task(players: Sequence[Agent], task: Task) -> PlayedBlock:
-    """Plays the block of a task, whose indices refer to the players; see :func:`play_block`."""
-    return play_block((players[task.agent], players[task.opponent]), task.block)
+Failure = IllegalActionError | OpponentError
+"""How an agent fails: by an illegal action, or as a program that ends, hangs or says what makes no sense."""
 
 
-def play_block(sides: tuple[Agent, Agent], block: Block) -> PlayedBlock:
+def try_task(players: Sequence[Agent], task: Task) -> PlayedBlock | Failure:
+    """Plays the block of a task, whose indices refer to the players, or gives the error of one that fails."""
+    try:
+        return play_block((players[task.agent], players[task.opponent]), task.block, task.forfeits)
+    except (IllegalActionError, OpponentError) as error:
+        return error
+
+
+def play_block(sides: tuple[Agent, Agent], block: Block, forfeits: bool = False) -> PlayedBlock:
     """Plays all games of a block between the agent that is measured and its opponent.
 
-    Both are reseeded first, so that the games depend on the agents and the block alone.
+    Both are reseeded first, so that the games depend on the agents and the block alone. With ``forfeits`` an
+    agent that fails in a game loses it, and the game ends there.
 
     Raises:
-        IllegalActionError: An agent chose an action that is not legal.
+        IllegalActionError: An agent chose an action that is not legal, or gave something else than one
+            integer for each game.
+        OpponentError: An agent is a program that failed.
         TableEdgeError: An agent's tiles would spread further than the numbering of actions reaches.
-        ValueError: An agent did not give one integer for each game, or does not play the game.
+        ValueError: An agent does not play the game.
     """
     for side, agent in enumerate(sides):
         agent.reseed(_seed_of_agent(block, side))
     contest = contest_of(block.game)(block, tracks_all=any(map(_takes_games, sides)))
-    seconds = _play_to_the_end(sides, contest)
+    seconds = _play_to_the_end(sides, contest, forfeits)
     return PlayedBlock(contest.result(), seconds, contest.kept)
 
 
@@ -123,7 +138,7 @@ def _takes_games(agent: Agent) -> bool:
     return type(agent).act_batch is Agent.act_batch
 
 
-def _play_to_the_end(sides: tuple[Agent, Agent], contest: Contest) -> tuple[float, float]:
+def _play_to_the_end(sides: tuple[Agent, Agent], contest: Contest, forfeits: bool) -> tuple[float, float]:
     """Plays all games to their ends; returns the seconds that each side took to choose its actions."""
     states, seconds = contest.states, [0.0, 0.0]
     running = np.arange(len(states))
@@ -132,11 +147,32 @@ def _play_to_the_end(sides: tuple[Agent, Agent], contest: Contest) -> tuple[floa
         for side, agent in enumerate(sides):
             games = running[agent_moves == (side == AGENT)]
             if len(games):
-                given, took = _answers(agent, contest, games)
-                seconds[side] += took
-                contest.play(games, check_actions(given, agent, records_at(contest.states, games)), side)
+                seconds[side] += _take_turns(agent, contest, games, side, forfeits)
         running = running[~contest.over(running)]
     return seconds[0], seconds[1]
+
+
+def _take_turns(agent: Agent, contest: Contest, games: Integers, side: int, forfeits: bool) -> float:
+    """Plays an agent's actions in the listed games; returns the seconds that it took to choose them."""
+    apart = partial(_take_turns_apart, agent, contest, games, side)
+    if forfeits and len(games) > 1 and _takes_games(agent):
+        return apart()
+    try:
+        given, took = _answers(agent, contest, games)
+        actions = check_actions(given, agent, records_at(contest.states, games))
+    except (IllegalActionError, OpponentError):
+        if not forfeits:
+            raise
+        if len(games) > 1:  # to find the games in which it fails
+            return apart()
+        contest.forfeits[games, side] = True
+        return 0.0
+    contest.play(games, actions, side)
+    return took
+
+
+def _take_turns_apart(agent: Agent, contest: Contest, games: Integers, side: int) -> float:
+    return sum(_take_turns(agent, contest, games[k : k + 1], side, True) for k in range(len(games)))
 
 
 def _answers(agent: Agent, contest: Contest, games: Integers) -> tuple[npt.NDArray[Any], float]:
@@ -150,19 +186,24 @@ def _answers(agent: Agent, contest: Contest, games: Integers) -> tuple[npt.NDArr
     began = perf_counter()
     listed = [agent.act(game) for game in copies]
     took = perf_counter() - began
-    return np.array([as_integer(action, f"the action of agent {agent.name!r}") for action in listed]), took
+    try:
+        return np.array(
+            [as_integer(action, f"the action of agent {agent.name!r}") for action in listed]
+        ), took
+    except ValueError as error:
+        raise IllegalActionError(str(error)) from None
 
 
 def check_actions(given: Any, agent: Agent, states: States) -> Integers:
     """What an agent answered to ``(n,)`` records as int64 ``(n,)``, checked to be legal.
 
     Raises:
-        ValueError: The agent did not give one integer for each game.
-        IllegalActionError, TableEdgeError: An action cannot be played.
+        IllegalActionError: The agent did not give one integer for each game, or an action is not legal.
+        TableEdgeError: An action cannot be played.
     """
     answer = np.asarray(given)
     if answer.shape != states.shape or answer.dtype.kind not in "iu":
-        raise ValueError(
+        raise IllegalActionError(
             f"agent {agent.name!r} gave {answer.dtype} of shape {answer.shape} as actions; "
             f"{len(states)} games need integers of shape {states.shape}"
         )

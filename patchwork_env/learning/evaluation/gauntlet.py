@@ -210,7 +210,7 @@ class GauntletResult:
     def seconds_per_move(self) -> float:
         """The mean time that the agent took per action, in seconds."""
         moves = sum(int(result.games.turns[:, AGENT].sum()) for result in self.results)
-        return sum(result.seconds[AGENT] for result in self.results if result.seconds) / moves
+        return sum(result.seconds[AGENT] for result in self.results if result.seconds) / max(moves, 1)
 
     def __repr__(self) -> str:
         return f"<GauntletResult: {self.agent}, rating {self.rating:.0f}, {show_bounds(self.interval)}>"

@@ -11,7 +11,15 @@ from patchwork_env.core.checks import as_integer, check_at_least_one, check_seed
 from patchwork_env.core.names import shorten
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
-from patchwork_env.learning.evaluation.blocks import PlayedBlock, Task, games_in, join, play_task, split
+from patchwork_env.learning.evaluation.blocks import (
+    Failure,
+    PlayedBlock,
+    Task,
+    games_in,
+    join,
+    split,
+    try_task,
+)
 from patchwork_env.learning.evaluation.contests import Block, check_variant, common_game, contest_of
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.store import GameStore
@@ -86,18 +94,20 @@ class Pairing(NamedTuple):
         opponent: The index of the other player.
         blocks: The games, block by block.
         store: The folder that keeps the games; None to keep nothing.
-        place: The numbers by which the store calls both players.
+        name: What the store calls the match.
+        forfeits: Whether an agent that fails loses the game.
     """
 
     agent: int
     opponent: int
     blocks: Sequence[Block]
     store: GameStore | None = None
-    place: tuple[int, int] = (0, 1)
+    name: str = "match"
+    forfeits: bool = False
 
     def part(self, block: Block) -> str:
         """The name of a block in the store."""
-        return f"{self.place[0]:03d}_against_{self.place[1]:03d}_{block.begin:06d}"
+        return f"{self.name}_{block.begin:06d}"
 
 
 def play_pairings(
@@ -111,6 +121,8 @@ def play_pairings(
 
     Yields their results in order, each as soon as it and those before it have ended.
 
+    If an agent fails in games that are stored, all games without it are played first.
+
     Args:
         names: What the results call the players.
         players: The agents to which the indices of the pairings refer.
@@ -120,9 +132,10 @@ def play_pairings(
             those that had been played before.
 
     Raises:
-        ValueError: A file in a store is damaged, or an agent did not give one integer for each game.
+        ValueError: A file in a store is damaged.
         StorageError: A store cannot be written.
         IllegalActionError: An agent chose an action that is not legal.
+        OpponentError: An agent is a program that failed.
         WorkerError: A process was killed.
     """
     parts: list[dict[int, PlayedBlock]] = [{} for _ in pairings]
@@ -150,13 +163,23 @@ def _parts(
             yield match, place, _read(pairing.store, pairing, block)
     if any(pairing.store for pairing in pairings):
         report(sum(games_in(block) for *_, block in stored))
-    tasks = [Task(pairing.agent, pairing.opponent, block) for *_, pairing, block in left]
-    for index, played in do_jobs(play_task, players, tasks, workers):
+    tasks = [Task(pairing.agent, pairing.opponent, block, pairing.forfeits) for *_, pairing, block in left]
+    failures: list[Failure] = []
+    for index, played in do_jobs(try_task, players, tasks, workers):
         match, place, pairing, block = left[index]
+        if not isinstance(played, PlayedBlock):
+            if not pairing.store:
+                raise played
+            failures.append(played)
+            continue
         if pairing.store:
             pairing.store.write(pairing.part(block), played.as_dict())
         report(len(played.games))
         yield match, place, played
+    if failures:
+        reasons = "; ".join(dict.fromkeys(map(str, failures)))
+        number = len(stored) + len(left)
+        raise type(failures[0])(f"{len(failures)} of {number} blocks of games are missing: {reasons}")
 
 
 def _read(store: GameStore, pairing: Pairing, block: Block) -> PlayedBlock:

@@ -109,9 +109,17 @@ class MatchResult:
         """The mean of each figure of ``AGENT`` or ``OPPONENT``, by name; some are shares of the games."""
         return {name: float(figure[:, side].mean()) for name, figure in self.games.figures.items()}
 
+    def forfeits(self, side: int) -> int:
+        """The number of games that ``AGENT`` or ``OPPONENT`` lost because it failed."""
+        return int(self.games.forfeits[:, side].sum())
+
     def seconds_per_move(self, side: int) -> float | None:
         """The mean seconds that ``AGENT`` or ``OPPONENT`` took per action; None if that was not measured."""
-        return None if self.seconds is None else self.seconds[side] / int(self.games.turns[:, side].sum())
+        return (
+            None
+            if self.seconds is None
+            else self.seconds[side] / max(int(self.games.turns[:, side].sum()), 1)
+        )
 
     def set_ups(self) -> str:
         """What was played, in words."""
@@ -136,6 +144,7 @@ class MatchResult:
             **(self._of_solitary_sides() if solitary else self._of_first_turns()),
             "score_difference": self.score_difference,
             "score_difference_interval": _as_list(self.score_difference_interval),
+            "forfeits": {"agent": self.forfeits(AGENT), "opponent": self.forfeits(OPPONENT)},
             "turns_per_game": float(self.games.turns.sum(1).mean()),
             "sides": {"agent": self.means(AGENT), "opponent": self.means(OPPONENT)},
         }
@@ -180,6 +189,8 @@ class MatchResult:
         ]
         if self.contest.is_solitary:
             lines += [f"  {self._score(self.agent, AGENT)}", f"  {self._score(self.opponent, OPPONENT)}"]
+        if self.games.forfeits.any():
+            lines.append(f"  forfeits {self.forfeits(AGENT)} and {self.forfeits(OPPONENT)}")
         rows = [["per game".ljust(_NAME_WIDTH), self.agent, self.opponent]]
         own, others = self.means(AGENT), self.means(OPPONENT)
         for name, figure in self.contest.figures.items():

@@ -89,7 +89,11 @@ class Standings:
             if result.seconds is None:
                 return None
             seconds, moves = seconds + result.seconds[side], moves + int(result.games.turns[:, side].sum())
-        return seconds / moves
+        return seconds / max(moves, 1)
+
+    def forfeits(self, agent: int) -> int:
+        """The number of games that an agent lost because it failed."""
+        return sum(result.forfeits(side) for result, side in self._matches_of(agent))
 
     def _matches_of(self, agent: int) -> Iterator[tuple[MatchResult, int]]:
         """The matches of an agent, and its side in each."""
@@ -160,6 +164,11 @@ class Standings:
             f"The ratings fit worst for {self.names[i]} against {self.names[j]}: they expect "
             f"{self.ratings.expected[i, j]:.1%} wins of the {self.win_rates[i, j]:.1%} seen.",
         ]
+        notes += [
+            f"{self.names[k]} lost {self.forfeits(k)} games because it failed."
+            for k in self.order
+            if self.forfeits(k)
+        ]
         if any(None in interval for interval in self.ratings.intervals):
             notes.append(
                 "Where an interval has no end, no game went the way that could have set one; "
@@ -194,6 +203,7 @@ class Standings:
             "interval": list(self.ratings.intervals[agent]),
             "ahead_of_next": self._ahead_of_next(agent),
             "win_rate": self.win_rate(agent),
+            "forfeits": self.forfeits(agent),
             **self.means(agent),
         }
 

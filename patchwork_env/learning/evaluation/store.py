@@ -9,7 +9,7 @@ Every file is complete or absent, however the process that wrote it was stopped.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,10 +62,14 @@ class GameStore:
 
 
 @contextmanager
-def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any]) -> Iterator[GameStore]:
+def open_store(
+    folder: Path, kind: str, version: int, settings: Mapping[str, Any], free: Collection[str] = ()
+) -> Iterator[GameStore]:
     """A folder of games, for this process alone; it and its parents are created if they do not exist.
 
     ``kind``, such as ``"tournament"``, names the file of the settings, plain data that decide all games.
+    Those that are ``free`` may differ from what is there, and replace it: the names of parts tell their
+    games apart.
 
     Raises:
         OtherSettingsError: The folder holds games of other settings; the message names them.
@@ -78,13 +82,13 @@ def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any
     with sole_user(folder):
         path = folder / f"{kind}.json"
         if path.exists():
-            _check_same(read_settings(folder, kind, version), settings, folder, kind)
+            fixed = {key: value for key, value in settings.items() if key not in free}
+            _check_same(read_settings(folder, kind, version), fixed, folder, kind)
         with storing_in(folder):
             make_folder(folder / _PARTS)
             remove_partial(folder)
-            if not path.exists():
-                heading = {"format": _format(kind), "version": version}
-                write_text(path, json.dumps(heading | dict(settings), indent=1) + "\n")
+            heading = {"format": _format(kind), "version": version}
+            write_text(path, json.dumps(heading | dict(settings), indent=1) + "\n")
         yield GameStore(folder)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,8 +30,10 @@ DEFAULT_ANCHOR = "random"
 _HIGHEST_RATING = 1e6
 _KIND = "tournament"
 """The name of the file with the settings, in a folder that keeps games."""
-_STORE_VERSION = 2
+_STORE_VERSION = 3
 """The version of the files that keep games."""
+_OF_AGENTS = ("agents", "weights", "rungs", "forfeits")
+"""The settings that may change in a folder: the names of stored games say who played them."""
 _FORMAT, _VERSION = "patchwork-env tournament results", 1
 
 
@@ -58,6 +62,7 @@ class Settings:
         game: The name of the game.
         block_size: How many circles or decks are played at once.
         package: The version of the package.
+        forfeits: Whether an agent that fails loses the game.
     """
 
     agents: tuple[str, ...]
@@ -69,14 +74,20 @@ class Settings:
     game: str = PATCHWORK
     block_size: int = BLOCK_SIZE
     package: str = __version__
+    forfeits: bool = False
 
     def blocks(self) -> list[Block]:
         """The blocks of every pairing."""
         return split(self.game, self.variant, self.games, self.seed, block_size=self.block_size)
 
-    def open(self, folder: Path) -> AbstractContextManager[GameStore]:
+    def open(self, folder: Path, free: Collection[str] = ()) -> AbstractContextManager[GameStore]:
         """Opens a folder that keeps the games, for this process alone; see :func:`open_store`."""
-        return open_store(folder, _KIND, _STORE_VERSION, self.as_dict())
+        return open_store(folder, _KIND, _STORE_VERSION, self.as_dict(), free)
+
+    def match_name(self, pair: tuple[int, int]) -> str:
+        """What a folder calls the match of two agents, whoever else takes part."""
+        sides = (json.dumps([self.agents[k], self.weights[k]]).encode() for k in pair)
+        return "_against_".join(hashlib.sha256(side).hexdigest()[:16] for side in sides)
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain data; the variant goes by the name of the game's option for it."""
@@ -127,6 +138,7 @@ class Tournament:
         anchor_rating: float = 0.0,
         rungs: Sequence[Rung] = (),
         game: str | None = None,
+        forfeits: bool = False,
     ) -> Self:
         """Loads all agents and checks everything, before anything is written or played.
 
@@ -142,6 +154,8 @@ class Tournament:
             anchor_rating: The fixed rating, or the fixed mean, in Elo points.
             rungs: The rungs of a ladder, which are the first agents; empty if there is no ladder.
             game: The name of the game; None for the only one that all play, or else Patchwork.
+            forfeits: Whether an agent that fails loses the game: by an illegal action, or as a program that
+                ends, hangs or says what makes no sense. Without, such games stay missing.
 
         Raises:
             ValueError: An argument has a value that is not allowed.
@@ -166,22 +180,30 @@ class Tournament:
         game = common_game([entrant.agent for entrant in entrants], game)
         what, games, seed = check_variant(game, variant or {}), check_games(games, game), check_seed(seed)
         weights = tuple(entrant.weights for entrant in entrants)
-        settings = Settings(agents, weights, games, seed, what, tuple(rungs), game)
+        settings = Settings(agents, weights, games, seed, what, tuple(rungs), game, forfeits=forfeits)
         place = None if anchor is None else agents.index(anchor)
         return cls(settings, entrants, Anchor(place, anchor_rating))
 
     @classmethod
-    def resume(cls, folder: Path, anchor: str | None = None, anchor_rating: float = 0.0) -> Self:
-        """The tournament in a folder, with its settings; for the anchor see :meth:`enter`.
+    def resume(
+        cls, folder: Path, anchor: str | None = None, anchor_rating: float = 0.0, forfeits: bool = False
+    ) -> Self:
+        """The tournament in a folder, with its settings; for the anchor and forfeits see :meth:`enter`.
 
         Raises:
             FileNotFoundError: The folder holds no tournament, or a checkpoint no longer exists.
-            ValueError: The settings are damaged, or the anchor does not take part.
+            ValueError: The settings are damaged, a checkpoint has other weights than when the tournament
+                began, or the anchor does not take part.
         """
         there = Settings.read(folder)
         variant = {contest_of(there.game).variant: there.variant} if there.variant else {}
         about = there.agents, there.games, there.seed, variant
-        return cls.enter(*about, anchor, anchor_rating, there.rungs, there.game)
+        forfeits = forfeits or there.forfeits
+        again = cls.enter(*about, anchor, anchor_rating, there.rungs, there.game, forfeits)
+        for agent, old, new in zip(there.agents, there.weights, again.settings.weights, strict=True):
+            if old != new:
+                raise ValueError(f"{agent} has other weights than when the tournament began")
+        return again
 
     @property
     def num_games(self) -> int:
@@ -191,15 +213,20 @@ class Tournament:
     def play(self, folder: Path, workers: Workers = 1, progress: Progress | None = None) -> Standings:
         """Plays what has not been played yet; returns the standings.
 
-        The folder, which is created if it does not exist, keeps the games block by block. For ``workers`` and
+        The folder, which is created if it does not exist, keeps the games block by block. It may hold those
+        of a tournament of other agents, whose games between two that take part are used. For ``workers`` and
         ``progress`` see :func:`~patchwork_env.learning.evaluation.matches.play_pairings`.
 
+        If an agent fails, the games of all others are played and kept before the error is raised, unless
+        forfeits count.
+
         Raises:
-            OtherSettingsError: The folder holds a tournament of other settings.
+            OtherSettingsError: The folder holds games of other settings.
             ValueError: A file in the folder is damaged.
             InUseError: Another process plays this tournament.
             StorageError: The folder cannot be written.
             IllegalActionError: An agent chose an action that is not legal.
+            OpponentError: An agent is a program that failed.
             WorkerError: A process was killed.
             ModuleNotFoundError: The library that finds ratings is not installed.
         """
@@ -208,8 +235,10 @@ class Tournament:
         settings, pairs = self.settings, self._pairs()
         names, players = labels(settings.agents), [entrant.agent for entrant in self.entrants]
         blocks = settings.blocks()
-        with settings.open(folder) as store:
-            pairings = [Pairing(*pair, blocks, store, pair) for pair in pairs]
+        with settings.open(folder, _OF_AGENTS) as store:
+            pairings = [
+                Pairing(*pair, blocks, store, settings.match_name(pair), settings.forfeits) for pair in pairs
+            ]
             results = list(play_pairings(names, players, pairings, workers, progress))
         return Standings(tuple(names), dict(zip(pairs, results, strict=True)), self.anchor)
 

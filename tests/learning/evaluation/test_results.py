@@ -31,6 +31,7 @@ def result_of(pairs: int = 40, seed: int = 0) -> MatchResult:
         agent_starts=np.tile([True, False, False, True], pairs)[:n],
         agent_wins=scores[:, 0] > scores[:, 1],
         turns=figures["turns"],
+        forfeits=np.zeros((n, 2), bool),
         figures=figures,
     )
     return MatchResult("new", "old", 5, "revised", games)

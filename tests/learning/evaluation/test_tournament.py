@@ -44,6 +44,9 @@ def highest(game):
 
 def illegal(game):
     return 5000
+
+def confused(game):
+    return game.legal_actions()[0] if game.num_moves < 9 else None
 """
 
 
@@ -179,7 +182,6 @@ def small(tmp_path_factory) -> Path:
         ("random greedy --games 6", "games there: 4, here: 6"),
         ("random greedy --games 4 --seed 1", "seed there: 0, here: 1"),
         ("random greedy --games 4 --special-patches 2014", "special_patches there: 'revised', here: '2014'"),
-        ("random ppo --games 4", "agents there: random greedy, here: random ppo"),
     ],
 )
 def test_other_settings_are_an_error_that_names_them(small, arguments, message, capsys) -> None:
@@ -205,32 +207,34 @@ def checkpoint(folder: Path, steps: int, seed: int = 0) -> None:
     save_policy(folder, network, {"steps": steps})
 
 
-def test_changed_weights_are_other_settings(tmp_path, capsys) -> None:
+def test_changed_weights_are_another_agent(tmp_path, capsys) -> None:
     checkpoint(tmp_path / "policy", 0, seed=1)
     arguments = ["random", tmp_path / "policy", "--games", 4, "--workers", 1, "--out", tmp_path / "t"]
     run(*arguments)
     shutil.rmtree(tmp_path / "policy")
     checkpoint(tmp_path / "policy", 0, seed=2)
-    run(*arguments, code=2)
-    assert "weights there: None " in capsys.readouterr().err
+    run("--resume", *arguments[-4:], code=2)
+    assert "policy has other weights than when the tournament began" in capsys.readouterr().err
+    run(*arguments)
+    assert len(list((tmp_path / "t" / "blocks").iterdir())) == 2
 
 
 def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, capsys) -> None:
-    for name, contents in (("blocks/000_against_001_000000.json", "{}"), ("tournament.json", "[]")):
-        folder = tmp_path / Path(name).stem
-        shutil.copytree(small, folder)
-        (folder / name).write_text(contents)
+    for number, (pattern, contents) in enumerate([("blocks/*.json", "{}"), ("tournament.json", "[]")]):
+        folder = shutil.copytree(small, tmp_path / str(number))
+        (path,) = folder.glob(pattern)
+        path.write_text(contents)
         run("random", "greedy", "--games", 4, "--workers", 1, "--out", folder, code=2)
-        assert f"{name} is damaged" in capsys.readouterr().err
+        assert f"{path.name} is damaged" in capsys.readouterr().err
 
 
 def test_games_of_an_earlier_version_say_what_to_do(small, tmp_path, capsys) -> None:
     shutil.copytree(small, tmp_path / "old")
     path = tmp_path / "old" / "tournament.json"
-    path.write_text(path.read_text().replace('"version": 2', '"version": 1'))
+    path.write_text(path.read_text().replace('"version": 3', '"version": 1'))
     run("--resume", "--workers", 1, "--out", tmp_path / "old", code=2)
     message = (
-        "version 1; this needs 'patchwork-env tournament', version 2: have the games played again in another"
+        "version 1; this needs 'patchwork-env tournament', version 3: have the games played again in another"
     )
     assert message in capsys.readouterr().err
 
@@ -272,7 +276,42 @@ def test_arguments_that_cannot_be_read_end_with_the_usage(arguments, capsys) -> 
     assert "usage: python -m training.tournament" in capsys.readouterr().err
 
 
-def test_an_illegal_action_ends_the_tournament_with_a_line(tmp_path, module, capsys) -> None:
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    query = json.loads(line)
+    if len(query["notation"].split()) > 12:
+        sys.exit("out of ideas")
+    print(json.dumps({"id": query["id"], "move": query["legal_moves"][0]}), flush=True)
+"""
+
+
+def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys) -> None:
+    """A program that ends and a function that gives no move: the others play on, and their games are used."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    program, confused = f"program:{sys.executable} {tmp_path / 'program.py'}", f"{module}:confused"
+    folder, agents = tmp_path / "t", ("random", program, confused, "greedy")
+    run(*agents, "--games", 2, "--workers", 1, "--out", folder, code=2)
+    error = capsys.readouterr().err
+    assert "5 of 6 blocks of games are missing" in error
+    assert "out of ideas" in error
+    assert f"the action of agent '{confused}' must be an integer, not None" in error
+    assert "with --forfeits" in error
+    assert error.count("\n") == 1
+
+    (kept,) = folder.glob("blocks/*.json")
+    written = kept.stat().st_mtime_ns
+    Tournament.enter((f"{module}:lowest", "random", "greedy"), 2).play(folder)  # with the games of those two
+    assert len(list(folder.glob("blocks/*.json"))) == 3
+    standings = Tournament.enter(agents, 2, forfeits=True).play(folder)
+    assert [standings.forfeits(k) for k in range(4)] == [0, 5, 5, 0]
+    assert [standings.win_rates[k, 0] for k in (1, 2)] == [0, 0]
+    assert f"{confused} lost 5 games because it failed" in standings.table()
+    assert Tournament.resume(folder).play(folder).as_dict() == standings.as_dict()
+    assert kept.stat().st_mtime_ns == written
+
+
+def test_an_illegal_action_is_an_error_of_one_line(tmp_path, module, capsys) -> None:
     run("random", f"{module}:illegal", "--games", 4, "--workers", 1, "--out", tmp_path / "t", code=2)
     assert f"agent '{module}:illegal' chose action 5000" in capsys.readouterr().err
 

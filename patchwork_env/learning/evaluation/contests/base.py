@@ -55,6 +55,8 @@ class MatchGames:
         agent_starts: Whether the agent has the first turn, bool ``(n,)``.
         agent_wins: What the agent won, ``(n,)``: bool, or float64 with 0.5 for a tie.
         turns: The number of actions of the agent and of the opponent, int64 ``(n, 2)``.
+        forfeits: Whether the agent, or the opponent, failed and so lost the game, which ended there, bool
+            ``(n, 2)``.
         figures: The figures of the agent and of the opponent by name, arrays ``(n, 2)``; see
             :attr:`Contest.figures`.
     """
@@ -64,6 +66,7 @@ class MatchGames:
     agent_starts: npt.NDArray[np.bool_]
     agent_wins: npt.NDArray[Any]
     turns: Integers
+    forfeits: npt.NDArray[np.bool_]
     figures: Mapping[str, npt.NDArray[Any]]
 
     def __len__(self) -> int:
@@ -98,18 +101,19 @@ class MatchGames:
             ValueError, TypeError, KeyError: The contents have another form, or another number of games.
         """
         both = (number, SIDES)
-        shapes = {"seats": (number,), "agent_starts": (number,), "agent_wins": (number,), "turns": both}
+        one = (number,)
+        shapes = {"seats": one, "agent_starts": one, "agent_wins": one, "turns": both, "forfeits": both}
         arrays = {name: _checked(contents[name], name, shape) for name, shape in shapes.items()}
         if not ((arrays["agent_wins"] >= 0) & (arrays["agent_wins"] <= 1)).all():
             raise ValueError("agent_wins are not 0 to 1")
-        if not (arrays["turns"].sum(axis=0) > 0).all():
-            raise ValueError("turns are not above 0")
+        if not (arrays["turns"] >= 0).all():
+            raise ValueError("turns are below 0")
         figures = {name: _checked(values, name, both) for name, values in contents["figures"].items()}
         return cls(game, **arrays, figures=figures)
 
 
 _ARRAYS = [field.name for field in fields(MatchGames) if field.name not in ("game", "figures")]
-_KINDS = {"seats": "i", "agent_starts": "b", "turns": "i"}
+_KINDS = {"seats": "i", "agent_starts": "b", "turns": "i", "forfeits": "b"}
 """The kinds of types that arrays must have that were read; all others may hold any numbers."""
 
 
@@ -155,6 +159,7 @@ class Contest:
         seats: The seat of the agent that is measured, int64 ``(n,)``.
         agent_starts: Whether this agent has the first turn, bool ``(n,)``.
         turns: The number of actions of each side so far, int64 ``(n, 2)``.
+        forfeits: Whether each side has forfeited, bool ``(n, 2)``.
         kept: The games that are kept move by move, the first ones of the match.
 
     Args:
@@ -182,6 +187,7 @@ class Contest:
         self.seats: Integers = in_turn % SIDES
         self.agent_starts = self.states["current_player"] == self.seats
         self.turns = np.zeros((len(self.states), SIDES), np.int64)
+        self.forfeits = np.zeros((len(self.states), SIDES), np.bool_)
         number = min(max(block.keep - times * block.begin, 0), len(self.states))
         tracked, of_record = len(self.states) if tracks_all else number, self.rules.game._of_record
         self._tracked: tuple[BaseGame[Any], ...] = tuple(of_record(self.states, i) for i in range(tracked))
@@ -226,15 +232,17 @@ class Contest:
         loop(play_listed, self.rules)(self.states, games, actions)
 
     def over(self, games: Integers) -> npt.NDArray[np.bool_]:
-        """Whether each of the listed games is over, bool ``(games,)``."""
+        """Whether each of the listed games is over, or forfeited, bool ``(games,)``."""
         over = np.empty(len(games), np.bool_)
         loop(write_over, self.rules)(self.states, games, over)
-        return over
+        return over | self.forfeits[games].any(1)
 
     def result(self) -> MatchGames:
-        """The figures of all games, which must be over."""
+        """The figures of all games, which must be over; of forfeited ones, those of the last position."""
         figures = {name: figure.of(self) for name, figure in self.figures.items()}
-        return MatchGames(self.game, self.seats, self.agent_starts, self._agent_wins(), self.turns, figures)
+        wins = self._agent_wins()
+        wins[self.forfeits.any(1)] = self.forfeits[self.forfeits.any(1), OPPONENT]
+        return MatchGames(self.game, self.seats, self.agent_starts, wins, self.turns, self.forfeits, figures)
 
     def _agent_wins(self) -> npt.NDArray[Any]:
         """What the agent won of each game, ``(n,)``: 1, 0, or 0.5 where the sides share the victory."""
