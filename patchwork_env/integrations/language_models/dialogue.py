@@ -81,7 +81,7 @@ def decide(game: BaseGame, complete: Complete, limits: Limits) -> Decision:
 
 
 def _task(game: BaseGame) -> str:
-    example = next(group for group in text.moves(game) if group.choices).choices[0].word
+    example = next(group for group in text.moves(game) if group.choices).example.word
     requests = "\n".join(f"- {name}: {what}" for name, what in text.REQUESTS.items())
     return _TASK.format(example=example, requests=requests)
 

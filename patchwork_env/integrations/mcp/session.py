@@ -129,6 +129,10 @@ class Session:
         game = self.game(game_id)
         return text.placements_text(game, **wanted) if wanted else text.moves_text(game)
 
+    async def shapes(self, game_id: str, piece: str) -> str:
+        """The shape of a piece of the game."""
+        return text.shapes_text(self.game(game_id), piece)
+
     # --- moves --------------------------------------------------------------------------------------------
 
     async def play(self, game_id: str, move: str) -> str:

@@ -130,6 +130,7 @@ FIELDS: dict[str, Field] = {
         _text("The move, in the notation of legal_moves, such as '12/3@d5', '+', '*d5' or '7/3@-2,5'."), _word
     ),
     "group": Field(_text("Only placements of this piece, such as 'patch 12' or 'tile 7'."), _word),
+    "piece": Field(_text("Any patch or tile, such as 'patch 12' or 'tile 7'."), _word),
     "orientation": Field(_integer("Only placements in this orientation."), as_integer),
     "row": Field(
         {"type": ["string", "integer"], "description": "Only placements with their top row here."}, _place
@@ -172,6 +173,11 @@ TOOLS: dict[str, Tool] = {
         "with any of them the placements that fit, by pages.",
         needed=("game_id",),
         allowed=("group", "orientation", "row", "column", "level", "page"),
+        only_reads=True,
+    ),
+    "shapes": Tool(
+        "Draws any piece of the game in all its orientations, also one that is not yet offered or drawn.",
+        needed=("game_id", "piece"),
         only_reads=True,
     ),
     "play": Tool(

@@ -10,7 +10,7 @@ from openenv.core.env_server.types import EnvironmentMetadata
 
 from patchwork_env import __version__
 from patchwork_env.core.names import shorten
-from patchwork_env.games import rules_of
+from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.integrations.openenv.messages import (
     PlayedMove,
     TextAction,
@@ -29,15 +29,16 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
     """A game against agents, or alone, for a language model; every session has one of its own.
 
     Args:
-        settings: What its episodes are like unless :meth:`reset` says otherwise.
+        settings: What its episodes are like unless :meth:`reset` says otherwise, or the name of the game.
         players: Whom opponents are borrowed from; sessions share them.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, settings: Settings | None = None, players: Players | None = None) -> None:
+    def __init__(self, settings: Settings | str = PATCHWORK, players: Players | None = None) -> None:
         super().__init__()
-        self._settings, self._players = settings or Settings(), players or Players()
+        self._settings = settings if isinstance(settings, Settings) else Settings(settings)
+        self._players = players or Players()
         self._episode: Episode | None = None
         self._id: str | None = None
         self._steps = 0
@@ -116,13 +117,11 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         return rules_of(self._settings.game).pictures.svg(self._episode.game.public())
 
     def web_actions(self, observation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """The first move of each group, to click on in OpenEnv's web interface."""
+        """A move of each group, to click on in OpenEnv's web interface."""
         if self._episode is None or self._episode.has_ended:
             return []
         groups = [group for group in moves(self._episode.game) if group.choices]
-        return [
-            (f"{group.name}: {group.choices[0].word}", {"text": group.choices[0].word}) for group in groups
-        ]
+        return [(f"{group.name}: {group.example.word}", {"text": group.example.word}) for group in groups]
 
     def close(self) -> None:
         """Ends the session, whose episode can be stepped no more."""

@@ -151,17 +151,21 @@ def placements_text(
     return "\n".join([*lines, *(f"{piece}: {' '.join(words)}" for piece, words in by_piece.items())])
 
 
-def shapes_text(game: BaseGame, group: str) -> str:
-    """The shape of a group's piece in all its orientations.
+def shapes_text(game: BaseGame, piece: str) -> str:
+    """The shape of any piece of the game in all its orientations.
+
+    Args:
+        game: The game; it is only read.
+        piece: The name of the piece, such as ``"patch 17"`` or ``"tile 7"``.
 
     Raises:
-        ValueError: There is no such group now, or it has no piece; or the game cannot be told in words.
+        ValueError: There is no such piece, or the game cannot be told in words.
     """
-    found = _group(game, group)
-    shapes = _view(game).shapes(found.name)
+    view, name = _view(game), " ".join(str(piece).lower().split())
+    shapes = view.shapes(name)
     if not shapes:
-        raise ValueError(f"{found.name!r} has no shape that could be turned")
-    return "\n".join([f"{found.name}:", *draw(shapes)])
+        raise ValueError(f"there is no piece {shorten(name)}; pieces are {view.pieces}")
+    return "\n".join([f"{name}:", *draw(shapes)])
 
 
 def parse(game: BaseGame, text: str) -> int:
@@ -237,14 +241,12 @@ def _group(game: BaseGame, name: str) -> Group:
 def _group_text(group: Group) -> str:
     if not group.choices:
         return f"{group.name}: no placements ({group.about})"
-    first = group.choices[0]
-    if first.orientation is None:
-        return f"{first.word} ({group.name}): {group.about}"
+    word = group.example.word
+    if group.example.orientation is None:
+        return f"{word} ({group.name}): {group.about}"
     orientations = sorted({choice.orientation or 0 for choice in group.choices})
     number = counted(len(group.choices), "placement")
-    return (
-        f"{group.name}: {number}, such as {first.word}; orientations {listed(orientations)} ({group.about})"
-    )
+    return f"{group.name}: {number}, such as {word}; orientations {listed(orientations)} ({group.about})"
 
 
 def _page_head(number: int, group: str | None, page: int, pages: int) -> str:
@@ -262,7 +264,7 @@ def _allowed(game: BaseGame) -> str:
 
 
 def _brief(group: Group) -> str:
-    word = group.choices[0].word
+    word = group.example.word
     return f"{len(group.choices)} of {group.name}, such as {word}" if len(group.choices) > 1 else word
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from patchwork_env.core.polyomino import Cell, Cells, normalize
 from patchwork_env.integrations.text.view import Choice, Group, View, listed
@@ -16,6 +16,7 @@ from patchwork_env.nmbr9.render.text_drawing import tables
 _FORMS = (
     "'7/3@-2,5' to place tile 7 in orientation 3 at row -2, column 5; in free order '=7' to choose tile 7"
 )
+_PIECES = "'tile 0' to 'tile 9'"
 _NUMBER = r"([+-]?[0-9]{1,2})(?![0-9])"
 _WORD = re.compile(rf"([0-9])/([0-9])@\(?{_NUMBER}, ?{_NUMBER}")
 _MOVE = re.compile(
@@ -103,7 +104,25 @@ def _groups(game: Game) -> tuple[Group, ...]:
     )
     levels = sorted({choice.level or 0 for choice in choices}, reverse=True)
     counts = (f"{sum(choice.level == level for choice in choices)} on level {level}" for level in levels)
-    return (Group(name, listed(counts), choices),)
+    return (Group(name, listed(counts), choices, _most_typical(moves, game.placements(game.current_player))),)
+
+
+def _most_typical(moves: Sequence[Move], lying: Sequence[Move]) -> int:
+    """The index of a placement on the highest level, close to the middle of the tiles that lie there."""
+    row, column = _middle(lying or moves[:1])
+    level = max(move.level or 0 for move in moves)
+
+    def distance(number: int) -> float:
+        down, right = _middle(moves[number : number + 1])
+        return math.hypot(down - row, right - column) if moves[number].level == level else math.inf
+
+    return min(range(len(moves)), key=distance)
+
+
+def _middle(moves: Sequence[Move]) -> tuple[float, float]:
+    """The mean row and column of the cells of tiles."""
+    rows, columns = zip(*(cell for move in moves for cell in move.cells), strict=True)
+    return sum(rows) / len(rows), sum(columns) / len(columns)
 
 
 def _corner(moves: tuple[Move, ...]) -> Cell | None:
@@ -118,11 +137,11 @@ def _choice(action: int, move: Move, word: str, group: str) -> Choice:
     return Choice(action, word, group, piece % NUM_TURNS, str(down), str(right), move.level)
 
 
-def _shapes(group: str) -> dict[int, Cells]:
-    kind, _, number = group.partition(" ")
-    if kind != "tile":
+def _shapes(piece: str) -> dict[int, Cells]:
+    if not re.fullmatch("tile [0-9]", piece):
         return {}
-    return {orientation: ORIENTED[int(number)][orientation] for orientation in DISTINCT[int(number)]}
+    digit = int(piece[-1])
+    return {orientation: ORIENTED[digit][orientation] for orientation in DISTINCT[digit]}
 
 
 def _to_word(found: re.Match[str]) -> str:
@@ -187,4 +206,6 @@ def _distance(word: str, choice: Choice) -> float:
     return turned + abs(int(choice.row) - int(match[3])) + abs(int(choice.column) - int(match[4]))
 
 
-VIEW = View(_rules, _situation, _picture, _groups, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)
+VIEW = View(
+    _rules, _situation, _picture, _groups, _PIECES, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS
+)

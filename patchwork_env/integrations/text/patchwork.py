@@ -28,6 +28,7 @@ from patchwork_env.patchwork.components import (
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.notation import COLUMNS, move_text
 
+_PIECES = f"'patch 0' to 'patch {len(PATCHES) - 1}'"
 ADVANCING, SPECIAL = "advance", "special patch"
 _FORMS = (
     "'+' to advance, '12/3@d5' to buy patch 12 and put it in orientation 3 at d5, '*d5' for a special patch"
@@ -131,9 +132,9 @@ def _name(patch: int) -> str:
     return f"patch {patch}"
 
 
-def _shapes(group: str) -> dict[int, Cells]:
-    kind, _, number = group.partition(" ")
-    return DISTINCT[int(number)] if kind == "patch" else {}
+def _shapes(piece: str) -> dict[int, Cells]:
+    found = re.fullmatch("patch ([0-9]{1,2})", piece)
+    return DISTINCT[int(found[1])] if found and int(found[1]) < len(PATCHES) else {}
 
 
 def _to_word(found: re.Match[str]) -> str:
@@ -194,4 +195,4 @@ def _distance(word: str, choice: Choice) -> float:
     return turned + abs(int(choice.word[-1]) - int(word[-1])) + abs(across)
 
 
-VIEW = View(_rules, _situation, str, _groups, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)
+VIEW = View(_rules, _situation, str, _groups, _PIECES, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)

@@ -22,7 +22,8 @@ REQUESTS = {
     "moves": "the kinds of legal moves, with their numbers",
     "placements": "legal placements, such as 'placements of patch 17', with any of 'orientation 3', 'row 2', "
     "'column d', 'level 1' (of a tile) and 'page 2'",
-    "shapes": "the shape of a piece in all its orientations, such as 'shapes of patch 17'",
+    "shapes": "the shape of any piece in all its orientations, such as 'shapes of patch 17' or 'shapes of "
+    "tile 7'",
 }
 """The first words of requests, each with a phrase about what it gives."""
 

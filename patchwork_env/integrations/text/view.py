@@ -42,11 +42,18 @@ class Group(NamedTuple):
         name: What the moves are called together, such as ``"advance"`` or ``"patch 17"``.
         about: A phrase about them.
         choices: The moves; empty if it cannot be taken, and ``about`` then says why.
+        typical: The index of the one that serves as an example.
     """
 
     name: str
     about: str
     choices: tuple[Choice, ...]
+    typical: int = 0
+
+    @property
+    def example(self) -> Choice:
+        """A move that makes sense, if there is any."""
+        return self.choices[self.typical]
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,8 @@ class View:
         situation: What a player should know besides the picture of the game, in phrases.
         picture: The boards as the player to move sees them, drawn with characters.
         groups: The legal moves by groups, of which there are few.
-        shapes: The shapes of a group's piece by orientation; empty if it has none.
+        pieces: The names of the pieces.
+        shapes: The shapes of the piece of a name by orientation; empty if there is none.
         move: What finds moves in a text in lower case with single spaces, as words and as phrases.
         to_word: The word that such a find means.
         why_not: Why a word, which is of the right form, is no legal move.
@@ -70,6 +78,7 @@ class View:
     situation: Callable[[Any, int], Iterable[str]]
     picture: Callable[[Any], str]
     groups: Callable[[Any], tuple[Group, ...]]
+    pieces: str
     shapes: Callable[[str], dict[int, Cells]]
     move: re.Pattern[str]
     to_word: Callable[[re.Match[str]], str]

@@ -18,7 +18,7 @@ from patchwork_env.patchwork.render.view import empty_cells, status, top_player
 
 _MARKS = {EMPTY: ".", SPECIAL_PATCH: "*", UNKNOWN_PIECE: "#"}
 _COLUMN = 50
-_CARD = 30
+_CARD, _SMALL_CARD = 30, 14
 _LABEL = 11
 _REST_PER_LINE = 7
 _LEGEND = "a number: that patch   * special patch   # covered by an unknown patch   . empty"
@@ -87,27 +87,29 @@ def _circle(game: Game) -> list[str]:
     if not game.circle:
         return ["no patches left"]
     lines = ["offered, each in orientation 0", *_side_by_side(list(map(_card, game.offered)), _CARD)]
-    rest = [_short_tag(patch) for patch in game.circle[len(game.offered) :]]
+    rest = game.circle[len(game.offered) :]
     if rest:
-        lines += ["", "then (patch: buttons/time/income)"]
+        lines += ["", "then (patch: buttons/time/income), each in orientation 0"]
     for start in range(0, len(rest), _REST_PER_LINE):
-        lines.append("  ".join(tag.ljust(10) for tag in rest[start : start + _REST_PER_LINE]).rstrip())
+        lines += _side_by_side(
+            [_small_card(patch) for patch in rest[start : start + _REST_PER_LINE]], _SMALL_CARD
+        )
     return lines
 
 
 def _card(patch: int) -> list[str]:
     cells, buttons, time, income = PATCHES[patch]
-    return [f"patch {patch}", f"  buttons {buttons}, time {time}, income {income}", *_shape(cells)]
+    return [f"patch {patch}", f"  buttons {buttons}, time {time}, income {income}", *_shape(cells, "  ", " ")]
 
 
-def _shape(cells: Cells) -> list[str]:
+def _small_card(patch: int) -> list[str]:
+    cells, buttons, time, income = PATCHES[patch]
+    return [f"{patch:>2}: {buttons}/{time}/{income}", *_shape(cells, "    ", "")]
+
+
+def _shape(cells: Cells, margin: str, gap: str) -> list[str]:
     height, width = extent(cells)
     return [
-        "  " + " ".join("#" if (row, column) in cells else " " for column in range(width)).rstrip()
+        margin + gap.join("#" if (row, column) in cells else " " for column in range(width)).rstrip()
         for row in range(height)
     ]
-
-
-def _short_tag(patch: int) -> str:
-    _, buttons, time, income = PATCHES[patch]
-    return f"{patch:>2}: {buttons}/{time}/{income}"

@@ -276,7 +276,9 @@ def test_filters_of_placements() -> None:
         ("shapes", "'shapes' gives the shape of a piece"),
         ("rules of patch 3", "is not understood; 'rules' gives"),
         ("shapes of advance", "'advance' is not understood"),
-        ("shapes of patch 3", "there is no 'patch 3' now"),
+        ("shapes of patch 33", "there is no piece 'patch 33'; pieces are 'patch 0' to 'patch 32'"),
+        ("shapes of tile 9", "there is no piece 'tile 9'"),
+        ("shapes of special patch", "there is no piece 'special patch'"),
         ("help", "there is no request 'help'; allowed are 'rules'"),
     ],
 )
