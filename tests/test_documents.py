@@ -39,7 +39,17 @@ DOCUMENTS = [
     "docs/toolbox.md",
     "docs/torchrl.md",
 ]
-LIBRARIES = {"huggingface_hub", "mcp", "minari", "open_spiel", "openenv", "pyspiel", "tensordict", "torchrl"}
+LIBRARIES = {
+    "huggingface_hub",
+    "mcp",
+    "minari",
+    "open_spiel",
+    "openenv",
+    "pyspiel",
+    "ray",
+    "tensordict",
+    "torchrl",
+}
 """Libraries that examples use and `make test` does without: tests/integrations/test_pages.py runs these."""
 PAGES = sorted(
     path.relative_to(PROJECT).as_posix()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from patchwork_env import __version__
@@ -88,6 +90,13 @@ def test_the_workflow_tries_every_python_that_is_claimed() -> None:
     assert set(claimed) <= set(matrix["python"])
     assert all(version in SpecifierSet(METADATA["requires-python"]) for version in claimed)
     assert all(set(row) == {"python", "resolution"} for row in matrix["include"])
+
+
+def test_models_learn_with_a_progress_bar_after_installing_the_extra_train() -> None:
+    brought = {Requirement(line).name for line in METADATA["optional-dependencies"]["train"]}
+    needed = {"rich", "tqdm"}  # by Stable-Baselines3 for ``learn(progress_bar=True)``, in an extra of its own
+    assert needed <= {Requirement(line).name for line in requires("stable-baselines3") or []}
+    assert needed <= brought & locked("requirements.lock").keys()
 
 
 def test_hooks_before_commits_need_no_network() -> None:

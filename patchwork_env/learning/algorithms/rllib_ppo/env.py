@@ -11,8 +11,10 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.options import complete
 from patchwork_env.envs.spaces import MaskedObservation
-from patchwork_env.games import PATCHWORK
+from patchwork_env.games import PATCHWORK, rules_of
+from patchwork_env.learning.algorithms.rllib_ppo.league import LEAGUE_FRACTION
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import Reward
 
@@ -41,9 +43,14 @@ class GameMultiAgentEnv(MultiAgentEnv):
     A game that meets the edge of the table of NMBR 9 is truncated, without further rewards.
 
     Args:
-        config: The settings by name: ``game``; ``reward``, that section of the configuration as a dictionary;
-            ``points``, the reward of a point of NMBR 9; ``players``, the number of players of NMBR 9;
-            ``special_patches``, the print of the time track of Patchwork.
+        config: The settings by name, each with a default: ``game``, ``"patchwork"``; ``reward``, keys of that
+            section of configurations; ``points``, the reward of a point of NMBR 9, 1 for who plays alone and
+            else 0; ``players``, the number of players of NMBR 9, 2; ``special_patches``, the print of the
+            time track of Patchwork, ``"revised"``; ``league_fraction``, which is for the league of runs.
+
+    Raises:
+        ValueError: A value is not allowed.
+        UnknownOptionError: There is no such setting.
 
     Attributes:
         salt: A number that is mixed into every seed, so that a resumed run plays other games than at its
@@ -51,11 +58,13 @@ class GameMultiAgentEnv(MultiAgentEnv):
         finished: The last game that is over; None before the first one.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self._reward = Reward(**config["reward"])
-        self._points = float(config["points"])
-        self._aec = _new_aec_env(config)
+        settings = complete(config or {}, _SETTINGS, (), "the env_config of GameMultiAgentEnv")
+        self._aec = _new_aec_env(settings)
+        self._reward = Reward(**settings["reward"])
+        points = settings["points"]
+        self._points = float(len(self._aec.possible_agents) == 1 if points is None else points)
         self.salt = 0
         self.finished: BaseGame | None = None
         self.possible_agents = list(self._aec.possible_agents)
@@ -115,8 +124,19 @@ class GameMultiAgentEnv(MultiAgentEnv):
         return {agent: self._aec.observe(agent) for agent in agents}
 
 
+_SETTINGS = {
+    "game": PATCHWORK,
+    "reward": {},
+    "points": None,
+    "players": 2,
+    "special_patches": "revised",
+    LEAGUE_FRACTION: 0.0,
+}
+"""The defaults of all settings; points of None depend on the number of players."""
+
+
 def _new_aec_env(config: Mapping[str, Any]) -> GameAECEnv:
     """The PettingZoo environment; its rewards are the points gained, and 0 in Patchwork until the end."""
-    if config["game"] == PATCHWORK:
+    if rules_of(config["game"]).name == PATCHWORK:
         return patchwork_v0.raw_env(special_patches=config["special_patches"], first_player="random")
     return nmbr9_v0.raw_env(players=config["players"], rewards="score")

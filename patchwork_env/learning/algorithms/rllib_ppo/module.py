@@ -141,8 +141,9 @@ def _choice(evaluated: Evaluated, actions: Tensor) -> Batch:
     }
 
 
-def module_spec(game: str, network: NetworkConfig) -> RLModuleSpec:
-    """RLlib's specification of a module for a game."""
+def module_spec(game: str, network: NetworkConfig | None = None) -> RLModuleSpec:
+    """RLlib's specification of a :class:`PolicyModule` for a game, with a network of the default sizes."""
+    network = network or NetworkConfig()
     spaces = GameSpaces(rules_of(game))
     return RLModuleSpec(
         module_class=PolicyModule,

@@ -10,13 +10,14 @@ import pytest
 pytest.importorskip("ray")
 
 from patchwork_env import nmbr9, patchwork
-from patchwork_env.errors import IllegalActionError
+from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.learning.algorithms.rllib_ppo import rewards as rewards_module
 from patchwork_env.learning.algorithms.rllib_ppo.algorithm import env_config
 from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
 from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
 from patchwork_env.learning.config import Reward
 from tests.learning.algorithms.rllib_ppo.small import small_config
+from tests.test_documents import examples, run_example
 
 pytestmark = pytest.mark.ray
 
@@ -41,6 +42,23 @@ def play(env, seed, rng):
         steps.append(((player, action), observations, rewards, terminated, truncated))
         over = terminated["__all__"] or truncated["__all__"]
     return steps
+
+
+def test_all_settings_have_defaults():
+    assert len(GameMultiAgentEnv({"game": "nmbr9"}).possible_agents) == 2
+    for config in (None, {}, {"game": "nmbr9", "players": 1}):
+        steps = play(GameMultiAgentEnv(config), 2, np.random.default_rng(2))
+        assert any(any(rewards.values()) for *_, rewards, _, _ in steps)
+    with pytest.raises(UnknownOptionError, match="'palyers'; did you mean 'players'"):
+        GameMultiAgentEnv({"palyers": 3})
+    with pytest.raises(ValueError, match="there is no game 'chess'"):
+        GameMultiAgentEnv({"game": "chess"})
+
+
+@pytest.mark.usefixtures("connection")
+def test_the_example_of_the_documents():
+    (example,) = (example for example in examples() if "GameMultiAgentEnv" in example[2])
+    run_example(*example)
 
 
 @pytest.mark.parametrize(("name", "players", "points"), GAMES)
