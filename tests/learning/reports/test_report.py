@@ -219,7 +219,10 @@ def test_runs_with_other_seeds_are_put_together(tmp_path) -> None:
     folders = [write_run(tmp_path / f"seed{seed}", evaluations=1, seed=seed) for seed in (1, 2, 3)]
     other = write_run(tmp_path / "slower", evaluations=1, total_steps=6000)
     match = evaluations_of(folders[0])[-1]["matches"][0]
-    shown = report(tmp_path, *folders, other).text
+    page = report(tmp_path, *folders, other)
+    for label in ("seed1, seed2, seed3 (3 runs)", "slower"):
+        assert page.source.count(f"</span>{label}</li>") == page.classes.count("chart")
+    shown = page.text
     assert shown.count("Over seeds") == 1
     assert "seed1, seed2, seed3 differ in nothing but their seeds" in shown
     rates = np.full((3, 1), match["win_rate"])

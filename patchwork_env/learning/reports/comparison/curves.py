@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,23 +41,38 @@ def learning_curve(comparison: Comparison, group: Group, opponent: str, axis: st
     Returns:
         The curve, None if the evaluations of the runs have no place in common.
     """
-    curves: list[tuple[Floats, Floats, Floats]] = []
-    for run in group.runs:
-        points = [(one, match) for one in run.evaluations if (match := one.match(opponent))]
-        reached = [float(getattr(one, axis)) for one, _ in points]
-        values, games = ([getattr(match, key) for _, match in points] for key in (comparison.metric, "games"))
-        curves.append((np.array(reached), np.array(values, np.float64), np.array(games, np.float64)))
-    places = _places([places for places, _, _ in curves], axis)
+    curves = [
+        [
+            (float(getattr(one, axis)), float(getattr(match, comparison.metric)), float(match.games))
+            for one in run.evaluations
+            if (match := one.match(opponent))
+        ]
+        for run in group.runs
+    ]
+    places, (figures, games) = at_common_places(curves, axis)
     if not len(places):
         return None
-    figures, played = (
-        np.stack([np.interp(places, curve[0], curve[figure]) for curve in curves], 1)[..., None]
-        for figure in (1, 2)
-    )
-    return Curve(places, comparison.statistics.mean(figures, played if comparison.is_share else None))
+    played = games[..., None] if comparison.is_share else None
+    return Curve(places, comparison.statistics.mean(figures[..., None], played))
 
 
-def _places(of_runs: list[Floats], axis: str) -> Floats:
+def at_common_places(of_runs: Sequence[Sequence[tuple[float, ...]]], axis: str) -> tuple[Floats, Floats]:
+    """Figures of several runs within what all of them have, on straight lines between their points.
+
+    Args:
+        of_runs: The points of each run, at least one: its place, in ascending order, and its figures.
+        axis: What places are, ``steps`` or ``minutes``.
+
+    Returns:
+        The places ``(n,)``, which may be none, and the figures ``(figures, n, runs)``.
+    """
+    curves = [np.array(points).T for points in of_runs]
+    places = _places([curve[0] for curve in curves], axis)
+    figures = [[np.interp(places, reached, values) for values in own] for reached, *own in curves]
+    return places, np.moveaxis(np.array(figures), 0, 2)
+
+
+def _places(of_runs: Sequence[Floats], axis: str) -> Floats:
     """The places at which a curve is given: those of the evaluations, or as many at even distances."""
     low, high = max(places[0] for places in of_runs), min(places[-1] for places in of_runs)
     if low > high:

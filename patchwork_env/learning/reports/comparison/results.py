@@ -253,10 +253,11 @@ def _from_run(folder: Path) -> RunResult:
 
 def _name_of(folder: Path) -> str:
     """The name of a folder without its seed, or if nothing else is in it, that of the folder around it."""
-    return _without_seed(folder.name) or _without_seed(folder.parent.name) or folder.name
+    return name_without_seed(folder.name) or name_without_seed(folder.parent.name) or folder.name
 
 
-def _without_seed(name: str) -> str:
+def name_without_seed(name: str) -> str:
+    """What the name of a run's folder says besides its seed; empty if that is nothing."""
     name = f"-{name}"  # so that a name may be nothing but a number
     return (_SEED if _SEED.search(name) else _NUMBERS).sub("", name).strip("-_.")
 

@@ -47,7 +47,8 @@ def render_page(runs: Sequence[RunData]) -> str:
         named = ", ".join(f"{name} is of {game}" for game, name in games.items())
         raise ValueError(f"runs of different games have nothing to compare: {named}")
     matches = _last_matches(runs)
-    drawn = sections(runs)
+    groups = groups_of_seeds(runs)
+    drawn = sections(groups)
     return render(
         _TEMPLATE,
         title=", ".join(run.name for run in runs),
@@ -55,7 +56,7 @@ def render_page(runs: Sequence[RunData]) -> str:
         said=words_of(runs[0].game),
         has_first_turn=not contest_of(runs[0].game).is_solitary,
         shares=shares_of(runs[0].game),
-        over_seeds=groups_of_seeds(runs),
+        over_seeds=_over_seeds(groups),
         statistics=STUDENT.description,
         matches=matches,
         figures=list(dict.fromkeys(name for match in matches for name in match.figures["sides"]["agent"])),
@@ -65,22 +66,25 @@ def render_page(runs: Sequence[RunData]) -> str:
     )
 
 
-def groups_of_seeds(runs: Sequence[RunData]) -> list[tuple[str, list[OverSeeds]]]:
-    """Groups of runs that differ in nothing but their seeds: their names, and what they reached together.
-
-    A run without an evaluation belongs to no group, nor do runs whose last evaluations have other opponents.
-    """
+def groups_of_seeds(runs: Sequence[RunData]) -> list[list[RunData]]:
+    """Groups of runs that differ in nothing but their seeds, nor in whom they met at last."""
     alike: dict[str, list[RunData]] = {}
     for run in runs:
-        opponents = [match["opponent"] for match in run.evaluations[-1]["matches"]] if run.evaluations else []
-        if opponents:
-            alike.setdefault(
-                json.dumps([recipe_of(run.config), opponents], sort_keys=True, default=str), []
-            ).append(run)
+        key = json.dumps([recipe_of(run.config), _last_opponents(run)], sort_keys=True, default=str)
+        alike.setdefault(key, []).append(run)
+    return list(alike.values())
+
+
+def _last_opponents(run: RunData) -> list[str]:
+    return [match["opponent"] for match in run.evaluations[-1]["matches"]] if run.evaluations else []
+
+
+def _over_seeds(groups: Sequence[Sequence[RunData]]) -> list[tuple[str, list[OverSeeds]]]:
+    """The names of the runs of each group of several, and what they reached together."""
     return [
         (", ".join(run.name for run in group), over_seeds([run.evaluations[-1]["matches"] for run in group]))
-        for group in alike.values()
-        if len(group) > 1
+        for group in groups
+        if len(group) > 1 and _last_opponents(group[0])
     ]
 
 

@@ -7,10 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from patchwork_env.core.names import counted
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Chart, Sample, Series, as_words
+from patchwork_env.learning.reports.comparison.curves import AXES, STEPS, at_common_places
+from patchwork_env.learning.reports.comparison.results import name_without_seed
 from patchwork_env.learning.reports.run.run_data import Point, RunData
 
 _SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
@@ -94,80 +99,116 @@ class Section(NamedTuple):
     charts: list[Chart]
 
 
-def sections(runs: Sequence[RunData]) -> list[Section]:
+def sections(groups: Sequence[Sequence[RunData]]) -> list[Section]:
     """All sections that have anything to show.
 
     Args:
-        runs: The runs. Charts of one run have a curve for every opponent, those of several a curve for every
-            run.
+        groups: Runs of one game; those of a group differ in nothing but their seeds. Charts of one run have a
+            curve for every opponent, those of several a curve for every group.
     """
+    runs = [run for group in groups for run in group]
     said = words_of(runs[0].game)
-    found = [_win_rates(runs, said), _evaluation_games(runs, said)]
-    groups: dict[str, list[str]] = {group: [] for group in _GROUPS}
+    found = [_win_rates(groups, said), _evaluation_games(groups, said)]
+    names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
         group = "league" if _LEAGUE.match(name) else name.partition("/")[0]
         if group not in _EVALUATIONS:
-            groups.setdefault(group, []).append(name)
-    for group, names in groups.items():
+            names_of.setdefault(group, []).append(name)
+    for group, names in names_of.items():
         title, text = _GROUPS.get(group, (as_words(group), ""))
-        drawn = [chart for name in names if (chart := _of_metric(name, runs)) is not None]
+        drawn = [chart for name in names if (chart := _of_metric(name, groups)) is not None]
         found.append(Section(title, text.format(self_play=said.self_play), drawn))
     return [section for section in found if section.charts]
 
 
-def _of_metric(name: str, runs: Sequence[RunData]) -> Chart | None:
-    curves = [(run.name, run.curve(name)) for run in runs]
-    series = _series(curves, "steps")
-    return (
-        charts.draw(as_words(name), "steps", series, is_share=bool(_SHARE.search(name))) if series else None
-    )
+def _of_metric(name: str, groups: _Groups) -> Chart | None:
+    curves = [(label, [(run.name, run.curve(name)) for run in group]) for label, group in _labelled(groups)]
+    series = _series(curves, STEPS)
+    return charts.draw(as_words(name), STEPS, series, is_share=bool(_SHARE.search(name))) if series else None
 
 
-def _win_rates(runs: Sequence[RunData], said: Words) -> Section:
+def _win_rates(groups: _Groups, said: Words) -> Section:
     drawn = []
-    for axis in ("steps", "minutes"):
-        for name, curves in _against_opponents(runs, _win_rate):
+    for axis in AXES:
+        for name, curves in _against_opponents(groups, _win_rate):
             title = f"games won{name}, over {axis}"
             drawn.append(charts.draw(title, axis, _series(curves, axis), is_share=True, y_range=(0, 1)))
     matches = said.matches[0].upper() + said.matches[1:]
-    return Section("Win rates", f"{matches}. Bands are 95% intervals.", drawn)
+    return Section("Win rates", f"{matches}. {_bands(groups)}", drawn)
 
 
-def _evaluation_games(runs: Sequence[RunData], said: Words) -> Section:
+def _evaluation_games(groups: _Groups, said: Words) -> Section:
     """The section with the figures of the evaluations' games."""
     drawn = []
-    for name, curves in _against_opponents(runs, _score_difference):
-        drawn.append(charts.draw(f"score difference{name}", "steps", _series(curves, "steps")))
-    matches = [match for evaluation in runs[0].evaluations for match in evaluation["matches"]]
+    for name, curves in _against_opponents(groups, _score_difference):
+        drawn.append(charts.draw(f"score difference{name}", STEPS, _series(curves, STEPS)))
+    first = groups[0][0]
+    matches = [match for evaluation in first.evaluations for match in evaluation["matches"]]
     figures = dict.fromkeys(name for match in matches for name in match["sides"]["agent"])
-    shares = shares_of(runs[0].game)
-    for figure in figures if len(runs) == 1 else ():  # of several runs it would be too many
-        for name, curves in _against_opponents(runs, partial(_mean, figure)):
-            series, is_share = _series(curves, "steps"), figure in shares
-            drawn.append(charts.draw(as_words(figure) + name, "steps", series, is_share=is_share))
-    text = (
-        f"The policy's own figures, per game against each opponent. {said.figures} Bands are 95% intervals."
-    )
+    shares = shares_of(first.game)
+    for figure in figures if _is_single(groups) else ():  # of several runs it would be too many
+        for name, curves in _against_opponents(groups, partial(_mean, figure)):
+            series, is_share = _series(curves, STEPS), figure in shares
+            drawn.append(charts.draw(as_words(figure) + name, STEPS, series, is_share=is_share))
+    text = f"The policy's own figures, per game against each opponent. {said.figures} {_bands(groups)}"
     return Section("Games of the evaluations", text, drawn)
 
 
 _Value = tuple[float, tuple[float, float] | None]
 """A value, and its bounds if it has them."""
-_Curve = tuple[str, list[Point]]
-"""The label of a curve, and its points."""
+_Curve = tuple[str, list[tuple[str, list[Point]]]]
+"""The label of a curve, and the names of its runs with their points."""
+_Samples = list[tuple[str, list[Sample]]]
+"""Curves with their names."""
+_Groups = Sequence[Sequence[RunData]]
+
+
+def _is_single(groups: _Groups) -> bool:
+    return sum(map(len, groups)) == 1
+
+
+def _bands(groups: _Groups) -> str:
+    """What bands are, in words."""
+    if all(len(group) == 1 for group in groups):
+        return "Bands are 95% intervals."
+    return (
+        "Runs that differ in nothing but their seeds share a curve, their mean, with a band from the lowest "
+        "to the highest of them; bands of single runs are 95% intervals."
+    )
+
+
+def _labelled(groups: _Groups) -> list[tuple[str, Sequence[RunData]]]:
+    """The groups with the labels of their curves: the names of runs, without seeds where that is enough."""
+    labels = []
+    for group in groups:
+        names = ", ".join(dict.fromkeys(name_without_seed(run.name) or run.name for run in group))
+        labels.append(f"{names} ({counted(len(group), 'run')})" if len(group) > 1 else group[0].name)
+    return [
+        (label if labels.count(label) == 1 else ", ".join(run.name for run in group), group)
+        for label, group in zip(labels, groups, strict=True)
+    ]
 
 
 def _against_opponents(
-    runs: Sequence[RunData], value: Callable[[Match], _Value | None]
+    groups: _Groups, value: Callable[[Match], _Value | None]
 ) -> list[tuple[str, list[_Curve]]]:
     """The charts of a value of matches: for each what its title says of the opponent, and its curves."""
-    opponents = list(dict.fromkeys(opponent for run in runs for opponent in run.opponents))
-    if len(runs) == 1:
-        curves = [(opponent, _points(runs[0], opponent, value)) for opponent in opponents]
+    opponents = list(
+        dict.fromkeys(opponent for group in groups for run in group for opponent in run.opponents)
+    )
+    if _is_single(groups):
+        run = groups[0][0]
+        curves = [(opponent, [(run.name, _points(run, opponent, value))]) for opponent in opponents]
         names = f" against {opponents[0]}" if len(opponents) == 1 else ""  # there will be no legend
         return [(names, curves)] if curves else []
     return [
-        (f" against {opponent}", [(run.name, _points(run, opponent, value)) for run in runs])
+        (
+            f" against {opponent}",
+            [
+                (label, [(run.name, _points(run, opponent, value)) for run in group])
+                for label, group in _labelled(groups)
+            ],
+        )
         for opponent in opponents
     ]
 
@@ -198,7 +239,23 @@ def _mean(figure: str, match: Match) -> _Value | None:
 def _series(curves: Sequence[_Curve], axis: str) -> list[Series]:
     """The curves that have points; the color of a curve is its place among all, so that charts agree."""
     return [
-        Series(label, [Sample(getattr(point, axis), point.value, point.bounds) for point in points], color)
-        for color, (label, points) in enumerate(curves)
+        Series(name, samples, color)
+        for color, (label, of_runs) in enumerate(curves)
+        for name, samples in _samples(label, of_runs, axis)
+    ]
+
+
+def _samples(label: str, of_runs: Sequence[tuple[str, list[Point]]], axis: str) -> _Samples:
+    """The mean of the runs that have points; each by itself where they have no place in common."""
+    own = [
+        (name, [Sample(float(getattr(point, axis)), point.value, point.bounds) for point in points])
+        for name, points in of_runs
         if points
     ]
+    if len(own) < 2:
+        return [(label, samples) for _, samples in own]
+    places, figures = at_common_places([[(x, y) for x, y, _ in samples] for _, samples in own], axis)
+    if not len(places):
+        return own
+    means, lows, highs = (how(figures[0], -1).tolist() for how in (np.mean, np.min, np.max))
+    return [(label, list(map(Sample, places.tolist(), means, zip(lows, highs, strict=True))))]
