@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import logger
 from gymnasium.vector import AutoresetMode
 
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
@@ -17,6 +18,7 @@ ILLEGAL_ACTION = ("terminate", "raise")
 """What an illegal action may do: end the episode, or raise an error and change nothing."""
 ILLEGAL_REWARD = -1.0
 """The learner's reward for an illegal action that ends the episode."""
+_MANY_ILLEGAL_ENDS = 20
 _MOST_GAMES = 2**31 - 1
 LAYOUTS = ("flat", "dict")
 """How an observation may be laid out: as one vector, or as named tensors of the same content."""
@@ -54,6 +56,24 @@ def check_rewards(rewards: Any, players: int) -> int:
     if kind != SCORE and players == 1:
         raise ValueError(f"rewards is {rewards!r}, which needs 2 players at least; alone there is 'score'")
     return kind
+
+
+def count_illegal_ends(before: int, illegal: int, others: int = 0) -> int:
+    """How many episodes in a row an illegal action has ended, after those that end now; warns of many.
+
+    Args:
+        before: The number before.
+        illegal: How many an illegal action ends now.
+        others: How many end otherwise now, after which the row begins anew.
+    """
+    count = 0 if others else before + illegal
+    if before < _MANY_ILLEGAL_ENDS <= count:
+        logger.warn(
+            f"an illegal action has ended the last {count} episodes: whoever acts does not know action "
+            "masks. MaskablePPO of sb3_contrib learns with them and its MaskableEvalCallback evaluates with "
+            "them, as EvalCallback does not; they are in info['action_mask']"
+        )
+    return count
 
 
 def check_num_envs(num_envs: Any) -> int:

@@ -24,6 +24,7 @@ from patchwork_env.envs.options import (
     check_layout,
     check_rewards,
     complete,
+    count_illegal_ends,
 )
 from patchwork_env.envs.spaces import GameSpaces
 
@@ -42,7 +43,8 @@ learner must not act any more.
 class GameEnv(gymnasium.Env[Any, np.int64]):
     """A learner plays a game of any rules; the moves of all others are part of each ``reset`` and ``step``.
 
-    An illegal action ends the episode with a reward of -1. An action that cuts the game off (see
+    An illegal action ends the episode with a reward of -1; after many such ends in a row a warning names what
+    knows masks. An action that cuts the game off (see
     :class:`~patchwork_env.core.rules.Kernels`), the learner's or the opponent's, is not played and truncates
     the episode.
 
@@ -101,6 +103,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._opponent = require_opponent(opponent, self._players)
         self._streams = seed_streams(None)  # of what opponents are shown in place of what is hidden
         self._episode: _Episode | None = None
+        self._illegal_ends = 0
         self.render_mode = render_mode
         spaces = GameSpaces(rules)
         self.observation_space = spaces.observation_space(self._named)
@@ -166,6 +169,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         is_legal = kernels.is_legal(state, 0, index)
         if not (is_legal or self._raises):
             self._episode = (game, moves, seat, True)
+            self._illegal_ends = count_illegal_ends(self._illegal_ends, 1)
             observation, info = self._observe(game, seat)
             return observation, ILLEGAL_REWARD, True, False, {**info, "illegal_action": index}
         before = kernels.score(state, 0, seat) if self._kind == SCORE else 0
@@ -177,6 +181,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._episode = (game, moves + (not is_cut_off), seat, is_over or is_cut_off)
         observation, info = self._observe(game, seat)
         if is_over or is_cut_off:
+            self._illegal_ends = 0
             scores = game.scores()
             info["scores"] = np.array(scores[seat:] + scores[:seat], np.int16)
         return observation, self._reward(game, before), is_over, is_cut_off, info

@@ -38,6 +38,7 @@ from patchwork_env.envs.options import (
     check_rewards,
     check_seeds,
     complete,
+    count_illegal_ends,
     take_reset_mask,
 )
 from patchwork_env.envs.spaces import GameSpaces
@@ -142,6 +143,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._ended = np.zeros(self.num_envs, np.bool_)  # games after which no other has begun yet
         self._observations = np.zeros((self.num_envs, rules.layout.size), np.float32)
         self._masks = np.zeros((self.num_envs, rules.num_actions), np.int8)
+        self._illegal_ends = 0
         self._is_shown = True  # whether observations and masks are those of the present states
 
     def reset(
@@ -224,6 +226,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         infos: Infos = {}
         ended = terminations | truncations
         if np.count_nonzero(ended):
+            num_illegal = np.count_nonzero(illegal)
+            others = np.count_nonzero(ended) - num_illegal
+            self._illegal_ends = count_illegal_ends(self._illegal_ends, num_illegal, others)
             infos = self._results(states, learners, ended, illegal, checked)
             if self._autoreset is AutoresetMode.SAME_STEP:
                 infos = self._final_infos(states, learners, ended, infos)

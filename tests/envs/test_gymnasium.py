@@ -132,6 +132,26 @@ def test_an_illegal_action_ends_the_episode_or_raises(case: Case) -> None:
     assert all_of(strict) == shown
 
 
+def test_who_knows_no_masks_is_told_once() -> None:
+    """As ``EvalCallback`` of Stable-Baselines3, whose evaluations would show -1 for ever."""
+    env, envs = single(CASES[-1]), batched(CASES[-1], 7)
+
+    def end_illegally() -> None:
+        env.reset()
+        env.step(int(np.flatnonzero(env.action_masks() == 0)[0]))
+
+    for _ in range(19):
+        end_illegally()
+    with pytest.warns(UserWarning, match="MaskableEvalCallback"):
+        end_illegally()
+    end_illegally()
+    _, infos = envs.reset()
+    for _ in range(2):
+        _, _, _, _, infos = envs.step(infos["action_mask"].argmin(1))
+    with pytest.warns(UserWarning, match="MaskableEvalCallback"):
+        envs.step(infos["action_mask"].argmin(1))
+
+
 @cases
 def test_a_seed_fixes_games_seats_and_opponents(case: Case) -> None:
     opponent = load("random") if case.players > 1 else None
