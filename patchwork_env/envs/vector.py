@@ -226,8 +226,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         infos: Infos = {}
         ended = terminations | truncations
         if np.count_nonzero(ended):
-            num_illegal = np.count_nonzero(illegal)
-            others = np.count_nonzero(ended) - num_illegal
+            num_illegal = int(np.count_nonzero(illegal))
+            others = int(np.count_nonzero(ended)) - num_illegal
             self._illegal_ends = count_illegal_ends(self._illegal_ends, num_illegal, others)
             infos = self._results(states, learners, ended, illegal, checked)
             if self._autoreset is AutoresetMode.SAME_STEP:

@@ -124,7 +124,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
         return {agent: self._aec.observe(agent) for agent in agents}
 
 
-_SETTINGS = {
+_SETTINGS: dict[str, Any] = {
     "game": PATCHWORK,
     "reward": {},
     "points": None,
