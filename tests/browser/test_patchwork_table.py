@@ -17,6 +17,7 @@ from tests.browser.playing import (
     wait_for_turn,
 )
 from tests.browser.serving import Server
+from tests.browser.views import query_of
 
 pytestmark = pytest.mark.browser
 
@@ -228,3 +229,105 @@ def test_a_hint_shows_a_legal_move(open_page: Any) -> None:
     role(page, "hint").click()
     page.wait_for_selector(".ghost.hint, .advance.suggested", timeout=120_000)
     assert game_of(page).num_moves == 0
+
+
+def test_the_address_is_written_when_the_position_rests(open_page: Any) -> None:
+    """Safari refuses to write it more often than 100 times within 30 seconds."""
+    page = open_page(query_of("patchwork", "en", 5))
+    page.evaluate(
+        """async () => {
+          await new Promise((resolve) => setTimeout(resolve, 600));
+          const write = history.replaceState.bind(history);
+          window.written = 0;
+          history.replaceState = (...what) => { window.written += 1; write(...what); };
+          for (const ply of [0, 1, 2, 3, 4]) window.game.page.session.goto(ply);
+        }"""
+    )
+    page.wait_for_function("() => window.written")
+    assert page.evaluate("window.written") == 1
+    page.evaluate("window.game.page.session.goto(5)")
+    page.evaluate("window.game.play('+')")
+    page.reload()  # before the address has the move
+    page.wait_for_selector("[data-ready]", state="attached")
+    assert page.evaluate("window.game.page.session.ply") == 6
+
+
+def test_the_wheel_turns_by_the_distance_that_it_goes(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    role(page, "offer", slot=0).click()
+    wheel = """([x, y, ctrlKey]) => document.querySelector('[data-role="cell"]').dispatchEvent(
+      new WheelEvent("wheel", { deltaX: x, deltaY: y, ctrlKey, bubbles: true, cancelable: true }))"""
+    for moves, orientation in (
+        ([(0, 120)], "1"),  # a notch of a mouse
+        ([(0, 5)] * 15, "1"),  # fingers on a trackpad
+        ([(0, 5)], "2"),
+        ([(-90, 4)] * 3, "2"),  # sideways
+        ([(0, 90, True)], "2"),  # zooming
+        ([(0, -100)], "1"),
+    ):
+        for move in moves:
+            page.evaluate(wheel, [*move, False][:3])
+        assert role(page, "hand").get_attribute("data-orientation") == orientation
+
+
+def test_lines_that_begin_with_an_advance_show_it(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    preview = "words => window.game.page.view.preview(words)"
+    for words, shown in (([{"word": "+", "player": 0}], True), ([], False), (["+"], True)):
+        page.evaluate(preview, words)
+        assert ("suggested" in (role(page, "advance").get_attribute("class") or "")) == shown
+
+
+def test_the_language_chosen_last_stays(open_page: Any) -> None:
+    page, held = open_page(TWO_PEOPLE + "&lang=en"), []
+    page.route("**/languages/fa.json", lambda route: held.append(route))
+    role(page, "language").select_option("fa")
+    role(page, "language").select_option("pl")
+    page.wait_for_selector('html[lang="pl"]')
+    with page.expect_response("**/languages/fa.json"):
+        held[0].continue_()
+    page.wait_for_timeout(100)
+    assert page.get_attribute("html", "lang") == "pl"
+
+
+def test_keys_of_one_character_can_be_switched_off(open_page: Any) -> None:
+    page = open_page(TWO_PEOPLE)
+    page.keyboard.press("?")
+    role(page, "character-keys").uncheck()
+    page.keyboard.press("Escape")
+    page.reload()
+    page.wait_for_selector("[data-ready]", state="attached")
+    for key in ("n", "1", "?"):
+        page.keyboard.press(key)
+    assert not page.locator("dialog").count()
+    assert page.evaluate("window.game.page.view.table?.hand.isEmpty ?? true")
+    role(page, "keys").click()
+    role(page, "character-keys").check()
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.wait_for_selector("dialog[open]")
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: Any, game: str) -> None:
+    query = query_of(game, "en", 15).replace("seat=both", "opponent=greedy&seat=0")
+    page = open_page(query)
+    titles = "[...document.querySelectorAll('[data-role=moves] button')].slice(1).map((move) => move.title)"
+    wait_for_turn(page, 0)
+    wait_for_move(page, 14)
+    opened = page.evaluate(titles)[:15]
+    assert {title.split()[0] for title in opened} == {"Blue", "Red"}
+    before = len(page.evaluate(titles))
+    page.evaluate("window.game.play(window.game.page.session.position.legal[0])")
+    wait_for_move(page, before)
+    assert page.evaluate(titles)[before].startswith("You")
+    page.reload()
+    page.wait_for_selector("[data-ready]", state="attached")
+    after = page.evaluate(titles)
+    assert after[:15] == opened
+    assert after[before].startswith("You")
+
+
+def test_nobody_present_has_won_a_game_of_others(open_page: Any) -> None:
+    page = open_page(query_of("patchwork", "en", None).replace("seat=both", "opponent=greedy&seat=0"))
+    assert page.inner_text(".status-turn").split()[0] in ("Blue", "Red")

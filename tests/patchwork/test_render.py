@@ -34,6 +34,8 @@ from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, table
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUILT_LEFT, QUILT_TOP, CELL = (32, 808), 124, 40
+FIRST_CARD = (26, 206), (536, 738)
+"""From left to right and from top to bottom."""
 
 
 def random_game(seed: int) -> list[Game]:
@@ -330,6 +332,21 @@ def test_labels_stay_on_the_picture(positions):
             assert isinstance(label, Label)
             assert 0 < label.x < WIDTH
             assert 0 < label.y < HEIGHT
+
+
+@pytest.mark.parametrize("patch", range(1, NUM_PATCHES))
+def test_a_patch_on_its_card_covers_no_label(patch):
+    others = [other for other in range(1, NUM_PATCHES) if other != patch]
+    scene = table(Game(circle=[patch, *others, 0]), ("a", "b"))
+    (left, right), (top, bottom) = FIRST_CARD
+    pieces = [
+        [y for x, y in shape.points]
+        for shape in scene.shapes
+        if isinstance(shape, Polygon) and all(left < x < right and top < y < bottom for x, y in shape.points)
+    ]
+    labels = [label for label in scene.labels if left < label.x < right and top < label.y < bottom]
+    assert max(label.y for label in labels if not label.bold) < min(map(min, pieces))
+    assert max(map(max, pieces)) < min(label.y - 0.8 * label.size for label in labels if label.bold)
 
 
 # --- files --------------------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ _TOKEN = 13.5
 
 _OFFER_TOP, _OFFER_HEIGHT = 536, 202
 _CARD_WIDTH, _CARD_GAP = 180, 10
+_CARD_ROOM = 30, 161
+"""Where the patch may lie on its card, below the label and above the price."""
 _CARD_CELL, _REST_CELL = 29, 9.5
 _REST_LEFT = _MARGIN + NUM_OFFERED * (_CARD_WIDTH + _CARD_GAP) + 8
 _REST_COLUMNS, _REST_ROWS = 10, 3
@@ -289,7 +291,9 @@ def _card_left(slot: int) -> float:
 
 def _card(scene: Scene, patch: int, left: float) -> None:
     cells, buttons, time, income = PATCHES[patch]
-    _centered(scene, patch, cells, (left + _CARD_WIDTH / 2, _OFFER_TOP + 83), _CARD_CELL)
+    room, middle = _CARD_ROOM[1] - _CARD_ROOM[0], _OFFER_TOP + sum(_CARD_ROOM) / 2
+    cell = min(_CARD_CELL, room / extent(cells)[0])
+    _centered(scene, patch, cells, (left + _CARD_WIDTH / 2, middle), cell)
     parts.price_tag(scene, buttons, time, (left + _CARD_WIDTH / 2, _OFFER_TOP + 178), 24)
     if income:
         end = left + _CARD_WIDTH - 12

@@ -21,13 +21,19 @@ function unescaped(text) {
   }
 }
 
+/** Browsers refuse to write addresses more often: Safari after 100 within 30 seconds. */
+const REST_MILLISECONDS = 400;
+
+let timer = 0;
+
 /**
- * Writes the game into the address without a new entry of the history.
+ * Writes the game into the address without a new entry of the history, as soon as it rests for a moment.
  * @param {object} choices the answers of the new-game dialog
  * @param {string} notation
  */
 export function writeAddress(choices, notation) {
-  history.replaceState(history.state, "", addressOf(choices, notation));
+  clearTimeout(timer);
+  timer = setTimeout(() => history.replaceState(null, "", addressOf(choices, notation)), REST_MILLISECONDS);
 }
 
 /** The address of a game, absolute. */

@@ -4,6 +4,7 @@ import { openDialog } from "./dialogs.js";
 import { element } from "./elements.js";
 import { askHint } from "./hint.js";
 import { t } from "./language.js";
+import { recall, remember } from "./storage.js";
 
 /**
  * @param {import("./view.js").App} app
@@ -22,6 +23,7 @@ export function mountKeys(app, { newGame, share }) {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
       return;
+    if (event.key.length === 1 && event.key !== " " && !areCharactersKeys()) return;
     const run = actions[event.key];
     if (run) run();
     else if (!app.view?.key(event)) return;
@@ -30,6 +32,9 @@ export function mountKeys(app, { newGame, share }) {
 }
 
 const isWriting = (target) => target.closest?.("dialog, input, select, textarea, [contenteditable]") !== null;
+
+/** Whether single characters are shortcuts; whoever speaks to the computer may switch them off. */
+const areCharactersKeys = () => recall("characterKeys") ?? true;
 
 const PAGE_KEYS = [
   ["u", "undo"],
@@ -45,20 +50,24 @@ function showKeys(app) {
     ...app.view.keys.map(({ key, text }) => [key, text]),
     ...PAGE_KEYS.map(([key, name]) => [key, `keys.${name}`]),
   ];
-  openDialog(
-    "keys.title",
-    element(
-      "dl",
-      { class: "keys" },
-      rows.map(([key, text]) => [
-        element(
-          "dt",
-          {},
-          key.split(" ").map((part) => element("kbd", {}, part)),
-        ),
-        element("dd", {}, t(text)),
-      ]),
-    ),
-    { className: "narrow" },
+  const list = element(
+    "dl",
+    { class: "keys" },
+    rows.map(([key, text]) => [
+      element(
+        "dt",
+        {},
+        key.split(" ").map((part) => element("kbd", {}, part)),
+      ),
+      element("dd", {}, t(text)),
+    ]),
   );
+  const choice = element("input", {
+    type: "checkbox",
+    "data-role": "character-keys",
+    checked: areCharactersKeys(),
+    onchange: () => remember("characterKeys", choice.checked),
+  });
+  const label = element("label", { class: "check" }, choice, element("span", {}, t("keys.characters")));
+  openDialog("keys.title", [list, label], { className: "narrow" });
 }

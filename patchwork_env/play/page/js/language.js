@@ -14,6 +14,7 @@ const RIGHT_TO_LEFT = new Set(["fa"]);
 let english = {};
 let texts = {};
 let code = "en";
+let latest = code;
 let plurals = new Intl.PluralRules("en");
 let numbers = new Intl.NumberFormat("en");
 
@@ -29,10 +30,13 @@ export function preferredLanguage(...wishes) {
   return known.find((wish) => wish in LANGUAGES) ?? "en";
 }
 
-/** Loads a language, sets `lang` and `dir` of the document, and writes all marked elements anew. */
+/** Loads a language and, unless another one was wished for meanwhile, sets `lang` and `dir` of the document, and writes all marked elements anew. */
 export async function setLanguage(wish) {
+  latest = wish;
   if (!Object.keys(english).length) english = await load("en");
-  texts = wish === "en" ? english : await load(wish).catch(() => english);
+  const loaded = wish === "en" ? english : await load(wish).catch(() => english);
+  if (wish !== latest) return;
+  texts = loaded;
   code = wish;
   plurals = new Intl.PluralRules(code);
   numbers = new Intl.NumberFormat(code);

@@ -1,7 +1,7 @@
 /** Puts the page together: backend, session, the view of the game, and everything around it. */
 
 import { mountAnalysis } from "./analysis/panel.js";
-import { readAddress, seatsOf, writeAddress } from "./address.js";
+import { addressOf, readAddress, seatsOf, writeAddress } from "./address.js";
 import { connect } from "./backend.js";
 import { mountControls } from "./controls.js";
 import { LANGUAGES, language, languageEvents, preferredLanguage, setLanguage, t } from "./language.js";
@@ -91,16 +91,17 @@ class Page extends EventTarget {
   /**
    * Puts a game on the table.
    * @param {object} choices the answers of the new-game dialog, or of the address
-   * @param {{notation?: ?string, ply?: number}} options a game to go on with
+   * @param {{notation?: ?string, ply?: number, foreign?: number}} options a game to go on with; `foreign`: how
+   *   many of its moves were not made by those who play now, all if left out
    */
-  async open(choices, { notation = null, ply = Infinity } = {}) {
+  async open(choices, { notation = null, ply = Infinity, foreign = Infinity } = {}) {
     const game = notation ? gameOf(notation) : (choices.game ?? "patchwork");
     const view = await this.#viewOf(game);
     this.choices = { ...choices, game };
     if (!notation && !choices.seed)
       this.choices.seed = String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
     const setup = notation ? { notation } : { game, ...setUpOf(view, this.choices) };
-    await this.session.open(setup, { seats: seatsOf(this.choices), ply });
+    await this.session.open(setup, { seats: seatsOf(this.choices), ply, foreign });
     if (notation && choices.seed) this.session.seed = Number(choices.seed);
   }
 
@@ -127,10 +128,9 @@ class Page extends EventTarget {
     document.title = document.querySelector('[data-role="title"]').textContent = t(
       `games.${this.session.game}`,
     );
-    writeAddress({ ...this.choices, lang: language() }, this.session.mainNotation);
-    const kept = { choices: this.choices, notation: this.session.mainNotation, ply: this.session.ply };
-    remember("game", kept);
-    history.replaceState({ ply: this.session.ply }, "");
+    const { mainNotation: notation, ply, foreign } = this.session;
+    writeAddress({ ...this.choices, lang: language() }, notation);
+    remember("game", { choices: this.choices, notation, ply, foreign, address: location.href });
     this.#rest = this.view
       .show(this.session.position, { animate, before })
       .catch((error) => console.error(error));
@@ -166,18 +166,27 @@ function mountLanguage() {
 /** The game to begin with: that of the address, else the one of the last visit, else a new one. */
 async function openFirst(page) {
   const { notation, ...asked } = readAddress();
-  const kept = Object.keys(asked).some((name) => name !== "lang") || notation ? null : recall("game");
+  const kept = keptGame(asked, notation);
   const choices = kept
     ? kept.choices
     : { ...FIRST_CHOICES, ...asked, game: asked.game ?? FIRST_CHOICES.game };
   delete choices.lang;
   try {
-    await page.open(choices, { notation: notation ?? kept?.notation, ply: history.state?.ply ?? kept?.ply });
+    await page.open(choices, kept ?? { notation });
   } catch (error) {
     page.fail(error);
     if (!page.session.position)
       await page.open({ ...FIRST_CHOICES, game: gameNames.includes(asked.game) ? asked.game : "patchwork" });
   }
+}
+
+/** The game of the last visit, if the address is the one that it had or asks for nothing; else null. */
+function keptGame({ lang, ...asked }, notation) {
+  const last = recall("game");
+  if (!last) return null;
+  const asksNothing = !Object.keys(asked).length && !notation;
+  const addresses = [last.address, addressOf({ ...last.choices, lang }, last.notation)];
+  return asksNothing || addresses.includes(location.href) ? { foreign: 0, ...last } : null;
 }
 
 async function start() {

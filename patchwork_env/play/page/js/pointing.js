@@ -10,6 +10,11 @@ export function anchorAt(target, stride) {
   return cell ? Number(cell.dataset.row) * stride + Number(cell.dataset.column) : null;
 }
 
+/** How far the wheel goes for a turn, in pixels: less than by one notch of a mouse. */
+const TURN_PIXELS = 80;
+/** Pixels of a unit of `deltaY`, by `deltaMode`: pixels, lines, pages. */
+const UNITS = [1, 40, 800];
+
 /**
  * Lets the ghost of the piece follow a mouse or a pen, and the wheel turn the piece.
  * @param {Element} grid the cells of a board
@@ -23,12 +28,16 @@ export function followPointer(grid, stride, hand, inHand) {
     if (event.pointerType !== "touch" && !event.buttons && anchor !== null && inHand()) hand.aim(anchor);
   });
   grid.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hand.aim(null));
+  let distance = 0;
   grid.addEventListener(
     "wheel",
     (event) => {
-      if (!inHand()) return;
+      if (!inHand() || event.ctrlKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
       event.preventDefault();
-      hand.turn(event.deltaY > 0 ? 1 : -1);
+      distance += event.deltaY * UNITS[event.deltaMode];
+      if (Math.abs(distance) < TURN_PIXELS) return;
+      hand.turn(Math.sign(distance));
+      distance = 0;
     },
     { passive: false },
   );

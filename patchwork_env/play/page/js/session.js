@@ -41,6 +41,8 @@ export class Session extends EventTarget {
     this.seats = [];
     /** The seed that was chosen for the game; null if it came from a notation. */
     this.seed = null;
+    /** How many moves of the game were there when it was opened, whoever made them. */
+    this.foreign = 0;
     this.exploring = false;
     /**
      * Whether somebody analyses: then moves that are played while looking back are explored instead of
@@ -103,15 +105,16 @@ export class Session extends EventTarget {
   /**
    * Puts a game on the table.
    * @param {object} setup what `backend.open` takes
-   * @param {{seats?: (numPlayers: number) => Seat[], ply?: number}} options `ply`: where to look; the end
-   *   if left out
+   * @param {{seats?: (numPlayers: number) => Seat[], ply?: number, foreign?: number}} options `ply`: where to
+   *   look; the end if left out. `foreign`: how many moves others have made; all if left out
    */
-  async open(setup, { seats = null, ply = Infinity } = {}) {
+  async open(setup, { seats = null, ply = Infinity, foreign = Infinity } = {}) {
     const { notation, positions } = await this.#backend.open(setup);
     this.header = headerOf(notation);
     this.line = this.#main = positions;
     this.ply = Math.min(ply, positions.length - 1);
     this.seed = setup.seed ?? null;
+    this.foreign = Math.min(foreign, positions.length - 1);
     this.exploring = false;
     this.#explored = [];
     this.seats = (seats ?? (() => []))(this.numPlayers);
@@ -153,7 +156,10 @@ export class Session extends EventTarget {
         this.#explored = [...this.#explored.filter((line) => !beginsWith(extended, line)), extended].slice(
           -MOST_VARIATIONS,
         );
-      else this.#main = extended;
+      else {
+        this.#main = extended;
+        this.foreign = Math.min(this.foreign, this.ply);
+      }
       this.line = extended;
     }
     this.ply += 1;

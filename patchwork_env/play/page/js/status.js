@@ -35,12 +35,12 @@ function turnText({ session, turns }) {
 
 /** How a game ended: who won, with how many points. */
 export function resultText(session) {
-  const { winners, scores } = session.position;
+  const { winners, scores, ply } = session.position;
   if (scores.length === 1) return t("status.finished", { count: scores[0] });
   const score = scores.map((each) => number(each)).join(" : ");
   if (winners.length !== 1) return t("status.shared", { score });
   const [winner] = winners;
-  if (isAlone(session))
+  if (isAlone(session) && ply > session.foreign)
     return t(session.seats[winner].kind === "person" ? "status.youWin" : "status.youLose", { score });
-  return t("status.wins", { player: nameOf(session, winner), score });
+  return t("status.wins", { player: nameOf(session, winner, ply), score });
 }

@@ -38,12 +38,12 @@ function contents(app, reviewed) {
   return {
     title: `${t(`games.${session.game}`)}: ${t("review.title")}`,
     result: session.main.at(-1).over
-      ? resultText({ seats: session.seats, position: session.main.at(-1) })
+      ? resultText({ seats: session.seats, foreign: session.foreign, position: session.main.at(-1) })
       : "",
-    players: reviewed.players.map((side, player) => sideText(nameOf(session, player), side)),
+    players: reviewed.players.map((side, player) => sideText(nameOf(session, player, 1), side)),
     worst: worst(reviewed).map((verdict) => [
       number(verdict.ply),
-      nameOf(session, verdict.player),
+      nameOf(session, verdict.player, verdict.ply),
       move(verdict.word, verdict),
       verdict.name ? t(`review.names.${verdict.name}`) : "",
       lossText(verdict),
@@ -51,7 +51,7 @@ function contents(app, reviewed) {
     ]),
     moves: reviewed.verdicts.map((verdict) => [
       number(verdict.ply),
-      nameOf(session, verdict.player),
+      nameOf(session, verdict.player, verdict.ply),
       move(verdict.word, verdict),
       evaluationText(session, reviewed.evaluations[verdict.ply]),
       verdict.name ? t(`review.names.${verdict.name}`) : "",

@@ -109,7 +109,7 @@ export class ReviewPanel {
             "data-role": "accuracy",
             "data-value": side.accuracy?.toFixed(2),
           },
-          element("span", { class: "review-name" }, nameOf(session, player)),
+          element("span", { class: "review-name" }, nameOf(session, player, 1)),
           this.#mark(side),
           side.accuracy !== null &&
             element(
@@ -208,7 +208,7 @@ export class ReviewPanel {
         "tr",
         {},
         element("td", {}, number(verdict.ply)),
-        element("td", {}, nameOf(session, verdict.player)),
+        element("td", {}, nameOf(session, verdict.player, verdict.ply)),
         element("td", { dir: "ltr" }, labelOf(view, session.main[verdict.ply], verdict.word, verdict.player)),
         element("td", {}, evaluationText(session, evaluations[verdict.ply])),
         element("td", {}, verdict.name ? t(`review.names.${verdict.name}`) : ""),

@@ -5,6 +5,7 @@
 
 import { isAbort } from "../backend.js";
 import { t } from "../language.js";
+import { progressText } from "../turns.js";
 
 /** Searches of a moment, whose figures are the same each time. */
 export const QUICK = Object.freeze({ patchwork: "champion:fast", nmbr9: "nmbr9_champion:fast" });
@@ -94,8 +95,7 @@ export class Search extends EventTarget {
       this.#kept.keep(notation, analysis);
       this.#tell();
     };
-    const onprogress = ({ progress, key }) =>
-      this.#say(key ? t(`progress.${key}`, { text: progress }) : progress, signal);
+    const onprogress = (progress) => this.#say(progressText(progress), signal);
     try {
       await this.#app.atRest();
       this.#tell();

@@ -12,8 +12,8 @@ import { groundOf, movedTo, shapeOf, surfaceOf } from "./tiles.js";
  */
 export function describe(position, { session, components }) {
   const move = parseWord(position.word);
-  const person = isYou(session, position.mover) ? "you" : "other";
-  const values = { player: nameOf(session, position.mover), digit: move.digit };
+  const person = isYou(session, position.mover, position.ply) ? "you" : "other";
+  const values = { player: nameOf(session, position.mover, position.ply), digit: move.digit };
   if (move.kind === "choose") return t(`nmbr9.did.${person}.choose`, values);
   const level = levelOf(position, components);
   if (level === 0) return t(`nmbr9.did.${person}.lay`, values);

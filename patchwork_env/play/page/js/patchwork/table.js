@@ -191,7 +191,7 @@ export class Table {
         },
       ];
     });
-    this.panel.advance.classList.toggle("suggested", words[0] === "+");
+    this.panel.advance.classList.toggle("suggested", moves[0]?.word === "+");
     this.#drawGhosts();
   }
 

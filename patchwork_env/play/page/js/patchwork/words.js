@@ -12,8 +12,8 @@ import { cellName, parseWord } from "./actions.js";
 export function describe(position, { session }) {
   const move = parseWord(position.word);
   const before = session.line[position.ply - 1];
-  const person = isYou(session, position.mover) ? "you" : "other";
-  const values = { player: nameOf(session, position.mover) };
+  const person = isYou(session, position.mover, position.ply) ? "you" : "other";
+  const values = { player: nameOf(session, position.mover, position.ply) };
   if (move.kind === "advance") {
     const spaces = before
       ? position.state.positions[position.mover] - before.state.positions[position.mover]
