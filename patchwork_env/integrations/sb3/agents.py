@@ -24,6 +24,32 @@ from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy, game_of
 
 
+class Normalization:
+    """What ``VecNormalize`` makes of observations, with its present statistics; copies keep theirs.
+
+    Args:
+        env: The ``VecNormalize``.
+    """
+
+    def __init__(self, env: VecNormalize) -> None:
+        self._env = env
+
+    @property
+    def statistics(self) -> Any:
+        """The ``RunningMeanStd`` of flat observations."""
+        return self._env.obs_rms
+
+    def __call__(self, seen: Any) -> Any:
+        """Flat or named observations, changed."""
+        return self._env.normalize_obs(seen)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles lack the environment; those of ``VecNormalize`` could not be copied again."""
+        env = VecNormalize.__new__(VecNormalize)
+        env.__dict__.update(self._env.__dict__, venv=None, class_attributes={}, returns=None)
+        return Normalization, (env,)
+
+
 class MaskablePolicyAgent(SamplingAgent):
     """Plays the present weights of any policy of MaskablePPO, also while it learns.
 
@@ -42,7 +68,7 @@ class MaskablePolicyAgent(SamplingAgent):
         self,
         policy: MaskableActorCriticPolicy,
         name: str,
-        normalize: VecNormalize | None = None,
+        normalize: Normalization | None = None,
         *,
         sample: bool = False,
         seed: int | None = None,
@@ -52,12 +78,17 @@ class MaskablePolicyAgent(SamplingAgent):
         self._named = isinstance(policy.observation_space, Dict)
         self.games = (game_of(policy.observation_space, policy.action_space, self._named),)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, whose tensors can be copied."""
+        forget_gradients(self.policy)
+        return super().__getstate__()
+
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
         observations, masks = views_of(states)
         seen: Any = rules_of(states).layout.as_dict(observations) if self._named else observations
-        seen = seen if self.normalize is None else self.normalize.normalize_obs(seen)
+        seen = seen if self.normalize is None else self.normalize(seen)
         self.policy.set_training_mode(False)
         with torch.no_grad():
             tensors: Any = self.policy.obs_to_tensor(seen)[0]
@@ -72,24 +103,29 @@ class MaskablePolicyAgent(SamplingAgent):
 
 
 class NormalizedPolicy(nn.Module):
-    """A policy of MaskablePPO, with the ``VecNormalize`` that its flat observations go through."""
+    """A policy of MaskablePPO, with what its flat observations go through."""
 
-    def __init__(self, policy: MaskableActorCriticPolicy, normalize: VecNormalize) -> None:
+    def __init__(self, policy: MaskableActorCriticPolicy, normalize: Normalization) -> None:
         super().__init__()
         self.policy, self.normalize = policy, normalize
 
     def get_extra_state(self) -> Tensor:
         """Means and variances, float64 ``(2, size)``."""
-        statistics: Any = self.normalize.obs_rms
+        statistics = self.normalize.statistics
         return torch.from_numpy(np.stack([statistics.mean, statistics.var]))
 
     def set_extra_state(self, state: Any) -> None:
         """Takes over means and variances."""
-        statistics: Any = self.normalize.obs_rms
+        statistics = self.normalize.statistics
         statistics.mean, statistics.var = state.numpy().reshape(2, -1).copy()
 
 
-def normalization_of(model: Any) -> VecNormalize | None:
+def forget_gradients(policy: MaskableActorCriticPolicy) -> None:
+    """Makes a policy one that can be copied: its last distribution may be tied to gradients."""
+    policy.action_dist.distribution = None
+
+
+def normalization_of(model: Any) -> Normalization | None:
     """What changes the observations of a model, or of a :class:`NormalizedPolicy`; None if nothing does.
 
     Raises:
@@ -108,7 +144,7 @@ def normalization_of(model: Any) -> VecNormalize | None:
             "the model learned behind VecNormalize, and its environment has none: "
             "MaskablePPO.load(path, env=VecNormalize.load(path_of_statistics, env)) brings it back"
         )
-    return normalize if normalize is not None and normalize.norm_obs else None
+    return Normalization(normalize) if normalize is not None and normalize.norm_obs else None
 
 
 def as_agent(

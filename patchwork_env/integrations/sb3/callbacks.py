@@ -18,7 +18,12 @@ from patchwork_env.core.checks import check_between, check_seed
 from patchwork_env.core.documents import one_line, parse_json
 from patchwork_env.core.files import write_bytes
 from patchwork_env.core.names import shorten, unknown_option
-from patchwork_env.integrations.sb3.agents import NormalizedPolicy, as_agent, normalization_of
+from patchwork_env.integrations.sb3.agents import (
+    NormalizedPolicy,
+    as_agent,
+    forget_gradients,
+    normalization_of,
+)
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
@@ -153,7 +158,7 @@ def _policy_of(model: Any) -> nn.Module:
     policy, normalize = model.policy, normalization_of(model)
     if isinstance(policy, PatchworkPolicy):
         return policy.network
-    policy.action_dist.distribution = None  # that of the last batch, which may be tied to gradients
+    forget_gradients(policy)
     return policy if normalize is None else NormalizedPolicy(policy, normalize)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 
 import gymnasium
@@ -179,6 +181,8 @@ def test_the_agent_sees_what_the_model_sees(policy):
         taken, answers = choices(model)
         assert len(taken) > 10
         assert taken == answers
+        twin, game = copy.deepcopy(pickle.loads(pickle.dumps(as_agent(model)))), RULES.game(seed=1)
+        assert twin.act(game) == as_agent(model).act(game)
 
 
 def test_what_changes_observations_and_cannot_be_applied(tmp_path):
@@ -201,7 +205,7 @@ def test_past_selves_keep_the_statistics_of_their_time():
     model = make_model(VecNormalize(SelfPlayVecEnv(4, seed=1)), "MlpPolicy", net_arch=[8])
     callback = SelfPlayCallback(fraction=1.0, snapshot_every=1, opponents=1)
     model.learn(128, callback)
-    means = [policy.normalize.obs_rms.mean for policy in callback.opponents.pool.snapshots.values()]
+    means = [policy.normalize.statistics.mean for policy in callback.opponents.pool.snapshots.values()]
     present = model.get_vec_normalize_env().obs_rms.mean
     assert not np.allclose(means[0], means[1])
     np.testing.assert_array_equal(means[1], present)
