@@ -18,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 
 from patchwork_env.core.files import check_file_path, write_text
-from patchwork_env.errors import TableEdgeError, WorkerError
+from patchwork_env.errors import WorkerError
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.decks import (
     DeckGame,
@@ -46,7 +46,7 @@ def main() -> int:
         if options.json:
             check_file_path(options.json, "--json")
         run(options)
-    except (ValueError, OSError, ImportError, TableEdgeError, WorkerError) as error:
+    except (ValueError, OSError, ImportError, WorkerError) as error:
         print(f"nmbr9_decks.py: {error}", file=sys.stderr)
         return 2
     return 0

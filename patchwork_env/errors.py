@@ -17,7 +17,6 @@ __all__ = [
     "OpponentError",
     "OtherSettingsError",
     "StorageError",
-    "TableEdgeError",
     "UnknownOptionError",
     "WorkerError",
 ]
@@ -28,10 +27,6 @@ __all__ = [
 
 class IllegalActionError(ValueError):
     """An action that the current player may not play, or a value that is no action or move at all."""
-
-
-class TableEdgeError(RuntimeError):
-    """A game of NMBR 9 spreads further than the numbering of its actions reaches."""
 
 
 class OpponentError(RuntimeError):

@@ -55,9 +55,6 @@ class Nmbr9AECEnv(GameAECEnv):
     others; winners with equal scores share their gain, so that all rewards add up to 0. With ``"margin"``, at
     the end, the own score less the best of the others, divided by 100.
 
-    **Truncation**: a move that meets the edge of the table (see :mod:`~patchwork_env.nmbr9.actions`) is not
-    played and ends the game for all without further rewards.
-
     **Options of** :meth:`reset`: ``deck``, the digits in the order in which they come.
 
     **State**: :meth:`state` is what ``player_0`` sees, as one vector, whoever is to move.
@@ -94,8 +91,8 @@ class Nmbr9ParallelEnv(GameParallelEnv):
     ...     actions = {agent: env.action_space(agent).sample(masks[agent]) for agent in env.agents}
     ...     observations, rewards, terminations, truncations, infos = env.step(actions)
 
-    Spaces, rewards, truncation and options are those of :class:`Nmbr9AECEnv`, and so is the game. Every
-    agent's mask holds its legal actions in every step, until the game is over.
+    Spaces, rewards and options are those of :class:`Nmbr9AECEnv`, and so is the game. Every agent's mask
+    holds its legal actions in every step, until the game is over.
 
     Args:
         render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
@@ -131,9 +128,6 @@ class Nmbr9Env(GameEnv):
     **Rewards**: with one player the points of every placement, digit times level, so that the return is the
     score (``"score"``). Against others 0 until the game ends, and then the reward of :class:`Nmbr9AECEnv`
     (``"outcome"`` or ``"margin"``), unless ``"score"`` is asked for.
-
-    **Truncation**: an action that meets the edge of the table (see :mod:`~patchwork_env.nmbr9.actions`) is
-    not played and cuts the episode off.
 
     **Info**: ``action_mask``: int8 ``(16394,)``, 1 for the legal actions, also given by :meth:`action_masks`;
     ``seat``: the learner's player number; at the end of a game ``scores``: int16 ``(players,)``, the own and

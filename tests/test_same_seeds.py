@@ -398,8 +398,8 @@ def gains(env: Any) -> Any:
 
 
 def endings(env: Any) -> Any:
-    """0 where a game goes on, 1 where it ended, 2 where it was cut off."""
-    return env.terminations.astype(np.int8) + 2 * env.truncations.astype(np.int8)
+    """0 where a game goes on, 1 where it ended."""
+    return env.terminations.astype(np.int8)
 
 
 def final_scores(env: Any) -> Any:

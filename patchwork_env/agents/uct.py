@@ -115,8 +115,8 @@ class UctAgent(BatchAgent):
         work.root[0] = state[0]
         kernels.redraw(work.root, 0, stream)
         count = int(kernels.list_actions(work.root, 0, work, stream))
-        if count < 2:
-            return int(work.actions[0] if count else work.listed[0])
+        if count == 1:
+            return int(work.actions[0])
         actions = work.actions[:count].copy()
         kernels.measure_scale(work, stream, _SAMPLES)
         visits, values = np.zeros(count, np.int64), np.zeros(count)
@@ -205,22 +205,15 @@ def _kernels(rules: Rules) -> ModuleType:
 
 @template
 def list_actions(states: States, i: int, work: Workspace, streams: Streams) -> int:
-    """Writes random legal actions in random order to ``work.actions``, as many as fit; returns their number.
-
-    Actions that cut the game off are left out; if there are no others, ``work.listed[0]`` is one of them.
-    """
+    """Writes legal actions in random order to ``work.actions``, as many as fit; returns their number."""
     count = game.legal(states, i, work.legal_set)
     game.write_actions(work.legal_set, work.listed)
-    found, k = 0, 0
-    while found < len(work.actions) and k < count:
+    number = min(count, len(work.actions))
+    for k in range(number):
         other = k + random_below(streams, 0, count - k)
-        action = work.listed[other]
-        work.listed[other], work.listed[k] = work.listed[k], action
-        k += 1
-        if not game.cuts_off(states, i, action):
-            work.actions[found] = action
-            found += 1
-    return found
+        work.actions[k] = work.listed[other]
+        work.listed[other] = work.listed[k]
+    return number
 
 
 @template
@@ -257,13 +250,10 @@ def measure_scale(work: Workspace, streams: Streams, samples: int) -> None:
 
 @template
 def _play_randomly(work: Workspace, streams: Streams) -> None:
-    """Plays ``work.state`` until it is over, or cut off."""
+    """Plays ``work.state`` until it is over."""
     while not game.is_over(work.state, 0):
         count = game.legal(work.state, 0, work.legal_set)
-        action = game.nth_legal(work.legal_set, random_below(streams, 0, count))
-        if game.cuts_off(work.state, 0, action):
-            return
-        game.apply(work.state, 0, action)
+        game.apply(work.state, 0, game.nth_legal(work.legal_set, random_below(streams, 0, count)))
 
 
 @template

@@ -113,15 +113,6 @@ def first_illegal(states: States, actions: Actions) -> int:
 
 
 @template
-def first_refused(states: States, actions: Actions) -> int:
-    """The index of the first game whose action, any integer, is illegal or cuts the game off; -1 if none."""
-    for i in range(len(states)):
-        if not game.is_legal(states, i, actions[i]) or game.cuts_off(states, i, actions[i]):
-            return i
-    return -1
-
-
-@template
 def check_actions(states: States, actions: Actions, legal: npt.NDArray[np.bool_]) -> None:
     """Writes for every game whether its action, any integer, is legal."""
     for i in range(len(states)):
@@ -181,15 +172,6 @@ def list_over(states: States, games: Games) -> int:
 
 
 @template
-def check_cut_offs(
-    states: States, actions: Actions, legal: npt.NDArray[np.bool_], cut_off: npt.NDArray[np.bool_]
-) -> None:
-    """Writes for every game whether its action is ``legal`` and cuts the game off."""
-    for i in range(len(states)):
-        cut_off[i] = legal[i] and game.cuts_off(states, i, actions[i])
-
-
-@template
 def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> int:
     """Lists the games that go on and in which player ``seats[i]`` is not to move; returns their number."""
     count = 0
@@ -240,7 +222,7 @@ def deal_listed(states: States, games: Games, streams: Streams, beginning: State
 
 @template
 def play_listed(states: States, games: Games, actions: Actions) -> None:
-    """Plays legal actions ``(k,)``, none of which cuts a game off, in the ``k`` listed games."""
+    """Plays legal actions ``(k,)`` in the ``k`` listed games."""
     for k in range(len(games)):
         game.apply(states, games[k], actions[k])
 

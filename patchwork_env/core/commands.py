@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from patchwork_env.errors import DivergenceError, OpponentError, TableEdgeError, WorkerError
+from patchwork_env.errors import DivergenceError, OpponentError, WorkerError
 
 ERRORS = (
     *(ValueError, OSError, ImportError, MemoryError),
-    *(OpponentError, TableEdgeError, WorkerError, DivergenceError),
+    *(OpponentError, WorkerError, DivergenceError),
 )
 """The errors that commands answer with a message instead of a traceback."""
 _LONGEST = 1000

@@ -289,7 +289,7 @@ class BaseGame(ABC, Generic[M]):
         index, before = checks.check_action(action, self._num_actions), self._position
         states = before.states.copy()
         if not self._engine.play(states, 0, index):
-            raise self._why_refused(index)
+            raise IllegalActionError(self._why_illegal(index))
         self._position = _Position(states, before.number + 1, index, before)
 
     def undo(self) -> int:
@@ -335,10 +335,6 @@ class BaseGame(ABC, Generic[M]):
         if not self._engine.is_legal(self._state, 0, index):
             raise IllegalActionError(self._why_illegal(index))
         return index
-
-    def _why_refused(self, action: int) -> Exception:
-        """The error that says why the engine does not play an action."""
-        return IllegalActionError(self._why_illegal(action))
 
     def _why_illegal(self, action: int) -> str:
         if self.is_over:

@@ -25,12 +25,6 @@ LegalSet = npt.NDArray[np.uint64]
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
-@kernel(inline=True)
-def never(states: States, i: int, action: int) -> bool:
-    """Returns False: no action cuts a game off."""
-    return False
-
-
 @kernel
 def keep(states: States, i: int, streams: Streams) -> None:
     """Changes nothing: the record holds nothing that players cannot know."""
@@ -64,8 +58,6 @@ class Kernels:
             come from the stream of the same index.
         write_observation: ``(states, i, observer, out)`` writes what a player sees to a contiguous float32
             array ``(layout.size,)``.
-        cuts_off: ``(states, i, action)`` says whether a legal action cannot be carried out. Such an action is
-            not played, and the game is cut off (truncated).
         redraw: ``(states, i, streams)`` draws anew what the record holds but the current player cannot know,
             such as the order of the cards to come; see :attr:`Rules.hides`.
     """
@@ -84,7 +76,6 @@ class Kernels:
     outcome: Callable[[States, int, int], float]
     deal: Callable[[States, int, Streams, States, int], None]
     write_observation: Callable[[States, int, int, Observation], None]
-    cuts_off: Callable[[States, int, int], bool] = never
     redraw: Callable[[States, int, Streams], None] = keep
 
 
@@ -152,16 +143,6 @@ class Rules:
     def empty_states(self, n: int) -> States:
         """``n`` records of zeros, to be set up by the kernels."""
         return np.zeros(n, self.dtype)
-
-    @cached_property
-    def can_cut_off(self) -> bool:
-        """Whether there are actions that cut a game off."""
-        return self.kernels.cuts_off is not never
-
-    def is_cut_off(self, game: BaseGame, action: int) -> bool:
-        """Whether an action, any integer, is legal in a game and cuts it off."""
-        kernels, state = self.kernels, game.state
-        return bool(kernels.is_legal(state, 0, action) and kernels.cuts_off(state, 0, action))
 
     @property
     def hides(self) -> bool:

@@ -32,9 +32,7 @@ _ALL_GAMES = np.zeros(1, np.int64)
 class GameAECEnv(TurnEnv):
     """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
 
-    An illegal action raises an error and changes nothing; :meth:`wrapped` makes it end the game instead. An
-    action that cuts the game off (see :class:`~patchwork_env.core.rules.Kernels`) is not played and truncates
-    the game for all, without further rewards.
+    An illegal action raises an error and changes nothing; :meth:`wrapped` makes it end the game instead.
 
     Args:
         rules: The rules of the game.
@@ -124,28 +122,24 @@ class GameAECEnv(TurnEnv):
         if not self.agents:
             raise RuntimeError("no game is on: call reset()")
         agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
+        if self.terminations[agent]:
             self._was_dead_step(action)
             return
         game = self._require_game()
         gained = self.play(game, action)
-        after: dict[str, Any] = {}
+        after: dict[str, Any] = {"_moves": self._moves + 1}
         if gained or self._has_rewards:
             rewards: dict[str, float] = dict.fromkeys(self.agents, 0)
             cumulative = {**self._cumulative_rewards, agent: 0.0}
-            for player, reward in (gained or {}).items():
+            for player, reward in gained.items():
                 rewards[self.possible_agents[player]] = reward
                 cumulative[self.possible_agents[player]] += reward
-            after = {"rewards": rewards, "_cumulative_rewards": cumulative}
+            after |= {"rewards": rewards, "_cumulative_rewards": cumulative}
             after["_has_rewards"] = bool(gained) or any(cumulative.values())
-        if gained is None:
-            after["truncations"] = dict.fromkeys(self.agents, True)
+        if game.is_over:
+            after["terminations"] = dict.fromkeys(self.agents, True)
         else:
-            after["_moves"] = self._moves + 1
-            if game.is_over:
-                after["terminations"] = dict.fromkeys(self.agents, True)
-            else:
-                after["agent_selection"] = self.possible_agents[game.current_player]
+            after["agent_selection"] = self.possible_agents[game.current_player]
         self._change(after)
         if self.render_mode == "human":
             self.render()
@@ -158,7 +152,7 @@ class GameAECEnv(TurnEnv):
     def is_illegal(self, action: int | None) -> bool:
         """Whether ``agent_selection`` is to move and the action, any integer, is not legal."""
         agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
+        if self.terminations[agent]:
             return False
         index = check_action(action, self._rules.num_actions)
         return not self._rules.kernels.is_legal(self._require_game().state, 0, index)
@@ -253,13 +247,12 @@ class GameAECEnv(TurnEnv):
         dealer.deal(states, _ALL_GAMES, set_up)
         return self._rules.game._of_record(states), dealer
 
-    def begin(self, game: BaseGame, dealer: Dealer | None = None, *, is_cut_off: bool = False) -> None:
+    def begin(self, game: BaseGame, dealer: Dealer | None = None) -> None:
         """Makes a game the one that is on, with all agents and without rewards of earlier games.
 
         Args:
             game: The game, which is not copied.
             dealer: The dealer of the games to come; None for the present one.
-            is_cut_off: Whether the game is over although it could go on.
         """
         agents = list(self.possible_agents)
         gained = self._final_rewards(game) if game.is_over else {}
@@ -273,7 +266,7 @@ class GameAECEnv(TurnEnv):
             "rewards": rewards,
             "_cumulative_rewards": rewards.copy(),
             "terminations": dict.fromkeys(agents, game.is_over),
-            "truncations": dict.fromkeys(agents, is_cut_off),
+            "truncations": dict.fromkeys(agents, False),
             "infos": {agent: {} for agent in agents},
             "agent_selection": agents[game.current_player],
             "_skip_agent_selection": None,
@@ -311,12 +304,11 @@ class GameAECEnv(TurnEnv):
         """
         self.__dict__.update(after)
 
-    def play(self, game: BaseGame, action: Any) -> Mapping[int, float] | None:
+    def play(self, game: BaseGame, action: Any) -> Mapping[int, float]:
         """Plays an action in a game, which need not be the one that is on.
 
         Returns:
-            The rewards by player number, 0 for players who are left out; or None if the action cuts the game
-            off and was not played.
+            The rewards by player number, 0 for players who are left out.
 
         Raises:
             IllegalActionError: The action is not legal; nothing has changed.
@@ -325,8 +317,6 @@ class GameAECEnv(TurnEnv):
         """
         self._check_game(game)
         index = check_action(action, self._rules.num_actions)
-        if self._rules.can_cut_off and self._rules.is_cut_off(game, index):
-            return None
         if self._kind != SCORE:
             game.play(index)
             return self._final_rewards(game) if game.is_over else {}

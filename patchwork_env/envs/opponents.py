@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import (
-    check_cut_offs,
     first_illegal,
     imagined,
     list_games,
@@ -219,8 +218,8 @@ def _are_below(numbers: npt.NDArray[Any], count: int) -> bool:
     return bool(((numbers >= 0) & (numbers < count)).all())
 
 
-def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> bool:
-    """Plays the opponent's action in a game, unless it cuts the game off; returns whether it does.
+def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> None:
+    """Plays the opponent's action in a game.
 
     Of a game that hides something the opponent is shown a copy that betrays nothing: see
     :meth:`BaseGame.imagine`, for which ``streams``, ``(1,)``, gives the random numbers.
@@ -237,12 +236,9 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Strea
         action = check_action(opponent.act(seen), rules.num_actions)
         if seen.state.tobytes() != shown:
             raise OpponentError(f"opponent {opponent.name!r} changed the game that it was shown")
-        if rules.can_cut_off and rules.is_cut_off(game, action):
-            return True
         game.play(action)
     except IllegalActionError as error:
         raise OpponentError(f"opponent {opponent.name!r}: {error}") from error
-    return False
 
 
 def answers(
@@ -276,16 +272,14 @@ def let_opponents_play(
     rules: Rules,
     states: States,
     seats: npt.NDArray[np.int64],
-    cut_off: npt.NDArray[np.bool_],
 ) -> None:
-    """Plays the opponents' moves in a batch until every game is over, cut off or at the learner's turn.
+    """Plays the opponents' moves in a batch until every game is over or at the learner's turn.
 
     Args:
         opponents: The opponents; None if the learner plays alone.
         rules: The rules of the game.
         states: The ``(n,)`` games, which are changed.
         seats: The ``(n,)`` learners' player numbers.
-        cut_off: Bool ``(n,)``, the games that are cut off, to which those are added that an answer cuts off.
 
     Raises:
         OpponentError: An opponent did not answer with one legal action for each game.
@@ -294,24 +288,7 @@ def let_opponents_play(
         return
     while True:
         games = list_games(list_waiting, rules, states, seats)
-        if rules.can_cut_off:
-            games = games[~cut_off[games]]
         if not len(games):
             return
-        batch = records_at(states, games)
-        actions = opponents.answers(batch, games)
-        if rules.can_cut_off:
-            refused = find_cut_offs(rules, batch, actions, np.ones(len(games), np.bool_))
-            cut_off[games[refused]] = True
-            games, actions = games[~refused], actions[~refused]
+        actions = opponents.answers(records_at(states, games), games)
         loop(play_listed, rules)(states, games, actions)
-
-
-def find_cut_offs(
-    rules: Rules, states: States, actions: npt.NDArray[np.int64], legal: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    """Which of the ``legal`` actions cut their games off, bool ``(n,)``."""
-    found = np.zeros(len(states), np.bool_)
-    if rules.can_cut_off:
-        loop(check_cut_offs, rules)(states, actions, legal, found)
-    return found

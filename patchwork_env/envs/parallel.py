@@ -24,7 +24,7 @@ Flags = dict[str, bool]
 class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     """One game of any rules whose players act at the same time.
 
-    Spaces, rewards, truncation and options are those of :class:`~patchwork_env.envs.aec.GameAECEnv`, and so
+    Spaces, rewards and options are those of :class:`~patchwork_env.envs.aec.GameAECEnv`, and so
     is the game. Every agent's mask holds its legal actions in every step, until the game is over.
 
     Args:
@@ -53,7 +53,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     def agents(self) -> list[str]:  # type: ignore[override]  # which follow from the game
         """All agents while a game is on, else none."""
         aec = self._aec
-        return [agent for agent in aec.agents if not (aec.terminations[agent] or aec.truncations[agent])]
+        return [agent for agent in aec.agents if not aec.terminations[agent]]
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """The space of an agent's observations, the same object at every call."""
@@ -94,20 +94,16 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
             raise RuntimeError("no game is on: call reset()")
         before = self._aec.game
         chosen = [self._check(before, player, agent, actions) for player, agent in enumerate(agents)]
-        rewards, game, is_cut_off = dict.fromkeys(agents, 0.0), before.clone(), False
+        rewards, game = dict.fromkeys(agents, 0.0), before.clone()
         for action in chosen:
-            gained = self._aec.play(game, action)
-            if gained is None:
-                rewards, game, is_cut_off = dict.fromkeys(agents, 0.0), before, True
-                break
-            for player, reward in gained.items():
+            for player, reward in self._aec.play(game, action).items():
                 rewards[agents[player]] += reward
-        self._aec.begin(game, is_cut_off=is_cut_off)
+        self._aec.begin(game)
         return (
             self._observations(),
             rewards,
             dict.fromkeys(agents, game.is_over),
-            dict.fromkeys(agents, is_cut_off),
+            dict.fromkeys(agents, False),
             {agent: {} for agent in agents},
         )
 

@@ -62,9 +62,8 @@ class SelfPlayBatch:
         random_actions: int64 ``(n,)``, a uniformly random legal action for every game.
         rewards: float32 ``(n, players)``, what each player got in the last step.
         terminations: bool ``(n,)``, which games ended in the last step.
-        truncations: bool ``(n,)``, which games were cut off in the last step, whose action was not played.
-        final_scores: int16 ``(n, max_players)``, the scores of games that ended or were cut off; other rows
-            keep old values.
+        truncations: bool ``(n,)``, always False: no game is broken off.
+        final_scores: int16 ``(n, max_players)``, the scores of games that ended; other rows keep old values.
 
     Args:
         rules: The rules of the game.
@@ -208,8 +207,7 @@ class SelfPlayBatch:
 
     def _take_over(self, states: States, streams: Streams, sampling_streams: Streams) -> None:
         """Goes on with other games, in which nothing has happened yet."""
-        results = (self.rewards, self.terminations, self.truncations)
-        own = (self._streams, *results, self.states, *self._show_arguments())
+        own = (self._streams, self.rewards, self.terminations, self.states, *self._show_arguments())
         loop(take_over, self._rules)(states, streams, sampling_streams, *own)
 
     def _step_alone(self) -> int:
@@ -228,7 +226,7 @@ class SelfPlayBatch:
 
     def _play_arguments(self) -> tuple[Any, ...]:
         beginning, chance, _ = self._set_up
-        results = (self.rewards, self.terminations, self.truncations, self.final_scores)
+        results = (self.rewards, self.terminations, self.final_scores)
         return (self.states, self._streams, self._actions, beginning, chance, self._kind, *results)
 
     def _show_arguments(self) -> tuple[Any, ...]:
@@ -254,7 +252,6 @@ def play_games(
     kind: int,
     rewards: npt.NDArray[np.float32],
     terminations: npt.NDArray[np.bool_],
-    truncations: npt.NDArray[np.bool_],
     final_scores: npt.NDArray[np.int16],
 ) -> None:
     """Plays one legal action in every game and starts a new game where one ends.
@@ -268,29 +265,24 @@ def play_games(
         kind: The kind of rewards: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
         rewards: ``(n, players)``, receives the rewards; before, it holds those of the last step, or zeros.
         terminations: ``(n,)``, receives which games ended; before, it holds which did in the last step.
-        truncations: ``(n,)``, receives which games were cut off; their actions are not played.
-        final_scores: ``(n, max_players)``, receives the scores where a game ended or was cut off.
+        final_scores: ``(n, max_players)``, receives the scores where a game ended.
     """
     for i in range(len(states)):
         if terminations[i] or kind == SCORE:  # of the last step: otherwise there are only zeros
             for one in range(rewards.shape[1]):
                 rewards[i, one] = 0
-        truncations[i] = game.cuts_off(states, i, actions[i])
-        if truncations[i]:
-            terminations[i] = False
-        elif kind == SCORE:
+        if kind == SCORE:
             player = states[i]["current_player"]
             before = game.score(states, i, player)
             game.apply(states, i, actions[i])
             rewards[i, player] = game.score(states, i, player) - before
-            terminations[i] = game.is_over(states, i)
         else:  # a path of its own, which is measurably faster without the scores
             game.apply(states, i, actions[i])
-            terminations[i] = game.is_over(states, i)
-        if terminations[i] and kind != SCORE:
-            for one in range(rewards.shape[1]):
-                rewards[i, one] = final_reward(states, i, one, kind)
-        if terminations[i] or truncations[i]:
+        terminations[i] = game.is_over(states, i)
+        if terminations[i]:
+            if kind != SCORE:
+                for one in range(rewards.shape[1]):
+                    rewards[i, one] = final_reward(states, i, one, kind)
             for one in range(final_scores.shape[1]):
                 final_scores[i, one] = game.score(states, i, one)
             game.deal(states, i, streams, beginning, chance)
@@ -362,7 +354,6 @@ def step_games(
     kind: int,
     rewards: npt.NDArray[np.float32],
     terminations: npt.NDArray[np.bool_],
-    truncations: npt.NDArray[np.bool_],
     final_scores: npt.NDArray[np.int16],
     *shown: Any,
 ) -> int:
@@ -373,8 +364,7 @@ def step_games(
     """
     illegal = int(first_illegal(states, actions))
     if illegal < 0:
-        results = (rewards, terminations, truncations, final_scores)
-        play_games(states, streams, actions, beginning, chance, kind, *results)
+        play_games(states, streams, actions, beginning, chance, kind, rewards, terminations, final_scores)
         show_games(states, *shown)
     return illegal
 
@@ -387,7 +377,6 @@ def take_over(
     streams: Streams,
     rewards: npt.NDArray[np.float32],
     terminations: npt.NDArray[np.bool_],
-    truncations: npt.NDArray[np.bool_],
     states: States,
     sampled_from: Streams,
     sampling_streams: Streams,
@@ -399,7 +388,6 @@ def take_over(
     sampling_streams[:] = new_sampling_streams
     rewards[:] = 0
     terminations[:] = False
-    truncations[:] = False
     show_games(states, sampled_from, sampling_streams, *shown)
 
 
@@ -419,7 +407,6 @@ def work_on_chunks(
     kind: int,
     rewards: npt.NDArray[np.float32],
     terminations: npt.NDArray[np.bool_],
-    truncations: npt.NDArray[np.bool_],
     final_scores: npt.NDArray[np.int16],
     sampled_from: Streams,
     sampling_streams: Streams,
@@ -444,7 +431,6 @@ def work_on_chunks(
                 kind,
                 rewards[own],
                 terminations[own],
-                truncations[own],
                 final_scores[own],
             )
             show_games(

@@ -44,9 +44,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     """A learner plays a game of any rules; the moves of all others are part of each ``reset`` and ``step``.
 
     An illegal action ends the episode with a reward of -1; after many such ends in a row a warning names what
-    knows masks. An action that cuts the game off (see
-    :class:`~patchwork_env.core.rules.Kernels`), the learner's or the opponent's, is not played and truncates
-    the episode.
+    knows masks. No episode is truncated.
 
     **Info**: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal actions, also given by
     :meth:`action_masks`; ``seat``: the learner's player number; at the end of a game ``scores``: int16
@@ -173,18 +171,16 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             observation, info = self._observe(game, seat)
             return observation, ILLEGAL_REWARD, True, False, {**info, "illegal_action": index}
         before = kernels.score(state, 0, seat) if self._kind == SCORE else 0
-        is_cut_off = self._rules.can_cut_off and is_legal and kernels.cuts_off(state, 0, index)
-        if not is_cut_off:
-            game.play(index)
-            is_cut_off = self._let_opponent_play(game, seat)
+        game.play(index)
+        self._let_opponent_play(game, seat)
         is_over = game.is_over
-        self._episode = (game, moves + (not is_cut_off), seat, is_over or is_cut_off)
+        self._episode = (game, moves + 1, seat, is_over)
         observation, info = self._observe(game, seat)
-        if is_over or is_cut_off:
+        if is_over:
             self._illegal_ends = 0
             scores = game.scores()
             info["scores"] = np.array(scores[seat:] + scores[:seat], np.int16)
-        return observation, self._reward(game, before), is_over, is_cut_off, info
+        return observation, self._reward(game, before), is_over, False, info
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """1 for the learner's legal actions, int8 ``(num_actions,)``, all zeros after the end of the game."""
@@ -226,13 +222,11 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """Closes the window if there is one."""
         self._display.close()
 
-    def _let_opponent_play(self, game: BaseGame, seat: int) -> bool:
-        """Plays the opponent's moves up to the learner's turn; returns whether one cuts the game off."""
+    def _let_opponent_play(self, game: BaseGame, seat: int) -> None:
+        """Plays the opponent's moves up to the learner's turn."""
         while not game.is_over and game.current_player != seat:
             assert self._opponent is not None
-            if play_answer(self._opponent, self._rules, game, self._streams):
-                return True
-        return False
+            play_answer(self._opponent, self._rules, game, self._streams)
 
     def _reward(self, game: BaseGame, before: int) -> float:
         """The learner's reward for a step before which it had the score ``before``."""

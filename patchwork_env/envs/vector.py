@@ -24,7 +24,6 @@ from patchwork_env.envs.display import BATCH_RENDER_MODES, FRAMES_PER_SECOND, Di
 from patchwork_env.envs.opponents import (
     Opponent,
     Opponents,
-    find_cut_offs,
     let_opponents_play,
     require_opponent,
 )
@@ -209,14 +208,13 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             illegal[self._ended] = legal[self._ended] = False
             dealer, opponents = dealer.copy(), self._copy_of_opponents()
             self._deal(dealer, opponents, states, learners, np.flatnonzero(self._ended))
-        truncations = find_cut_offs(self._rules, states, checked, legal)
-        played = np.flatnonzero(legal & ~truncations)
+        played = np.flatnonzero(legal)
         rewards = np.zeros(self.num_envs)
         if self._kind == SCORE:
             loop(batches.play_for_points, self._rules)(states, played, checked[played], rewards)
         else:
             loop(batches.play_listed, self._rules)(states, played, checked[played])
-        let_opponents_play(opponents, self._rules, states, learners, truncations)
+        let_opponents_play(opponents, self._rules, states, learners)
         over = list_games(batches.list_over, self._rules, states)
         if self._kind != SCORE:
             loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
@@ -224,7 +222,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         terminations = illegal.copy()
         terminations[over] = True
         infos: Infos = {}
-        ended = terminations | truncations
+        ended = terminations.copy()
         if np.count_nonzero(ended):
             num_illegal = int(np.count_nonzero(illegal))
             others = int(np.count_nonzero(ended)) - num_illegal
@@ -236,7 +234,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
                 self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
                 ended = np.zeros_like(ended)
         observations, infos = self._commit(states, learners, dealer, opponents, ended, infos)
-        return observations, rewards, terminations, truncations, infos
+        return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """1 for the learner's legal actions, int8, shape ``(num_envs, num_actions)``."""
@@ -347,11 +345,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """Begins the listed games anew and brings them to the learner's turn."""
         dealer.deal(states, games, set_up)
         dealer.assign_seats(learners, games)
-        others = np.ones(self.num_envs, np.bool_)
-        others[games] = False
         if opponents is not None:
             opponents.begin(games)
-        let_opponents_play(opponents, self._rules, states, learners, others)
+        let_opponents_play(opponents, self._rules, states, learners)
 
     def _commit(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patchwork_env.errors import IllegalActionError, TableEdgeError
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9 import render
 from patchwork_env.nmbr9.actions import NUM_ACTIONS, Move
 from patchwork_env.nmbr9.components import TILES
@@ -18,7 +18,6 @@ __all__ = [
     "Game",
     "IllegalActionError",
     "Move",
-    "TableEdgeError",
     "as_dict",
     "render",
 ]

@@ -14,11 +14,9 @@ height of the cells below it, which must be the same for all of them.
 
 Rows and columns are those of the present position. The real table has no edge; this one is a window of 64x64
 anchors that moves with the tiles: they are kept in its middle, so that all their rows and columns may shift
-by one or two when they spread. All placements next to a tile or on one have a number as long as the tiles
-spread over at most 59 rows and 59 columns, ``MAX_SPREAD``. With a deck of up to 15 cards no sequence of moves
-leads further, as no tile is longer than 4. With 20 cards it takes tiles laid end to end on the table itself.
-``research/nmbr9_spread`` measures how far the tiles spread in random and in good play. A move that would lead
-further is refused with a :class:`~patchwork_env.errors.TableEdgeError`.
+by one or two when they spread. A placement with which they would spread over more than 63 rows or columns,
+``MAX_SPREAD``, is not legal. It takes 16 tiles laid end to end on the table itself to get there, as no tile
+is longer than 4; ``research/nmbr9_spread`` measures how far the tiles spread in random and in good play.
 """
 
 from __future__ import annotations
@@ -50,9 +48,8 @@ DISTINCT: tuple[tuple[int, ...], ...] = tuple(
 """``DISTINCT[digit]``: the different orientations of a tile; of equal ones the lowest."""
 
 LONGEST_SIDE = max(max(extent(tile)) for tile in TILES)
-MAX_SPREAD = TABLE_SIZE - LONGEST_SIDE - 1
-"""The number of rows, and of columns, over which the tiles of a table may spread while there are more to
-come: the next tile may begin up to ``LONGEST_SIDE`` cells before them, or right behind them."""
+MAX_SPREAD = TABLE_SIZE - 1
+"""The number of rows, and of columns, over which the tiles of a table may spread."""
 
 
 class Move(NamedTuple):

@@ -9,7 +9,12 @@ not on this one. The anchors (top-left corners) at which one oriented tile canno
 cells, of the words of all cells that cannot be taken, shifted by the cell's row and column. The anchors at
 which it shares an edge with a tile of the level are likewise the OR of the words of all cells next to covered
 ones. At some of the remaining anchors the tile would rest on a single other tile. These are removed one by
-one; there are few, since each tile fits into few others, as ``INSIDE`` says.
+one; there are few, since each tile fits into few others, as ``INSIDE`` says. So are those at which the tiles
+would spread too far, ``MAX_SPREAD``.
+
+Some placement is always left. Within 63 rows and 63 columns around the tiles that lie on the table itself,
+the next one has at least 60x60 anchors, of which each of them, at most 39, takes at most 7x7: some are free,
+and some are not. Where two such anchors lie side by side, the tile at the free one touches another one.
 """
 
 from __future__ import annotations
@@ -173,14 +178,16 @@ def legal(states: States, i: int, maps: LegalSet) -> int:
     player = states[i]["current_player"]
     if num_placed(states, i, player) == 0:
         return _write_first_placements(digit, maps)
-    top, _, height, _ = bounds(states, i, player, num_placed(states, i, player))
-    first, end = top - LONGEST_SIDE, top + height + 1
+    top, left, height, _ = bounds(states, i, player, num_placed(states, i, player))
+    first, end = max(top - LONGEST_SIDE, 0), min(top + height + 1, TABLE_SIZE)
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
     number = paint(states, i, player, levels)
     for level in range(number + 1):
         _write_placements(levels, level, digit, first, end, maps)
         if level > 0:
             _remove_single_supports(states, i, player, level, digit, maps)
+    if min(top, left) < LONGEST_SIDE:
+        _remove_too_far(top, left, digit, maps)
     count = 0
     for orientation in range(NUM_TURNS):
         for row in range(first, end):
@@ -284,6 +291,29 @@ def _remove_single_supports(
                     places &= places - _U1
 
 
+@kernel
+def _remove_too_far(top: int, left: int, digit: int, maps: LegalSet) -> None:
+    """Removes placements behind the tiles with which these would spread too far; see :func:`_is_too_far`."""
+    for orientation in range(NUM_TURNS):
+        piece = NUM_TURNS * digit + orientation
+        maps[orientation, min(top + MAX_SPREAD + 1 - HEIGHTS[piece], TABLE_SIZE) :] = _U0
+        for row in range(TABLE_SIZE):
+            maps[orientation, row] &= _ALL >> _U(max(WIDTHS[piece] - left, 0))
+
+
+@kernel
+def _is_too_far(states: States, i: int, player: int, piece: int, row: int, column: int) -> bool:
+    """Whether the tiles would spread over more than ``MAX_SPREAD`` rows or columns.
+
+    They can do so behind the tiles only: the window has no anchors that are too far before them.
+    """
+    bottom, right = row + HEIGHTS[piece], column + WIDTHS[piece]
+    if max(bottom, right) <= MAX_SPREAD:
+        return False
+    top, left, _, _ = bounds(states, i, player, num_placed(states, i, player))
+    return bool(max(bottom - top, right - left) > MAX_SPREAD)
+
+
 @kernel(allocates=True)
 def is_legal(states: States, i: int, action: int) -> bool:
     """Whether the current player may play ``action``, any integer."""
@@ -301,6 +331,8 @@ def is_legal(states: States, i: int, action: int) -> bool:
         return False
     if num_placed(states, i, player) == 0:
         return bool(row == FIRST_INDEX[HEIGHTS[piece]] and column == FIRST_INDEX[WIDTHS[piece]])
+    if _is_too_far(states, i, player, piece, row, column):
+        return False
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
     number = paint(states, i, player, levels)
     level = level_at(levels, number, piece, row, column)
@@ -413,23 +445,8 @@ def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
 
 
 @kernel
-def meets_edge(states: States, i: int, action: int) -> bool:
-    """Whether a legal action spreads the tiles so far that not all placements of the next have a number."""
-    player = states[i]["current_player"]
-    placed = num_placed(states, i, player)
-    if action >= FIRST_CHOICE or placed == 0 or placed + 1 == states[i]["num_rounds"]:
-        return False
-    piece = NUM_TURNS * digit_to_place(states, i) + action // NUM_ANCHORS
-    row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
-    top, left, height, width = bounds(states, i, player, placed)
-    rows = max(top + height, row + HEIGHTS[piece]) - min(top, row)
-    columns = max(left + width, column + WIDTHS[piece]) - min(left, column)
-    return bool(max(rows, columns) > MAX_SPREAD)
-
-
-@kernel
 def apply(states: States, i: int, action: int) -> None:
-    """Plays a legal action of the current player that does not meet the edge."""
+    """Plays a legal action of the current player."""
     player = int(states[i]["current_player"])
     next_player = (player + 1) % int(states[i]["num_players"])
     if action >= FIRST_CHOICE:
@@ -462,8 +479,8 @@ def _center(states: States, i: int, player: int) -> None:
 
 @kernel
 def play(states: States, i: int, action: int) -> bool:
-    """Plays ``action``, any integer, if it is legal and does not meet the edge; returns whether it did."""
-    if not is_legal(states, i, action) or meets_edge(states, i, action):
+    """Plays ``action``, any integer, if it is legal; returns whether it did."""
+    if not is_legal(states, i, action):
         return False
     apply(states, i, action)
     return True

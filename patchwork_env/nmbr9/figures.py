@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.nmbr9.engine import apply, is_over, meets_edge, score
+from patchwork_env.nmbr9.engine import apply, is_over, score
 from patchwork_env.nmbr9.state import States, empty_states
 
 
@@ -70,7 +70,7 @@ def _list_finals(states: States, actions: npt.NDArray[np.int64], finals: States)
     """Lists the games that the actions end; returns their number."""
     ended = 0
     for i in range(len(states)):
-        if states[i]["round"] + 1 == states[i]["num_rounds"] and not meets_edge(states, i, actions[i]):
+        if states[i]["round"] + 1 == states[i]["num_rounds"]:
             finals[ended] = states[i]
             apply(finals, ended, actions[i])
             ended += is_over(finals, ended)

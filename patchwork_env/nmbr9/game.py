@@ -12,11 +12,10 @@ import numpy.typing as npt
 from patchwork_env.core import names
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.errors import IllegalActionError, TableEdgeError
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9 import engine, notation, observation, position, serialization
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
-    MAX_SPREAD,
     NUM_ACTIONS,
     NUM_TURNS,
     TABLE_SIZE,
@@ -51,9 +50,6 @@ class Game(BaseGame[Move]):
         max_digit: The highest digit in the random deck.
         copies: The number of cards of each digit in the random deck.
         deck_size: The number of tiles that each player places; None for as many as the deck has cards.
-
-    :meth:`play` raises :class:`~patchwork_env.errors.TableEdgeError`, and leaves the game as it was, if the
-    tiles would spread over more than ``MAX_SPREAD`` rows or columns while there are more to come.
 
     Raises:
         ValueError: An argument has a value that is not allowed.
@@ -220,14 +216,6 @@ class Game(BaseGame[Move]):
 
     def _progress(self) -> str:
         return f"round {self.round} of {self.num_rounds}"
-
-    def _why_refused(self, action: int) -> Exception:
-        if not engine.is_legal(self._state, 0, action):
-            return super()._why_refused(action)
-        return TableEdgeError(
-            f"action {action} would spread the tiles of player {self.current_player} over more than "
-            f"{MAX_SPREAD} rows or columns, beyond which not all placements of the next tile have a number"
-        )
 
     def _first_corner(self) -> notation.Corner | None:
         """The top-left corner of the current player's first tile; None if there is no tile yet."""

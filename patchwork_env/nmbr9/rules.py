@@ -94,7 +94,6 @@ RULES = Rules(
         outcome=outcome,
         deal=deal,
         write_observation=write_observation,
-        cuts_off=engine.meets_edge,
         redraw=engine.redraw,
     ),
     num_actions=NUM_ACTIONS,

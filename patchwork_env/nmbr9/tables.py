@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.polyomino import Cells, extent
-from patchwork_env.nmbr9.actions import DISTINCT, LONGEST_SIDE, NUM_TURNS, ORIENTED, TABLE_SIZE
+from patchwork_env.nmbr9.actions import DISTINCT, LONGEST_SIDE, MAX_SPREAD, NUM_TURNS, ORIENTED, TABLE_SIZE
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
 
 SHAPES: tuple[Cells, ...] = tuple(cells for oriented in ORIENTED for cells in oriented)
@@ -56,9 +56,12 @@ IS_DISTINCT = np.array([o in DISTINCT[d] for d in range(NUM_DIGITS) for o in ran
 INSIDE = np.array([[_places_inside(a, b) for b in SHAPES] for a in SHAPES], np.uint64)
 """``INSIDE[upper, lower]``: the places where a piece would rest on a single other piece, as the bits
 ``4 * row + column`` of its anchor, counted from the anchor of the other piece."""
-FIRST_INDEX = np.array([min((TABLE_SIZE - n + LONGEST_SIDE - 1) // 2, TABLE_SIZE - n) for n in range(65)])
+FIRST_INDEX = np.array(
+    [min((TABLE_SIZE - n + LONGEST_SIDE - 1) // 2, MAX_SPREAD - n) for n in range(MAX_SPREAD + 1)]
+)
 """``FIRST_INDEX[n]``: the first of the ``n`` rows, or columns, over which the tiles of a table spread. The
-window then reaches equally far on both sides beyond the anchors that the next tile may have."""
+window then holds all anchors of the next tile, and reaches equally far beyond them on both sides. The last
+row, and the last column, stay free."""
 
 
 def middle(piece: int) -> tuple[int, int]:

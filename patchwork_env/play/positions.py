@@ -80,7 +80,6 @@ def play(game: BaseGame, action: int) -> dict[str, Any]:
 
     Raises:
         IllegalActionError: The action is not legal; the game is left as it was.
-        TableEdgeError: The tiles of NMBR 9 would spread too far; the game is left as it was.
     """
     step = Step(game.current_player, action, game.move_text(action))
     game.play(action)

@@ -17,7 +17,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from patchwork_env.errors import TableEdgeError
 from patchwork_env.play.answers import ANSWERS, Message
 from patchwork_env.play.doors import Doors
 from patchwork_env.play.messages import MOST_BYTES
@@ -71,7 +70,7 @@ def _route(name: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Rou
     async def guarded(request: Request) -> Response:
         try:
             return await endpoint(request)
-        except (ValueError, TableEdgeError) as error:
+        except ValueError as error:
             return refusal(400, str(error))
 
     return Route(f"/{name}", guarded, methods=["POST"])

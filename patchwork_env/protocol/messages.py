@@ -8,12 +8,12 @@ from typing import Any
 
 from patchwork_env.core.documents import one_line, parse_json
 from patchwork_env.core.names import hint, shorten
-from patchwork_env.errors import OpponentError, TableEdgeError
+from patchwork_env.errors import OpponentError
 
 MOST_BYTES = 2**20
 """The longest line of queries and of answers; the longest game has less than a hundredth of it."""
 _LONGEST_ERROR = 500
-_FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError, TableEdgeError)
+_FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError)
 """Errors whose messages say all."""
 
 Check = Callable[[Any, str], Any]

@@ -16,7 +16,7 @@ from pathlib import Path
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.beam.planner import Plan
 from patchwork_env.agents.nmbr9.beam.stacks import Tile, action_of, alone, in_order
-from patchwork_env.errors import IllegalActionError, TableEdgeError
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
@@ -71,7 +71,7 @@ def replay(plan: Plan) -> Game:
             action = action_of(tile, alone(game.state, 0), plan.stack[0])
             level = game.decode(action).level
             game.play(action)
-        except (IllegalActionError, TableEdgeError) as error:
+        except IllegalActionError as error:
             raise ValueError(f"placement {number}, {tile}: {error}") from None
         if level != tile.level:
             raise ValueError(f"placement {number}, {tile}: it lies on level {level}")

@@ -1,1 +1,1 @@
-"""How far the tiles of NMBR 9 spread, which the numbering of actions rests on."""
+"""How far the tiles of NMBR 9 spread, which the numbering of actions limits."""

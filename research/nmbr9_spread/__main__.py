@@ -2,9 +2,9 @@
 
     python -m research.nmbr9_spread [--random N] [--greedy N] [--json]
 
-The numbering of actions reaches as far as the tiles spread over at most 59 rows and columns before the last
-one is placed. Random play chooses each legal placement with the same probability; greedy play takes the
-highest level and there the most contact.
+A placement with which the tiles would spread over more than 63 rows or columns is not legal. Random play
+chooses each legal placement with the same probability; greedy play takes the highest level and there the most
+contact.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def main() -> None:
     if min(options.random, options.greedy) < 1:
         parser.error("--random and --greedy must be positive")
     print(describe_setup())
-    print(f"the numbering of actions allows for a spread of {MAX_SPREAD}\n")
+    print(f"the tiles may spread over {MAX_SPREAD} rows and columns\n")
     print(f"{'play':<8}{'games':>8}{'score':>8}{'+-':>7}{'spread: mean':>14}{'99.9%':>7}{'most':>6}")
     figures = {}
     for name, games in (("random", options.random), ("greedy", options.greedy)):

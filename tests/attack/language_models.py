@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from patchwork_env import games
 from patchwork_env.core.game import BaseGame
-from patchwork_env.errors import OpponentError, TableEdgeError
+from patchwork_env.errors import OpponentError
 from patchwork_env.integrations.language_models import TextAgent
 from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.integrations.mcp.tools import TOOLS
@@ -24,7 +24,7 @@ _ANSWERS = (
     "move: 7/3@-2,5.",
     "<thinking>" * 50 + "answer: *d5",
 )
-_DOCUMENTED = (ValueError, OpponentError, TableEdgeError, OSError, ImportError)
+_DOCUMENTED = (ValueError, OpponentError, OSError, ImportError)
 _SPECS = ("random", "greedy", "champion:nodes=2", "nmbr9_champion:nodes=2", "os:getcwd", "runs/none", None)
 """Specs that are quick; their numbers are not changed, as larger ones would only take longer."""
 

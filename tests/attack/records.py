@@ -108,11 +108,8 @@ def odd_nmbr9(random: Generator) -> Any:
 
 
 def _spread(game: Any, moves: int) -> None:
-    """Lays tiles as far down as they go, which reaches the edge of the table soonest."""
+    """Lays tiles as far down as they go, until they spread as far as they may."""
     for _ in range(moves):
         if game.is_over:
             return
-        action = int(game.legal_actions()[-1])
-        if game._engine.meets_edge(game.state, 0, action):
-            return
-        game.play(action)
+        game.play(int(game.legal_actions()[-1]))

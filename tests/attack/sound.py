@@ -10,7 +10,6 @@ import numpy as np
 from numpy.random import Generator
 
 from patchwork_env.core.rules import Rules
-from patchwork_env.errors import TableEdgeError
 
 _LONGEST_MESSAGE = 1000
 _FROM_INSIDE = re.compile(
@@ -40,12 +39,9 @@ def require_message(error: BaseException) -> None:
 
 
 def play(rules: Rules, game: Any, random: Generator, moves: int | None = None) -> None:
-    """Plays random moves until the game is over or cut off, or so many."""
+    """Plays random moves until the game is over, or so many."""
     while not game.is_over and moves != 0:
-        try:
-            game.play(random.choice(game.legal_actions()))
-        except TableEdgeError:
-            return
+        game.play(random.choice(game.legal_actions()))
         moves = None if moves is None else moves - 1
 
 

@@ -15,7 +15,6 @@ from patchwork_env.core.rules import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.vector import GameVectorEnv
-from patchwork_env.errors import TableEdgeError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -53,9 +52,9 @@ def run_environments(rules: Rules, **options: Any) -> None:
     single = GameAECEnv(rules, **options)
     single.reset(seed=1)
     for agent in single.agent_iter():
-        observation, _, ended, cut_off, _ = single.last()
+        observation, _, ended, _, _ = single.last()
         mask = observation["action_mask"]
-        single.step(None if ended or cut_off else int(random.choice(np.flatnonzero(mask))))
+        single.step(None if ended else int(random.choice(np.flatnonzero(mask))))
         assert single.observe(agent)
 
 
@@ -76,7 +75,7 @@ def run_agent(rules: Rules, spec: str, games: int = 2, odd: int = 40, **options:
     random = np.random.default_rng(2)
     for game in odd_games(rules, random, odd):
         if not game.is_over:
-            with suppress(ValueError, TableEdgeError):  # not all states are played
+            with suppress(ValueError):  # not all states are played
                 game.play(agent.act(game))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.imported import import_agent
-from patchwork_env.errors import IllegalActionError, StorageError, TableEdgeError
+from patchwork_env.errors import IllegalActionError, StorageError
 from patchwork_env.integrations.language_models import TextAgent, Usage, rate
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.nmbr9 import Game as Nmbr9
@@ -59,19 +59,6 @@ def test_whole_games_are_played_from_the_prompts_alone(game) -> None:
         game.play(agent.act(game))
     assert agent.usage.decisions == agent.usage.questions == game.num_moves
     assert agent.usage.illegal_answers == 0
-
-
-def test_tiles_that_would_spread_too_far_are_bad_answers() -> None:
-    game = Nmbr9(deck=[1] * 30)
-    while True:
-        action = game.legal_actions()[0]
-        try:
-            game.play(action)
-        except TableEdgeError:
-            break
-    agent = TextAgent(lambda prompt: game.move_text(action), retries=0, fallback=lambda game: action)
-    game.play(agent.act(game))
-    assert agent.usage.fallbacks == 1
 
 
 def test_the_prompt_holds_rules_position_moves_and_what_may_be_asked() -> None:

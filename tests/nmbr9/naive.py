@@ -7,6 +7,7 @@ the first tile's top-left corner and never move.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 TILES = (
@@ -21,6 +22,9 @@ TILES = (
     ".## / .## / ##. / ##.",
     "### / ### / ##. / ##.",
 )
+
+MAX_SPREAD = 63
+"""The rows, and the columns, over which the tiles of a table may spread."""
 
 Cell = tuple[int, int]
 
@@ -65,6 +69,12 @@ def neighbors(cell: Cell) -> set[Cell]:
     return {(row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)}
 
 
+def spread(cells: Iterable[Cell]) -> tuple[int, int]:
+    """The numbers of rows and of columns from the first to the last of some cells."""
+    rows, columns = zip(*cells, strict=True)
+    return max(rows) - min(rows) + 1, max(columns) - min(columns) + 1
+
+
 class Level:
     """What lies on a level and on the one below it."""
 
@@ -100,10 +110,13 @@ class NaiveTable:
         rows, columns = self._around()
         number = max((tile.level for tile in self.tiles), default=-1) + 2
         levels = [Level(self.tiles, level) for level in range(number)]
+        covered_before = [cell for tile in self.tiles for cell in tile.cells]
         for orientation, drawing in distinct_orientations(digit).items():
             for row in rows:
                 for column in columns:
                     cells = covered(drawing, row, column)
+                    if max(spread([*covered_before, *cells])) > MAX_SPREAD:
+                        continue
                     fitting = [level for level in range(number) if levels[level].takes(cells)]
                     assert len(fitting) <= 1, "a placement has one level at most"
                     for level in fitting:

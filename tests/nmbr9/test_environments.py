@@ -8,7 +8,6 @@ import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
-from gymnasium.error import ResetNeeded
 
 from patchwork_env import nmbr9_v0
 from patchwork_env.errors import IllegalActionError
@@ -43,20 +42,6 @@ def test_the_seed_gives_the_game_of_that_seed() -> None:
     assert env.game == Game(deck=[9, 1, 4])
 
 
-def test_the_edge_of_the_table_truncates() -> None:
-    env = raw()
-    _, info = env.reset(options=LINE)
-    truncated = False
-    while not truncated:
-        before = env.game
-        _, reward, terminated, truncated, info = env.step(info["action_mask"].argmax())
-        assert (reward, terminated) == (0.0, False)
-    assert info["scores"].tolist() == [0]
-    assert env.game == before
-    with pytest.raises(ResetNeeded):
-        env.step(0)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -74,16 +59,41 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         Nmbr9Env(**options)
 
 
-def test_illegal_actions_and_the_edge_in_a_batch() -> None:
+def first_action(game: Game) -> int:
+    return int(game.legal_actions()[0])
+
+
+def test_a_line_that_meets_the_end_of_the_table_goes_on_to_the_end_of_the_game() -> None:
+    """Whoever lays it, and in every kind of environment."""
+    options = {"players": 2, "seat": 1, "opponent": first_action}
+    env, envs, steps = raw(**options), raw_vector(2, **options), 0
+    _, info = env.reset(options=LINE)
+    envs.reset(options=LINE)
+    turns, parallel = nmbr9_v0.raw_env(), nmbr9_v0.parallel_env()
+    turns.reset(options=LINE)
+    parallel.reset(options=LINE)
+    batch = SelfPlayVectorEnv(1, players=2, seed=1, **LINE)
+    terminated = False
+    while not terminated:
+        action, steps = int(info["action_mask"].argmax()), steps + 1
+        _, reward, terminated, truncated, info = env.step(action)
+        _, rewards, terminations, truncations, infos = envs.step([action] * 2)
+        _, _, of_agents, cut_off, _ = parallel.step(dict.fromkeys(parallel.agents, action))
+        for _ in range(2):
+            turns.step(action)
+            batch.step([action])
+        assert set(map(bool, (*terminations, *of_agents.values(), *batch.terminations))) == {terminated}
+        assert not any((truncated, *truncations, *cut_off.values(), *batch.truncations))
+        assert turns.game == parallel.game
+        assert rewards.tolist() == [reward] * 2 == [0.0, 0.0]
+    assert steps == 20
+    assert infos["final_info"]["scores"].tolist() == [info["scores"].tolist()] * 2
+
+
+def test_illegal_actions_in_a_batch() -> None:
     envs = raw_vector(2)
     _, infos = envs.reset(options=LINE)
-    ended = np.zeros(2, bool)
-    while not ended[0]:
-        _, rewards, terminations, truncations, infos = envs.step(infos["action_mask"].argmax(axis=1))
-        ended = truncations
-    assert truncations.all()
-    assert not terminations.any()
-    _, rewards, terminations, truncations, infos = envs.step([0, int(infos["action_mask"][1].argmax())])
+    _, rewards, terminations, _, infos = envs.step([0, int(infos["action_mask"][1].argmax())])
     assert rewards.tolist() == [-1.0, 0.0]
     assert terminations.tolist() == [True, False]
     assert infos["final_info"]["illegal_action"][0] == 0
@@ -159,21 +169,6 @@ def test_nothing_is_revealed_early(order: str) -> None:
         game.play(rng.choice(game.legal_actions()))
 
 
-def test_the_edge_of_the_table_truncates_for_all() -> None:
-    turns, parallel = nmbr9_v0.raw_env(), nmbr9_v0.parallel_env()
-    turns.reset(options={"deck": [3] * 20})
-    while not any(turns.truncations.values()):
-        turns.step(turns.observe(turns.agent_selection)["action_mask"].argmax())
-    assert turns.truncations == {"player_0": True, "player_1": True}
-    assert not any(turns.terminations.values())
-    observations, _ = parallel.reset(options={"deck": [3] * 20})
-    while parallel.agents:
-        actions = {agent: seen["action_mask"].argmax() for agent, seen in observations.items()}
-        observations, rewards, _, truncations, _ = parallel.step(actions)
-    assert truncations == {"player_0": True, "player_1": True}
-    assert rewards == {"player_0": 0.0, "player_1": 0.0}
-
-
 def test_illegal_actions() -> None:
     turns, parallel = nmbr9_v0.raw_env(), nmbr9_v0.parallel_env()
     turns.reset(seed=1)
@@ -214,44 +209,6 @@ def test_a_given_deck_comes_again_and_again() -> None:
     for _ in range(7):
         env.step(env.random_actions)
         assert {game.deck for game in env.games()} == {(3, 1, 4)}
-
-
-def test_the_edge_cuts_a_game_off() -> None:
-    env = SelfPlayVectorEnv(1, deck=[3] * 20, seed=1)
-    for _ in range(14):
-        before = env.games()[0]
-        env.step(env.masks.argmax(axis=1))
-    while not env.truncations[0]:
-        before = env.games()[0]
-        env.step(env.masks.argmax(axis=1))
-    assert not env.terminations[0]
-    assert len(before.placements()) < 20
-    assert env.games()[0].round == 0
-
-
-def first_action(game: Game) -> int:
-    return int(game.legal_actions()[0])
-
-
-def test_opponents_meet_the_edge_as_well() -> None:
-    """Whoever it is, the game is cut off for all."""
-    env, envs = (
-        raw(players=2, seat=1, opponent=first_action),
-        raw_vector(2, players=2, seat=1, opponent=first_action),
-    )
-    _, info = env.reset(options=LINE)
-    envs.reset(options=LINE)
-    truncated = False
-    while not truncated:
-        before = env.game
-        action = int(info["action_mask"].argmax())
-        _, reward, terminated, truncated, info = env.step(action)
-        _, rewards, terminations, truncations, infos = envs.step([action] * 2)
-        assert (terminations.tolist(), truncations.tolist()) == ([terminated] * 2, [truncated] * 2)
-        assert rewards.tolist() == [reward] * 2 == [0.0, 0.0]
-    assert env.game.current_player == 0
-    assert len(env.game.placements(1)) == len(before.placements(1)) + 1
-    assert (infos["final_info"]["scores"] == info["scores"]).all()
 
 
 def test_margins() -> None:

@@ -1,16 +1,20 @@
-"""The table: it follows the tiles, and its edge is met with an error and not with a loss."""
+"""The table: it follows the tiles, which may spread only so far, and some placement is always left."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
-from patchwork_env.nmbr9 import Game, Move, TableEdgeError
-from patchwork_env.nmbr9.actions import MAX_SPREAD
-from tests.nmbr9.naive import NaiveMove, NaiveTable
-from tests.nmbr9.twins import Moves, Policy, assert_same, play_out
+from patchwork_env.nmbr9 import Game, engine
+from patchwork_env.nmbr9.actions import MAX_SPREAD, NUM_ACTIONS, NUM_ANCHORS, TABLE_SIZE
+from patchwork_env.nmbr9.components import MAX_CARDS
+from patchwork_env.nmbr9.tables import HEIGHTS, WIDTHS
+from tests.nmbr9.naive import NaiveMove, spread
+from tests.nmbr9.twins import Moves, Policy, play_out
 
 
 def upward(moves: Moves, rng: random.Random) -> NaiveMove:
@@ -29,59 +33,84 @@ def rightward(moves: Moves, rng: random.Random) -> NaiveMove:
     return max(moves, key=lambda move: (max(column for _, column in moves[move].cells), move))
 
 
-DIRECTIONS = pytest.mark.parametrize("policy", [upward, downward, leftward, rightward])
+def spread_of(game: Game, player: int = 0) -> tuple[int, int]:
+    return spread(cell for move in game.placements(player) for cell in move.cells)
 
 
-def spread(moves: Sequence[Move]) -> tuple[int, int]:
-    rows = [row for move in moves for row, _ in move.cells]
-    columns = [column for move in moves for _, column in move.cells]
-    return max(rows) - min(rows) + 1, max(columns) - min(columns) + 1
-
-
-def next_action(game: Game, table: NaiveTable, policy: Policy) -> int:
-    """The policy's action, after a comparison of all legal ones; the naive table plays it."""
-    moves = table.legal_moves(3)
-    actions = assert_same(game, [table], moves)
-    wanted = policy(moves, random.Random(1))
-    table.tiles.append(moves[wanted])
-    return next(action for action, (move, _) in actions.items() if move == wanted)
-
-
-def spread_after(game: Game, action: int) -> tuple[int, int]:
-    return spread([*game.placements(), game.decode(action)])
-
-
-@DIRECTIONS
-def test_fifteen_tiles_never_meet_the_edge(policy: Policy) -> None:
-    """The longest tile, end to end in any direction: all its placements have a number until the last."""
-    game = Game(deck=[1] * 15)
+@pytest.mark.parametrize("policy", [upward, downward, leftward, rightward])
+def test_a_line_turns_where_it_would_spread_too_far(policy: Policy) -> None:
+    """The longest tile, end to end: legal is all that the rules allow and that stays within the limit."""
+    game = Game(deck=[1] * 18)
     play_out(game, policy, random.Random(1))
-    assert max(spread(game.placements())) in (58, 60)
+    assert MAX_SPREAD - 2 < max(spread_of(game)) <= MAX_SPREAD
 
 
-@DIRECTIONS
-def test_a_line_of_twenty_meets_the_edge(policy: Policy) -> None:
-    game, table = Game(deck=[3] * 20), NaiveTable()
-    action = next_action(game, table, policy)
-    while max(spread_after(game, action)) <= MAX_SPREAD:
-        game.play(action)
-        action = next_action(game, table, policy)
-    before = game.to_bytes()
-    with pytest.raises(TableEdgeError, match=f"more than {MAX_SPREAD} rows or columns"):
-        game.play(action)
-    assert game.to_bytes() == before
-    assert len(game.placements()) + 1 == len(table.tiles) >= 15
-    assert max(spread(game.placements())) + 4 > MAX_SPREAD
-    played = 0
-    for action in game.legal_actions():
+# --- some placement is always left --------------------------------------------------------------------------
+
+Reach = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.int64]]
+FURTHEST: dict[str, Reach] = {
+    "up": lambda rows, columns: -rows,
+    "down": lambda rows, columns: rows,
+    "left": lambda rows, columns: -columns,
+    "right": lambda rows, columns: columns,
+    "up left": lambda rows, columns: -rows - columns,
+    "up right": lambda rows, columns: columns - rows,
+    "down left": lambda rows, columns: rows - columns,
+    "down right": lambda rows, columns: rows + columns,
+}
+SIZES = {
+    "20 cards": {},
+    "40 cards": {"copies": 4},
+    "the longest tile": {"deck": [1] * MAX_CARDS},
+    "mixed": {"deck": [1, 3, 1, 6, 7] * 8, "deck_size": 37},
+    "few digits": {"max_digit": 3, "copies": 10},
+}
+
+
+def furthest(game: Game, directions: Sequence[Reach]) -> int:
+    """The legal action with which a tile lies as far away as it can in the direction of the round."""
+    actions = game.legal_actions().astype(np.int64)
+    if game.digit is None:
+        return int(actions[0])
+    pieces = 4 * game.digit + actions // NUM_ANCHORS
+    rows, columns = actions % NUM_ANCHORS // TABLE_SIZE, actions % TABLE_SIZE
+    reach = directions[game.round % len(directions)]
+    far = np.maximum(reach(rows, columns), reach(rows + HEIGHTS[pieces], columns + WIDTHS[pieces]))
+    return int(actions[far.argmax()])
+
+
+@pytest.mark.parametrize("directions", [*FURTHEST, "all in turn"])
+def test_some_placement_is_always_left(directions: str) -> None:
+    """All tiles as far away as they can be, in every variant, for 1-4 players."""
+    reaches = [*FURTHEST.values()] if directions == "all in turn" else [FURTHEST[directions]]
+    widest = 0
+    for players, size in enumerate(SIZES.values(), 1):
+        for order in ("unknown", "known", "free"):
+            game = Game(players=min(players, 4), order=order, **size)  # type: ignore[arg-type]
+            while not game.is_over:
+                game.play(furthest(game, reaches))
+            spreads = [max(spread_of(game, player)) for player in range(game.num_players)]
+            assert max(spreads) <= MAX_SPREAD
+            widest = max(widest, *spreads)
+    assert widest > MAX_SPREAD - 4
+
+
+def test_a_table_that_spreads_as_far_as_it_may_in_both_directions() -> None:
+    """All that is listed can be played, nothing else can, and nothing leads further."""
+    game = Game(deck=[4] * MAX_CARDS)
+    diagonal = FURTHEST["down right"]
+    while min(spread_of(game) if game.round else (0, 0)) <= MAX_SPREAD - 3:
+        game.play(furthest(game, [diagonal]))
+    assert not game.is_over
+    legal = game.legal_actions().tolist()
+    assert legal == [action for action in range(NUM_ACTIONS) if engine.is_legal(game.state, 0, action)]
+    for action in legal:
         copy = game.clone()
-        try:
-            copy.play(action)
-        except TableEdgeError:
-            continue
-        assert max(spread(copy.placements())) <= MAX_SPREAD
-        played += 1
-    assert played > 10
+        copy.play(action)
+        assert max(spread_of(copy)) <= MAX_SPREAD
+
+
+# --- how the table moves ------------------------------------------------------------------------------------
 
 
 def test_the_table_follows_the_tiles() -> None:

@@ -282,10 +282,8 @@ def play_all(states: States, actions: np.ndarray) -> tuple[np.ndarray, np.ndarra
     n = len(states)
     beginning, chance, players = RULES.set_up({**RULES.options, "first_player": 1}, {})
     rewards, scores = np.zeros((n, players), np.float32), np.empty((n, players), np.int16)
-    ended, cut_off = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    results = (rewards, ended, cut_off, scores)
-    loop(play_games, RULES)(states, streams(n), actions, beginning, chance, OUTCOME, *results)
-    assert not cut_off.any()
+    ended = np.zeros(n, np.bool_)
+    loop(play_games, RULES)(states, streams(n), actions, beginning, chance, OUTCOME, rewards, ended, scores)
     assert (rewards[:, 0] == -rewards[:, 1]).all()
     assert (ended == (rewards[:, 0] != 0)).all()
     return rewards[:, 0], scores

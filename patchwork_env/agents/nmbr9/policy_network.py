@@ -19,7 +19,6 @@ As in :mod:`patchwork_env.agents.patchwork.policy_network`, entries are picked w
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -42,9 +41,7 @@ from patchwork_env.agents.nmbr9.policy_features import (
     features_of,
     position_features,
 )
-from patchwork_env.agents.ragged import LegalLists
 from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
-from patchwork_env.core.compile import kernel
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
@@ -55,9 +52,7 @@ from patchwork_env.nmbr9.actions import (
     TABLE_SIZE,
 )
 from patchwork_env.nmbr9.components import NUM_DIGITS
-from patchwork_env.nmbr9.engine import NUM_MAPS, legal, meets_edge, write_actions
 from patchwork_env.nmbr9.observation import FIRST_VIEWED, SLICES, VIEW_SIZE
-from patchwork_env.nmbr9.state import States
 
 _MARGIN = 1
 _WINDOW = LONGEST_SIDE + 2 * _MARGIN
@@ -69,10 +64,7 @@ _TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players"
 
 
 class Nmbr9Network(PolicyNetwork):
-    """Policy and value of the current player; see the module for its structure.
-
-    Agents keep their tiles away from the edge of the table.
-    """
+    """Policy and value of the current player; see the module for its structure."""
 
     game = NMBR9
     footprints: Tensor
@@ -134,15 +126,6 @@ class Nmbr9Network(PolicyNetwork):
         initialize_heads(heads)
         if self.config.channels:
             nn.init.normal_(self.tiles.weight, std=0.1)
-
-    @staticmethod
-    def listed(states: States) -> LegalLists:
-        """The legal actions, without those that meet the table's edge unless all of a state meet it."""
-        counts = np.empty(len(states), np.int64)
-        _count(states, counts)
-        actions = np.empty(counts.sum(), np.int16)
-        total = _list(states, counts, actions)
-        return LegalLists(counts, actions[:total].astype(np.int64), np.repeat(np.arange(len(states)), counts))
 
     def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
         """Evaluates a batch; a state without legal actions is no error. There are never any outcomes."""
@@ -237,28 +220,3 @@ def _offsets() -> Tensor:
     """The offsets of the cells of a window in a framed picture, from its first cell."""
     offsets = _FRAMED * torch.arange(_WINDOW)[:, None] + torch.arange(_WINDOW)
     return offsets.flatten()
-
-
-@kernel(allocates=True)
-def _count(states: States, counts: npt.NDArray[np.int64]) -> None:
-    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
-    for i in range(len(states)):
-        counts[i] = legal(states, i, maps)
-
-
-@kernel(allocates=True)
-def _list(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
-    """Lists the playable actions and lowers the counts to them; returns the length of the list."""
-    maps, begin = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64), 0
-    for i in range(len(states)):
-        legal(states, i, maps)
-        write_actions(maps, actions[begin : begin + counts[i]])
-        end = begin
-        for k in range(begin, begin + counts[i]):
-            if not meets_edge(states, i, actions[k]):
-                actions[end] = actions[k]
-                end += 1
-        if end > begin:
-            counts[i] = end - begin
-        begin += counts[i]
-    return begin

@@ -121,9 +121,7 @@ class TextAgent(BatchAgent):
         """The action of a decision, or else that of the fallback; counts it and notes it down."""
         action = decision.action
         if action is None and self._fallback is not None:
-            chosen = (action_of(game, self._fallback.act(game)), *game.legal_actions().tolist())
-            rules = rules_of(game.state)
-            action = next(action for action in chosen if not rules.is_cut_off(game, action))
+            action = action_of(game, self._fallback.act(game))
             decision.usage.fallbacks = 1
         self.usage.add(decision.usage)
         if self._transcript is not None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
-from patchwork_env.games import rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.language_models.usage import Usage
 
@@ -106,10 +105,7 @@ def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[in
         ValueError: The answer is neither a legal move nor a question that may be asked.
     """
     if not text.is_request(answer):
-        action = text.parse(game, answer)
-        if not rules_of(game.state).is_cut_off(game, action):
-            return action, None
-        raise ValueError("with it the tiles would spread over more rows or columns than the game can hold")
+        return text.parse(game, answer), None
     if usage.questions == limits.questions:
         raise ValueError(f"all {limits.questions} requests are used up; the answer must be a move")
     reply = text.ask(game, answer)

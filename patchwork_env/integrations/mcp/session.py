@@ -78,7 +78,6 @@ class Session:
             ValueError: There is no such tool, an argument is wrong, or what was asked for is not possible.
             OpponentError: An agent failed.
             FileNotFoundError, ImportError: There is no such agent, or what it needs is not installed.
-            TableEdgeError: The tiles of NMBR 9 would spread too far.
         """
         given = check_call(tool, arguments)
         answer: str = await getattr(self, tool)(**given)

@@ -70,7 +70,6 @@ def play_block(agents: Sequence[Agent], block: Block) -> list[PlayedGame]:
 
     Raises:
         IllegalActionError: An agent chose an action that is not legal.
-        TableEdgeError: An agent's tiles would spread further than the numbering of actions reaches.
         ValueError: An agent did not give one integer for each game.
     """
     numbers = range(block.begin, block.end)

@@ -71,7 +71,6 @@ def record(
         FileExistsError: There is a dataset of this id, which is left as it is.
         StorageError: The files cannot be written.
         IllegalActionError: An agent chose an action that is not legal.
-        TableEdgeError: An agent's tiles would spread further than the numbering of actions reaches.
         WorkerError: A process was killed.
     """
     plan = Plan.of(agents, games, game, seed, rewards, options)

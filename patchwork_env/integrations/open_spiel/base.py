@@ -85,7 +85,6 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
         Raises:
             IllegalActionError: The action is not legal.
-            TableEdgeError: The tiles of NMBR 9 would spread too far.
         """
         game = node.copy_of_game()
         game.play(action)

@@ -16,7 +16,6 @@ from patchwork_env.integrations.open_spiel.base import RulesGame
 from patchwork_env.integrations.open_spiel.nodes import Node
 from patchwork_env.integrations.open_spiel.settings import Kind, Setting, set_up_of
 from patchwork_env.nmbr9 import engine
-from patchwork_env.nmbr9.actions import LONGEST_SIDE, MAX_SPREAD
 from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.rules import RULES
@@ -75,14 +74,6 @@ class Nmbr9Game(RulesGame):
         if self._deals:
             _sort_from(game, 0)
         super().__init__(setting, Node(game, 0 if self._deals else None), NUM_DIGITS, params)
-
-    def legal_actions(self, game: BaseGame) -> list[int]:
-        """Those of the engine without the few that would spread the tiles of a table too far."""
-        legal, state, player = super().legal_actions(game), game.state, game.current_player
-        placed = engine.num_placed(state, 0, player)
-        if legal and placed and max(engine.bounds(state, 0, player, placed)[2:]) > MAX_SPREAD - LONGEST_SIDE:
-            return [action for action in legal if not engine.meets_edge(state, 0, action)]
-        return legal
 
     def _after(self, before: BaseGame, game: BaseGame) -> Node:
         """Chance turns a card at the beginning of a round."""

@@ -64,7 +64,7 @@ class Episode:
         seed: The seed.
         seat: The player number of whoever answers.
         first: The first reply: rules, position, and how to answer.
-        has_ended: Whether the game is over, lost because of bad answers, or cut off.
+        has_ended: Whether the game is over, or lost because of bad answers.
         was_lost: Whether it was lost because of bad answers.
 
     Raises:
@@ -130,10 +130,6 @@ class Episode:
             action = parse(self._game, text)
         except IllegalActionError as error:
             return self._mistake(f"{error}.")
-        if rules_of(self._game.state).is_cut_off(self._game, action):
-            return self._mistake(
-                "With this move the tiles would spread too far over the table; choose another one."
-            )
         return self._move(action)
 
     def _request(self, text: str) -> Reply:
@@ -176,13 +172,10 @@ class Episode:
         game.play(action)
         self._let_others_play(game)
         others = news(game, self._game.num_public_moves, self.seat)
-        is_cut_off = not game.is_over and game.current_player != self.seat
         reward = self._reward(game, score) + settings.shaping_weight * (judgement or 0.0)
-        self._game, self.has_ended = game, game.is_over or is_cut_off
+        self._game, self.has_ended = game, game.is_over
         self._requests = self._mistakes = 0
         lines = [head or f"You played {word}.", *_others_text(others)]
-        if is_cut_off:
-            lines.append("The tiles of another player would spread too far: the game is broken off.")
         kind: Kind = "over" if self.has_ended else "position"
         return Reply(
             kind,
@@ -194,11 +187,9 @@ class Episode:
         )
 
     def _let_others_play(self, game: BaseGame) -> None:
-        """Plays the others' moves up to the next turn of the seat, or one that would cut the game off."""
+        """Plays the others' moves up to the next turn of the seat."""
         while not game.is_over and game.current_player != self.seat:
             choice = self._players.choice(game, self.settings.opponent, self._seed_of_move(game))
-            if rules_of(game.state).is_cut_off(game, choice["action"]):
-                break
             game.play(choice["action"])
 
     def _seed_of_move(self, game: BaseGame) -> int:

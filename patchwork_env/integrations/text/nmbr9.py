@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from patchwork_env.core.polyomino import Cell, Cells, normalize
 from patchwork_env.integrations.text.view import Choice, Group, View, listed
-from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, ORIENTED, Move
+from patchwork_env.nmbr9.actions import DISTINCT, MAX_SPREAD, NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.notation import move_text, parse_tile, tile_text
 from patchwork_env.nmbr9.render.text_drawing import tables
@@ -195,7 +195,7 @@ def _why_no_room(moves: tuple[Move, ...], cells: set[Cell]) -> str:
     is_first = all(len(numbers) <= level for numbers in table.values())
     if not is_first and not any(len(table.get(cell, ())) > level for cell in beside):
         return f"on level {level} it would touch no other tile of that level"
-    return "it would lie beyond the table"
+    return f"the tiles would spread over more than {MAX_SPREAD} rows or columns"
 
 
 def _distance(word: str, choice: Choice) -> float:

@@ -118,7 +118,7 @@ class TurnGAE(GAE):
 
     def _next_values(self, next_: TensorDictBase, params: TensorDictBase | None, dim: int) -> Tensor:
         """What players to move next expect, float32 ``(*batch, time)``; 0 where nothing depends on it."""
-        asked = self._cut_off(next_)
+        asked = self._truncated(next_)
         goes_on = ~next_.get(self.tensor_keys.done).squeeze(-1)
         asked.select(dim, -1).logical_or_(goes_on.select(dim, -1))
         values = torch.zeros(asked.shape, device=asked.device)
@@ -126,7 +126,7 @@ class TurnGAE(GAE):
             values[asked] = self._values(next_[asked], params).squeeze(-1)
         return values
 
-    def _cut_off(self, next_: TensorDictBase) -> Tensor:
+    def _truncated(self, next_: TensorDictBase) -> Tensor:
         """Where games were truncated, bool ``(*batch, time)``."""
         done = next_.get(self.tensor_keys.done)
         return (done & ~next_.get(self.tensor_keys.terminated, done)).squeeze(-1)
@@ -137,7 +137,7 @@ class TurnGAE(GAE):
         rewards, next_players = next_.get(keys.rewards).float(), next_.get(keys.player)
         # A truncated game ends for the computation: what is still expected of it counts as a reward.
         expected = _shared(next_values, next_players, rewards.shape[-1])
-        rewards = rewards + float(self.gamma) * self._cut_off(next_).unsqueeze(-1) * expected
+        rewards = rewards + float(self.gamma) * self._truncated(next_).unsqueeze(-1) * expected
         decisions = Decisions(
             players=_turns(data.get(keys.player), dim).to(torch.uint8).numpy(),
             learning=np.ones(_turns(next_values, dim).shape, np.bool_),

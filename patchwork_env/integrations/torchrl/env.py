@@ -197,9 +197,9 @@ class GamesEnv(EnvBase):
         """Rewards, and which games have ended."""
         results = {
             "reward": turn.rewards[:, None],
-            "done": (turn.terminations | turn.truncations)[:, None],
+            "done": turn.terminations[:, None].copy(),
             "terminated": turn.terminations[:, None],
-            "truncated": turn.truncations[:, None],
+            "truncated": np.zeros((len(turn.terminations), 1), np.bool_),
         }
         if turn.of_players is not None:
             results["rewards"] = turn.of_players

@@ -39,7 +39,6 @@ class Turn(NamedTuple):
         rewards: float32 ``(n,)``, of whoever acted.
         of_players: float32 ``(n, players)``, of every player; None where only the learner is rewarded.
         terminations: bool ``(n,)``.
-        truncations: bool ``(n,)``.
         ended: int64 ``(k,)``, the games that have ended.
         last_observations: float32 ``(k, layout.size)``, what was seen at their ends.
         last_players: int64 ``(k,)``, by whom.
@@ -48,7 +47,6 @@ class Turn(NamedTuple):
     rewards: npt.NDArray[np.float32]
     of_players: npt.NDArray[np.float32] | None
     terminations: Flags
-    truncations: Flags
     ended: Games
     last_observations: Observation
     last_players: npt.NDArray[np.int64]
@@ -125,20 +123,19 @@ class SelfPlayGames(SelfPlayBatch):
         self.step(np.where(staying, self.random_actions, actions))
         if len(stay):
             self.states[stay], self._streams[stay] = self._before[stay], streams
-            self.rewards[stay], self.terminations[stay], self.truncations[stay] = 0, False, False
+            self.rewards[stay], self.terminations[stay] = 0, False
             self._show()
-        ended = np.flatnonzero(self.terminations | self.truncations)
+        ended = np.flatnonzero(self.terminations)
         last = self._ends(ended, actions)
         rewards = self.rewards.copy()
         of_movers = rewards[np.arange(self.num_envs), movers]
-        terminations, truncations = self.terminations.copy(), self.truncations.copy()
-        return Turn(of_movers, rewards, terminations, truncations, ended, *last)
+        return Turn(of_movers, rewards, self.terminations.copy(), ended, *last)
 
     def _ends(self, ended: Games, actions: Actions) -> tuple[Observation, npt.NDArray[np.int64]]:
-        """What was seen at the ends of games, and by whom; the move that cuts a game off is not played."""
-        states, over = self._before[ended], np.flatnonzero(self.terminations[ended])
+        """What was seen at the ends of games, and by whom."""
+        states = self._before[ended]
         observations = np.empty((len(ended), self.rules.layout.size), np.float32)
-        loop(play_listed, self.rules)(states, over, actions[ended][over])
+        loop(play_listed, self.rules)(states, np.arange(len(ended)), actions[ended])
         loop(write_current_observations, self.rules)(states, observations)
         return observations, states["current_player"].astype(np.int64)
 
@@ -198,15 +195,14 @@ class OpponentGames(GameVectorEnv):
         stay, learners = np.flatnonzero(staying), self._learners.copy()
         states = self.states[stay]
         chosen = np.where(staying, self._masks.argmax(1), actions) if len(stay) else actions
-        _, rewards, terminations, truncations, infos = self.step(chosen)
+        _, rewards, terminations, _, infos = self.step(chosen)
         if len(stay):
             self.states[stay], self._learners[stay] = states, learners[stay]
-            rewards[stay], terminations[stay], truncations[stay] = 0, False, False
+            rewards[stay], terminations[stay] = 0, False
             self._is_shown = False
             self._write_views()
-        ended = np.flatnonzero(terminations | truncations)
+        ended = np.flatnonzero(terminations)
         observations = np.empty((len(ended), self.rules.layout.size), np.float32)
         for k, game in enumerate(ended):
             observations[k] = infos["final_obs"][game]
-        last = (ended, observations, learners[ended])
-        return Turn(rewards.astype(np.float32), None, terminations, truncations, *last)
+        return Turn(rewards.astype(np.float32), None, terminations, ended, observations, learners[ended])

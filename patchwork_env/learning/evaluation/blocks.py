@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import Agent
-from patchwork_env.core.batches import first_refused, loop
+from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.checks import as_integer, as_number
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.records import records_at
 from patchwork_env.core.rules import States
-from patchwork_env.errors import IllegalActionError, OpponentError, TableEdgeError
+from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.contests import AGENT, Block, Contest, Integers, MatchGames, contest_of
 
@@ -119,7 +119,6 @@ def play_block(sides: tuple[Agent, Agent], block: Block, forfeits: bool = False)
         IllegalActionError: An agent chose an action that is not legal, or gave something else than one
             integer for each game.
         OpponentError: An agent is a program that failed.
-        TableEdgeError: An agent's tiles would spread further than the numbering of actions reaches.
         ValueError: An agent does not play the game.
     """
     for side, agent in enumerate(sides):
@@ -199,7 +198,6 @@ def check_actions(given: Any, agent: Agent, states: States) -> Integers:
 
     Raises:
         IllegalActionError: The agent did not give one integer for each game, or an action is not legal.
-        TableEdgeError: An action cannot be played.
     """
     answer = np.asarray(given)
     if answer.shape != states.shape or answer.dtype.kind not in "iu":
@@ -208,9 +206,9 @@ def check_actions(given: Any, agent: Agent, states: States) -> Integers:
             f"{len(states)} games need integers of shape {states.shape}"
         )
     rules, actions = rules_of(states), np.ascontiguousarray(answer, np.int64)
-    refused = int(loop(first_refused, rules)(states, actions))
-    if refused >= 0:
-        _raise_refusal(rules.game._of_record(states, refused), int(answer[refused]), agent)
+    illegal = int(loop(first_illegal, rules)(states, actions))
+    if illegal >= 0:
+        _raise_refusal(rules.game._of_record(states, illegal), int(answer[illegal]), agent)
     return actions
 
 
@@ -219,7 +217,7 @@ def _raise_refusal(game: BaseGame[Any], action: int, agent: Agent) -> None:
     before = repr(game)
     try:
         game.play(action)
-    except (IllegalActionError, TableEdgeError) as error:
-        raise type(error)(
+    except IllegalActionError as error:
+        raise IllegalActionError(
             f"agent {agent.name!r} chose action {action}, not legal in {before}: {error}"
         ) from None

@@ -203,7 +203,6 @@ def play_decks(
     Raises:
         ValueError: There is no deck, or the agent does not play NMBR 9.
         IllegalActionError: The agent chose an action that is not legal.
-        TableEdgeError: The agent's tiles would spread further than the numbering of actions reaches.
         WorkerError: A process was killed.
     """
     if not isinstance(agent, Agent):

@@ -75,7 +75,6 @@ def play_matches(
             did not give one integer for each game.
         FileNotFoundError: A spec names no checkpoint.
         IllegalActionError: An agent chose an action that is not legal.
-        TableEdgeError: An agent's tiles would spread further than the numbering of actions reaches.
     """
     players = agents.as_agent(agent), agents.as_agent(opponent)
     game = common_game(players, game)

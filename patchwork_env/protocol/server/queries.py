@@ -12,7 +12,6 @@ from patchwork_env.core.checks import as_number, check_between, check_one_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.core.storage import parse_hexadecimal
-from patchwork_env.errors import TableEdgeError
 from patchwork_env.games import rules_of
 from patchwork_env.play import positions
 from patchwork_env.play.messages import anything, lines, move, seed, spec, text
@@ -179,7 +178,7 @@ def game_of(fields: Mapping[str, Any]) -> BaseGame:
     for number, entry in enumerate(fields.get("moves", ()), 1):
         try:
             game.play(positions.action_of(game, entry))
-        except (ValueError, TableEdgeError) as error:
+        except ValueError as error:
             raise FieldError(f"entry {number} of moves: {error}", "moves") from None
     return game
 

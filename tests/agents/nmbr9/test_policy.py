@@ -65,21 +65,6 @@ def test_lists_hold_the_legal_actions_far_from_the_edge(games):
     assert begin == len(lists.actions)
 
 
-def test_tiles_stay_away_from_the_edge():
-    """An agent to which all placements are alike takes the first ones, which go ever further up."""
-    network = Nmbr9Network(SMALL)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.zero_()
-    agent, refused = PolicyAgent(network), 0
-    game = Game(deck=[3] * 20)
-    while not game.is_over:
-        lists = Nmbr9Network.listed(game.state)
-        refused += len(game.legal_actions()) - len(lists.actions)
-        game.play(agent.act(game))  # raises TableEdgeError otherwise
-    assert refused > 0
-
-
 def test_windows_show_the_table_around_an_anchor(network, games):
     inputs, lists = Nmbr9Network.encode(states_of(games))
     places = np.flatnonzero(lists.actions < 4 * TABLE_SIZE**2)[::17]

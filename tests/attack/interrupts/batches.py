@@ -49,7 +49,7 @@ def batch_calls(env: Any, random: Generator) -> list[Call]:
 def look_at_batch(env: Any) -> tuple[Any, ...]:
     """All that can be seen of it; scores only of games that ended, as others are what they were."""
     seen = tuple(plain(getattr(env, name)) for name in OUTPUTS)
-    return (*seen, plain(env.final_scores[env.terminations | env.truncations]), plain(env.save()))
+    return (*seen, plain(env.final_scores[env.terminations]), plain(env.save()))
 
 
 def batch_goes_on(env: Any) -> Iterator[Any]:

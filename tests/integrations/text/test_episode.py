@@ -10,6 +10,7 @@ import pytest
 from patchwork_env.core.batches import MARGIN_SCALE
 from patchwork_env.errors import OpponentError
 from patchwork_env.integrations.text.episode import Episode, Reply
+from patchwork_env.integrations.text.moves import moves
 from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.play.players import Players
 
@@ -145,13 +146,12 @@ def test_the_champion_judges_tiles() -> None:
     assert min(judgements) < max(judgements) <= 0
 
 
-def test_moves_that_spread_too_far_are_bad_answers() -> None:
-    episode = begun("nmbr9", deck=[1] * 40, mistakes=1000)
-    row = 0
-    while (reply := episode.answer(f"1/0@{row},0")).kind == "position":
-        row += 4
-    assert "the tiles would spread too far" in reply.text
-    assert (reply.kind, row) == ("refused", 56)
+def test_whoever_always_plays_the_example_plays_to_the_end() -> None:
+    """It is the placement that lies furthest up and left, so that the tiles spread as far as they may."""
+    episode, kinds = begun("nmbr9"), []
+    while not episode.has_ended:
+        kinds.append(episode.answer(moves(episode.game)[0].choices[0].word).kind)
+    assert kinds == ["position"] * 19 + ["over"]
 
 
 @pytest.mark.parametrize(

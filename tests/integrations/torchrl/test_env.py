@@ -24,7 +24,6 @@ from torchrl.envs import (
 
 from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
-from patchwork_env.games import rules_of
 from patchwork_env.integrations import torchrl
 
 pytestmark = pytest.mark.frameworks
@@ -143,21 +142,6 @@ def test_against_an_opponent_the_learner_alone_is_rewarded():
             ends += 1
     assert ends > 3
     assert "rewards" not in step["next"]
-
-
-def test_an_end_by_the_edge_of_the_table_is_a_truncation():
-    env = torchrl.make_env("nmbr9", 1, seed=1, deck=[3] * 20)
-    tensordict, truncated = env.reset(), False
-    while not truncated:
-        (game,) = games_of(env)
-        tensordict["action"] = tensordict["action_mask"].to(torch.uint8).argmax(-1)
-        step, tensordict = env.step_and_maybe_reset(tensordict)
-        assert not bool(step["next", "terminated"])
-        truncated = bool(step["next", "truncated"])
-    assert rules_of("nmbr9").is_cut_off(game, int(step["action"]))
-    assert bool(step["next", "done"])
-    np.testing.assert_array_equal(step["next", "observation"][0], game.observation())
-    assert not bool(tensordict["done"])
 
 
 @pytest.mark.parametrize("opponent", [None, "greedy"])

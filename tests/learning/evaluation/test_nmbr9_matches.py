@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent, GreedyAgent
-from patchwork_env.errors import TableEdgeError
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
@@ -40,14 +39,6 @@ class Spy(Agent):
     def act(self, game: Game) -> int:
         self.shown.append(game)
         return GreedyAgent().act(game)
-
-
-def lines_up(game: Game) -> int:
-    """Puts all tiles into one row."""
-    moves = {action: game.decode(action) for action in game.legal_actions().tolist()}
-    return max(
-        moves, key=lambda action: (-moves[action].level, max(column for _, column in moves[action].cells))
-    )
 
 
 def test_both_sides_play_the_same_decks_those_of_the_seed() -> None:
@@ -152,8 +143,6 @@ def test_wrong_arguments_are_errors(options, message: str) -> None:
 def test_actions_that_cannot_be_played_are_errors_that_name_the_agent() -> None:
     with pytest.raises(ValueError, match="agent '<lambda>' chose action 5, not legal in"):
         match("greedy", lambda game: 5, 2)
-    with pytest.raises(TableEdgeError, match=r"agent 'lines_up' chose action .* more than 59 rows"):
-        match("greedy", lines_up, 1)
 
 
 # --- commands ---------------------------------------------------------------------------------------------

@@ -61,17 +61,15 @@ class SelfPlayVecEnv(VecEnv):
 
     The learner has player number 0 in game 0, 1 in game 1, 0 in game 2 and so on. In Patchwork chance decides
     who starts. The opponents' moves are part of each step, and each opponent gets all games in which it is to
-    move at once, through :meth:`Agent.act_batch`. In Patchwork turns with a single legal action, of any
-    player, are part of the step too, so that every step is a decision of the learner.
+    move at once, through :meth:`Agent.act_batch`. Turns with a single legal action, of any player, are part
+    of the step too, so that every step is a decision of the learner.
 
     Spaces are those of the game's Gymnasium environment, and a model can go from one to the other. Rewards
-    for the end of a game come with the learner's last step, no matter whose move ended it. A game in which a
-    move cannot be carried out, as its tile would reach the edge of NMBR 9's table, is truncated.
+    for the end of a game come with the learner's last step, no matter whose move ended it.
 
     **Info**: empty until a game ends. Then ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
     where ``l`` is the number of the learner's decisions; ``scores``, first the learner's; against opponents
-    ``is_success``, whether the learner won, and ``opponent``, the number of the opponent;
-    ``TimeLimit.truncated`` of a game that was truncated.
+    ``is_success``, whether the learner won, and ``opponent``, the number of the opponent.
 
     Args:
         num_envs: The number of games, at least 1.
@@ -132,7 +130,6 @@ class SelfPlayVecEnv(VecEnv):
         self._points = np.zeros(num_envs, np.int16)
         self._actions = np.zeros(num_envs, np.int64)
         self._all_games = np.arange(num_envs)
-        self._cut_off = np.zeros(num_envs, np.bool_)
         self._observations = np.zeros((num_envs, rules.layout.size), np.float32)
         self._masks = np.zeros((num_envs, rules.num_actions), np.int8)
         self.keep_finished = keep_finished
@@ -199,7 +196,6 @@ class SelfPlayVecEnv(VecEnv):
                 for game, seed in enumerate(self._seeds):
                     self._streams[game : game + 1] = seed_streams(seed)
                 self._reseed_opponents(self._seeds[0])
-            self._cut_off[:] = False
             self._begin(self._all_games)
             self._play_on()
             self._points[:] = self._own_scores()
@@ -335,7 +331,6 @@ class SelfPlayVecEnv(VecEnv):
         self._lengths[:] = saved["lengths"]
         self._returns[:] = saved.get("returns", 0)
         self._points[:] = self._own_scores()
-        self._cut_off[:] = False
         self._finished.clear()
         return self._observe()
 
@@ -344,7 +339,7 @@ class SelfPlayVecEnv(VecEnv):
     @contextmanager
     def _undone_by_errors(self) -> Iterator[None]:
         """Brings games and random streams back to where they were if the block raises an error."""
-        counts: tuple[npt.NDArray[Any], ...] = (self._lengths, self._returns, self._points, self._cut_off)
+        counts: tuple[npt.NDArray[Any], ...] = (self._lengths, self._returns, self._points)
         arrays = (self.states, self._streams, *counts, self.opponent_numbers)
         before, finished = [array.copy() for array in arrays], len(self._finished)
         try:
@@ -358,23 +353,14 @@ class SelfPlayVecEnv(VecEnv):
             raise
 
     def _play(self, games: Games, actions: npt.NDArray[np.int64]) -> None:
-        """Plays legal actions ``(k,)`` in the ``k`` listed games, and notes which of them are cut off."""
-        if self.rules.can_cut_off:
-            refused = np.zeros(len(games), np.bool_)
-            states, legal = records_at(self.states, games), np.ones(len(games), np.bool_)
-            loop(batches.check_cut_offs, self.rules)(states, actions, legal, refused)
-            self._cut_off[games[refused]] = True
-            games, actions = games[~refused], actions[~refused]
+        """Plays legal actions ``(k,)`` in the ``k`` listed games."""
         loop(batches.play_listed, self.rules)(self.states, games, actions)
 
     def _play_on(self) -> None:
         """Plays up to the learner's next decision in every game, and begins a new game where one ends."""
         while True:
-            if not self.rules.can_cut_off:  # a single legal action might be one that cuts the game off
-                loop(batches.play_forced, self.rules)(self.states)
+            loop(batches.play_forced, self.rules)(self.states)
             ended = list_games(batches.list_over, self.rules, self.states)
-            if self._cut_off.any():
-                ended = np.union1d(ended, np.flatnonzero(self._cut_off))
             if len(ended):
                 self._finish(ended)
                 self._begin(ended)
@@ -389,15 +375,13 @@ class SelfPlayVecEnv(VecEnv):
         self._play(waiting, self._opponents.answers(records_at(self.states, waiting), waiting))
 
     def _finish(self, ended: Games) -> None:
-        """Notes the results of games that are over or cut off."""
-        truncated = self._cut_off[ended]
-        over = ended[~truncated]
+        """Notes the results of games that are over."""
         outcomes = np.zeros(self.num_envs)
         scores = np.zeros((self.num_envs, self.num_players), np.int16)
         if self.num_players > 1:
-            loop(batches.write_final_rewards, self.rules)(self.states, over, self.seats, OUTCOME, outcomes)
+            loop(batches.write_final_rewards, self.rules)(self.states, ended, self.seats, OUTCOME, outcomes)
         loop(batches.write_scores, self.rules)(self.states, ended, self.seats, scores)
-        self._rewards[over] = self._rewarding.of_ends(outcomes[over], scores[over])
+        self._rewards[ended] = self._rewarding.of_ends(outcomes[ended], scores[ended])
         if self._rewarding.kind == SCORE:
             self._rewards[ended] = self._rewarding.of_points(scores[ended, 0] - self._points[ended])
         self._ends[ended] = True
@@ -407,7 +391,7 @@ class SelfPlayVecEnv(VecEnv):
         if not self.keep_finished:
             return
         games = FinishedGames(self.states, self.seats, self.opponent_numbers, outcomes > 0, self._lengths)
-        self._finished.append(FinishedGames._make(array[over] for array in games))
+        self._finished.append(FinishedGames._make(array[ended] for array in games))
 
     def _info_of_end(self, game: int, outcome: float, scores: npt.NDArray[np.int16]) -> Info:
         """What is told of a game that ended."""
@@ -420,8 +404,6 @@ class SelfPlayVecEnv(VecEnv):
         }
         if self.num_players > 1:
             info |= {"is_success": bool(outcome > 0), "opponent": int(self.opponent_numbers[game])}
-        if self._cut_off[game]:
-            info["TimeLimit.truncated"] = True
         return info
 
     def _reward_points(self) -> None:
@@ -444,7 +426,6 @@ class SelfPlayVecEnv(VecEnv):
             self._opponents.begin(games)
         self._lengths[games] = 0
         self._returns[games] = 0
-        self._cut_off[games] = False
 
     def _observe(self) -> Observation:
         """Writes observations and masks; returns a copy, as SB3 still needs the observations before."""

@@ -208,7 +208,7 @@ class SelfPlay:
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
             rewards[t] = self._rewards(winners[t])
-            ends[t] = env.terminations | env.truncations
+            ends[t] = env.terminations
             self.opponents[ends[t]] = NEW_GAME
         outlook = self._look_ahead(evaluators[0], random)
         rewards[-1] += outlook.rewards

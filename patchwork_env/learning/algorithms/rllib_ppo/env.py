@@ -40,8 +40,6 @@ class GameMultiAgentEnv(MultiAgentEnv):
     **Rewards**: those of ``final_rewards`` at the end of the game, for every player, whoever made the last
     move; in NMBR 9 also ``points`` for every point, at once.
 
-    A game that meets the edge of the table of NMBR 9 is truncated, without further rewards.
-
     Args:
         config: The settings by name, each with a default: ``game``, ``"patchwork"``; ``reward``, keys of that
             section of configurations; ``points``, the reward of a point of NMBR 9, 1 for who plays alone and
@@ -96,7 +94,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
         if set(action_dict) != {player}:
             raise ValueError(f"there are actions of {sorted(action_dict)}; it is the turn of {player} alone")
         self._aec.step(int(action_dict[player]))
-        over, is_cut_off = any(self._aec.terminations.values()), any(self._aec.truncations.values())
+        over = any(self._aec.terminations.values())
         rewards = {player: self._points * self._aec.rewards[player]}
         if over:
             self.finished = self._aec.game
@@ -105,12 +103,12 @@ class GameMultiAgentEnv(MultiAgentEnv):
                 agent: rewards.get(agent, 0.0) + final
                 for agent, final in zip(self.possible_agents, finals, strict=True)
             }
-        to_observe = self.possible_agents if over or is_cut_off else [self._aec.agent_selection]
+        to_observe = self.possible_agents if over else [self._aec.agent_selection]
         return (
             self._observe(*to_observe),
             rewards,
             dict.fromkeys((*self.possible_agents, ALL), over),
-            dict.fromkeys((*self.possible_agents, ALL), is_cut_off),
+            dict.fromkeys((*self.possible_agents, ALL), False),
             {},
         )
 

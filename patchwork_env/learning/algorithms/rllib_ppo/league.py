@@ -130,11 +130,10 @@ class LeagueCallback(RLlibCallback):
         episode.id_ = _name(seats, episode.id_)
 
     def on_episode_end(self, *, episode: Any, env_runner: Any, env: Any, env_index: int, **_: Any) -> None:
-        """Notes how a game ended; one that was cut off has no result."""
-        if episode.is_terminated:
-            state = env.envs[env_index].unwrapped.finished.state
-            finished = Finished(_read(episode.id_), state.tobytes(), episode.env_t)
-            env_runner.finished = [*getattr(env_runner, "finished", []), finished]
+        """Notes how a game ended."""
+        state = env.envs[env_index].unwrapped.finished.state
+        finished = Finished(_read(episode.id_), state.tobytes(), episode.env_t)
+        env_runner.finished = [*getattr(env_runner, "finished", []), finished]
 
     def on_sample_end(self, *, samples: list[Any], **_: Any) -> None:
         """Keeps only the learner's trajectories in the samples: nothing is learned from the others."""

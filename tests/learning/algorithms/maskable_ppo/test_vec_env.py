@@ -17,7 +17,6 @@ from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
 from patchwork_env.errors import OpponentError, UnknownOptionError
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import Reward
-from patchwork_env.nmbr9.rules import RULES as RULES_OF_NMBR9
 from patchwork_env.patchwork import Game, IllegalActionError
 from patchwork_env.patchwork.rules import RULES, deal
 from patchwork_env.patchwork.state import empty_states
@@ -450,38 +449,11 @@ def test_nmbr9_against_others():
         other.restore(saved)
 
 
-def test_games_that_are_cut_off_are_truncated():
-    """The learner builds towards the edge of the table; its reward is that of the points until then."""
-    env = SelfPlayVecEnv(2, game="nmbr9", seed=1)
+def test_the_choice_of_the_only_digit_left_is_no_decision():
+    env = SelfPlayVecEnv(2, game="nmbr9", order="free", max_digit=0, copies=3)
     env.reset()
-    for _ in range(30):
-        actions = [int(np.flatnonzero(mask)[0]) for mask in env.action_masks()]
-        cut_off = [RULES_OF_NMBR9.is_cut_off(game, a) for game, a in zip(env.games(), actions, strict=True)]
-        observations = [game.observation(0) for game in env.games()]
-        _, rewards, ends, infos = env.step(np.array(actions))
-        if any(cut_off):
-            break
-    game = cut_off.index(True)
-    assert ends[game]
-    assert rewards[game] == 0
-    assert infos[game]["TimeLimit.truncated"] is True
-    assert (infos[game]["terminal_observation"] == observations[game]).all()
-    assert env.states["round"][game] == 0
-
-
-def test_opponents_may_cut_games_off():
-    def at_the_edge(game):
-        return int(game.legal_actions()[0])
-
-    env = SelfPlayVecEnv(2, at_the_edge, game="nmbr9", players=2, seed=1)
-    env.reset()
-    for _ in range(30):
-        greedy = np.array([GreedyAgent().act(game) for game in env.games()])
-        _, rewards, ends, infos = env.step(greedy)
-        if ends.any():
-            break
-    assert infos[ends.argmax()]["TimeLimit.truncated"] is True
-    assert (rewards == 0).all()
+    ends = [env.step(env.action_masks().argmax(axis=1))[2].all() for _ in range(3)]
+    assert ends == [False, False, True]
 
 
 def test_points_are_restored():

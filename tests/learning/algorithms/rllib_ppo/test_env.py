@@ -162,21 +162,6 @@ def test_actions_that_are_not_legal_are_refused_and_change_nothing():
     assert env.game == before
 
 
-def test_the_edge_of_the_table_truncates_for_all_with_a_last_observation():
-    env = env_of("nmbr9")
-    observations, _ = env.reset(options={"deck": [3] * 20})
-    truncated = {"__all__": False}
-    while not truncated["__all__"]:
-        ((player, seen),) = observations.items()
-        observations, rewards, terminated, truncated, _ = env.step(
-            {player: int(seen["action_mask"].argmax())}
-        )
-    assert all(truncated.values())
-    assert not any(terminated.values())
-    assert list(observations) == env.possible_agents
-    assert rewards == {player: 0.0}
-
-
 def test_games_depend_on_the_seed_and_on_the_salt():
     env, other = env_of("patchwork"), env_of("patchwork")
     env.reset(seed=4)

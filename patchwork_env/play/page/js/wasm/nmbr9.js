@@ -69,8 +69,7 @@ export class Nmbr9 {
   /** Plays an action; returns who played it. */
   play(action) {
     const player = this.player();
-    if (!this.functions.is_legal(action)) refuse(`${shorten(action)} is not legal for player ${player} now`);
-    if (!this.functions.play(action)) refuse("the tiles would spread over more rows or columns than allowed");
+    if (!this.functions.play(action)) refuse(`${shorten(action)} is not legal for player ${player} now`);
     return player;
   }
 
