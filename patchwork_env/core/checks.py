@@ -174,6 +174,11 @@ def check_seed(seed: Any) -> int:
     return number
 
 
+def later_seed(seed: int, steps: int) -> int:
+    """The seed that comes ``steps`` behind another one; behind the last one comes 0."""
+    return (seed + steps) % _NUM_SEEDS
+
+
 def seed_streams(seed: Any, n: int = 1) -> Streams:
     """``n`` random streams for the engines; stream ``i`` depends on ``seed`` and ``i`` alone."""
     streams = np.empty(n, np.uint64)

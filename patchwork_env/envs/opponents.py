@@ -16,7 +16,13 @@ from patchwork_env.core.batches import (
     loop,
     play_listed,
 )
-from patchwork_env.core.checks import check_action, check_answer, check_at_least_one, seed_streams
+from patchwork_env.core.checks import (
+    check_action,
+    check_answer,
+    check_at_least_one,
+    later_seed,
+    seed_streams,
+)
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.random import Streams
@@ -183,10 +189,10 @@ class Opponents:
         return actions
 
     def reseed(self, seed: int) -> None:
-        """Starts the opponents' random numbers anew, from the seed of the games."""
+        """Starts the opponents' random numbers anew, from the seed of the games, each with others."""
         self._streams[:] = seed_streams(opponent_seed(seed), len(self._streams))
-        for agent in self.agents:
-            agent.reseed(opponent_seed(seed))
+        for number, agent in enumerate(self.agents):
+            agent.reseed(opponent_seed(later_seed(seed, number)))
 
     def copy(self) -> Opponents:
         """A copy that shares the agents: to begin games with, and to keep if all goes well."""

@@ -155,7 +155,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
         Args:
             seed: The seed from which random numbers start anew: ``seed + i`` or ``seed[i]`` for those of
-                game ``i``, and the first of these for the opponent's. None, for all or for one game, goes on
+                game ``i``. Where all games begin anew, the first of these is also for the first opponent's,
+                the number behind it for the next one's, and so on. None, for all or for one game, goes on
                 with the present ones.
             options: Options for these games; the docstring of the single environment lists them. With
                 ``reset_mask``, bool ``(num_envs,)``, only the games where it is True begin anew; the others
@@ -456,8 +457,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         given = {game: seed for game, seed in seeds.items() if seed is not None}
         for game, seed in given.items():
             dealer.reseed(game, seed)
-        if given and self._opponents is not None:
-            self._opponents.reseed(next(iter(given.values())))
+        if given and len(seeds) == self.num_envs and self._opponents is not None:
+            self._opponents.reseed(next(iter(given.values())))  # else games that go on share the opponents
 
     def _copy_of_states(self) -> States:
         """A copy of the states to play on; they stay as they are until all has gone well."""

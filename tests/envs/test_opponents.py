@@ -58,6 +58,28 @@ def test_several_opponents_share_the_games() -> None:
     assert batched(CASES[0], 2, opponent=[first]).opponent is first
 
 
+class Seeded(LastAction):
+    """Notes the seeds that it is given."""
+
+    def __init__(self) -> None:
+        self.seeds: list[int | None] = []
+
+    def reseed(self, seed: int | None = None) -> None:
+        """See :meth:`Agent.reseed`."""
+        self.seeds.append(seed)
+
+
+def test_opponents_are_reseeded_each_with_a_seed_of_its_own_where_all_games_begin() -> None:
+    """Games that go on keep the random numbers of the opponents that they share."""
+    one, other = Seeded(), Seeded()
+    envs = batched(CASES[0], 3, opponent=[one, other])
+    envs.reset(seed=5)
+    envs.reset(seed=6, options={"reset_mask": np.array([True, False, True])})
+    envs.reset(seed=[None, 2**64 - 1, None], options={"reset_mask": np.ones(3, np.bool_)})
+    assert one.seeds == [2**64 - 6, 0]
+    assert other.seeds == [2**64 - 7, 2**64 - 1]
+
+
 def test_games_keep_their_opponents_to_the_end() -> None:
     old, new, newest = (Marked(name) for name in ("old", "new", "newest"))
     envs = batched(CASES[0], 6, opponent=old)

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from patchwork_env.core.checks import check_between
+from patchwork_env.core.checks import check_between, later_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import OpponentError
@@ -29,7 +29,6 @@ MOST_CHARACTERS = 24_000
 DEFAULT_LINES, DEFAULT_SECONDS = 5, 3.0
 _MOST_WORDS = 8
 """The most moves of a line of play."""
-_NUM_SEEDS = 2**64
 
 
 @dataclass
@@ -198,7 +197,7 @@ class Session:
     async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
         """The game after the moves of the opponent that are due."""
         while not game.is_over and not table.is_clients_move(game):
-            seed = None if table.seed is None else (table.seed + game.num_moves) % _NUM_SEEDS
+            seed = None if table.seed is None else later_seed(table.seed, game.num_moves)
             choice = await self._choice(game, str(table.opponent), seed)
             game.play(choice["action"])
         return game

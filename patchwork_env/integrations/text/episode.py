@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from patchwork_env.core.batches import SCORE, final_reward, loop
-from patchwork_env.core.checks import check_between, check_seed
+from patchwork_env.core.checks import check_between, check_seed, later_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.envs.opponents import opponent_seed
@@ -23,7 +23,6 @@ from patchwork_env.integrations.text.view import counted
 from patchwork_env.play.players import Players
 
 Kind = Literal["position", "answer", "refused", "over"]
-_LAST_SEED = 2**64 - 1
 
 
 class Reply(NamedTuple):
@@ -194,7 +193,7 @@ class Episode:
 
     def _seed_of_move(self, game: BaseGame) -> int:
         """A seed for an agent's move, so that it does not matter what the agent was asked before."""
-        return (opponent_seed(self.seed) + game.num_moves) & _LAST_SEED
+        return later_seed(opponent_seed(self.seed), game.num_moves)
 
     def _reward(self, game: BaseGame, score: int) -> float:
         """The reward of the game for a move before which the seat had a score."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from patchwork_env.core.checks import later_seed
 from patchwork_env.core.documents import read_object
 from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -38,7 +39,7 @@ def measured_again(sweep: Sweep, trial: int) -> dict[str, Any]:
             return kept
     config = sweep.config(trial)
     policy = str(sweep.run_folder(trial) / FINAL)
-    games, seed = config.evaluation.final_games, (config.evaluation.seed + 1) % 2**64
+    games, seed = config.evaluation.final_games, later_seed(config.evaluation.seed, 1)
     result = play_matches(policy, sweep.metric.against, games, seed, game=config.game, **config.variant)
     kept = chosen | {"match": result.as_dict()}
     with storing_in(sweep.folder):

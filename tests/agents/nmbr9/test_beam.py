@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.beam import agent as beam
+from patchwork_env.agents.nmbr9.beam import planner
 from patchwork_env.agents.nmbr9.beam.forward import search
 from patchwork_env.agents.nmbr9.beam.planner import Budget, Plan, plan
 from patchwork_env.agents.nmbr9.beam.stacks import alone
 from patchwork_env.agents.nmbr9.value.agent import read_value
+from patchwork_env.agents.nmbr9.value.network import empty_weights
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import choose_action
 
@@ -99,6 +103,25 @@ def test_time_is_kept(settings, weights) -> None:
     found = plan(root, is_free, False, Budget(seconds=0.5), weights, 0)
     assert found.score > narrow.score / 2
     assert len(found.stack) == root[0]["num_rounds"]
+
+
+def test_the_searches_of_a_plan_have_seeds_of_their_own(monkeypatch) -> None:
+    """Behind the last seed comes 0."""
+    seeds: list[int] = []
+
+    def plan_forward(root, width, weights, free_from, noise, seed) -> Plan:
+        seeds.append(seed)
+        return Plan(0, ())
+
+    def plan_tower(root, width, rating, weights, seed, end) -> Plan:
+        return plan_forward(root, width, weights, 0, 0.0, seed)
+
+    monkeypatch.setattr(planner, "plan_forward", plan_forward)
+    monkeypatch.setattr(planner, "plan_tower", plan_tower)
+    for is_free in (False, True):
+        monkeypatch.setattr(planner, "perf_counter", itertools.count().__next__)
+        plan(Game(order="known").state, is_free, False, Budget(seconds=4), empty_weights(), 2**64 - 1)
+    assert seeds == [2**64 - 1, 0] * 2
 
 
 def test_unknown_decks_are_refused_with_the_name_of_who_plays_them() -> None:

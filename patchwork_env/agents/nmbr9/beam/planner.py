@@ -20,6 +20,7 @@ from patchwork_env.agents.nmbr9.beam import forward, towers
 from patchwork_env.agents.nmbr9.beam.stacks import Stack, from_tower, put, stack_of
 from patchwork_env.agents.nmbr9.beam.towers import Rating
 from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.core.checks import later_seed
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.state import States
@@ -61,14 +62,14 @@ def plan(root: States, is_free: bool, is_chosen: bool, budget: Budget, weights: 
     if is_free and not is_chosen and root[0]["round"] == 0:
 
         def search(width: int, number: int) -> Plan:
-            return plan_tower(root, width, Rating(), weights, seed + number, end)
+            return plan_tower(root, width, Rating(), weights, later_seed(seed, number), end)
     else:
         tiles = int(root[0]["num_rounds"] - root[0]["round"])
         free_from = int(is_chosen) if is_free else tiles
 
         def search(width: int, number: int) -> Plan:
             noise = _NOISE if number else 0.0
-            return plan_forward(root, width, weights, free_from, noise, seed + number)
+            return plan_forward(root, width, weights, free_from, noise, later_seed(seed, number))
 
     if budget.width is not None:
         return search(budget.width, 0)
