@@ -33,7 +33,9 @@ from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, 
 
 ADVANCE = 0
 FIRST_BUY = 1
-FIRST_SPECIAL = FIRST_BUY + NUM_OFFERED * NUM_ORIENTATIONS * NUM_CELLS
+SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
+"""The number of actions that buy from one slot."""
+FIRST_SPECIAL = FIRST_BUY + NUM_OFFERED * SLOT_SIZE
 NUM_ACTIONS = FIRST_SPECIAL + NUM_CELLS
 
 ORIENTED: tuple[tuple[Cells, ...], ...] = tuple(

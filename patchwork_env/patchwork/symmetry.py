@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS, Cell, extent, orient
-from patchwork_env.patchwork.actions import ADVANCE, DISTINCT, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
+from patchwork_env.patchwork.actions import (
+    ADVANCE,
+    DISTINCT,
+    FIRST_BUY,
+    FIRST_SPECIAL,
+    NUM_ACTIONS,
+    SLOT_SIZE,
+)
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.engine import placed_words
 from patchwork_env.patchwork.state import States
@@ -21,7 +28,6 @@ NUM_SYMMETRIES = NUM_ORIENTATIONS
 Integers = npt.NDArray[np.int64]
 
 _U1 = np.uint64(1)
-_SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
 
 
 def _move(cell: Cell, symmetry: int) -> Cell:
@@ -125,10 +131,10 @@ def _turn_action(states: States, i: int, action: int, symmetry: int) -> int:
         return ADVANCE
     if action >= FIRST_SPECIAL:
         return FIRST_SPECIAL + int(CELLS_AFTER[symmetry, action - FIRST_SPECIAL])
-    slot, placement = divmod(action - FIRST_BUY, _SLOT_SIZE)
+    slot, placement = divmod(action - FIRST_BUY, SLOT_SIZE)
     patch = states[i]["circle"][slot]
     orientation, anchor = divmod(placement, NUM_CELLS)
-    return FIRST_BUY + slot * _SLOT_SIZE + int(_PLACEMENTS_AFTER[patch, symmetry, orientation, anchor])
+    return FIRST_BUY + slot * SLOT_SIZE + int(_PLACEMENTS_AFTER[patch, symmetry, orientation, anchor])
 
 
 @kernel(allocates=True)

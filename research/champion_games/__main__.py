@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
+from patchwork_env.agents.patchwork.heuristics import kind_of
 from patchwork_env.agents.patchwork.value.agent import read_value
 from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action
 from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import Weights
-from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
@@ -63,7 +63,7 @@ def play_games(
                 phase = min(signed(states[i]["position"][player]) * PHASES // LAST_SPACE, PHASES - 1)
                 best_margins[:] = -np.inf
                 for k in range(1, count):
-                    slot = kind_of(signed(expansion.actions[k]))
+                    slot = kind_of(signed(expansion.actions[k])) - 1
                     best_margins[slot] = max(best_margins[slot], expansion.margins[k])
                 for slot in range(NUM_OFFERED):
                     if best_margins[slot] > -np.inf:

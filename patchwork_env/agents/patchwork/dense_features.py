@@ -28,10 +28,11 @@ from patchwork_env.agents.patchwork.dense_tables import (
     SORTS,
     SPECIAL_PIECE,
 )
+from patchwork_env.agents.patchwork.heuristics import NUM_KINDS
 from patchwork_env.agents.patchwork.offer_features import SOON
-from patchwork_env.agents.patchwork.policy_features import NEXT, NUM_KINDS, SLOT_SIZE, Features, fits_of
+from patchwork_env.agents.patchwork.policy_features import NEXT, Features, fits_of
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork.actions import FIRST_BUY
+from patchwork_env.patchwork.actions import FIRST_BUY, SLOT_SIZE
 from patchwork_env.patchwork.components import (
     BONUS_SQUARE,
     LAST_SPACE,

@@ -1,4 +1,4 @@
-"""What greedy play, playouts and the choice of placements have in common: values of patches, and joints.
+"""What greedy play, playouts and networks have in common: kinds of actions, values of patches, and joints.
 
 The value of a patch that is bought now, in buttons, is its income at every income mark ahead, plus the
 penalty that it saves, minus its price, minus one for every space that the token moves, as advancing would
@@ -14,7 +14,14 @@ from patchwork_env.agents.patchwork.joints import count_joints
 from patchwork_env.core.bits import U1
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork.components import LAST_SPACE, PATCHES, PENALTY_PER_EMPTY_CELL, QUILT_SIZE
+from patchwork_env.patchwork.actions import FIRST_BUY, SLOT_SIZE
+from patchwork_env.patchwork.components import (
+    LAST_SPACE,
+    NUM_OFFERED,
+    PATCHES,
+    PENALTY_PER_EMPTY_CELL,
+    QUILT_SIZE,
+)
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, placed_words
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import (
@@ -28,8 +35,16 @@ from patchwork_env.patchwork.tables import (
 
 FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
 """The cell of the lowest bit in the second word of a map."""
+NUM_KINDS = NUM_OFFERED + 2
+"""The number of kinds of actions; see :func:`kind_of`."""
 _U = np.uint64
 _SIZES = np.array([patch.size for patch in PATCHES], np.int64)
+
+
+@kernel(inline=True)
+def kind_of(action: int) -> int:
+    """The kind of an action: 0 advance, 1-3 a slot, 4 special patch."""
+    return 1 + (action - FIRST_BUY) // SLOT_SIZE
 
 
 @kernel

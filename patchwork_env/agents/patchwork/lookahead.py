@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.policy_features import NUM_KINDS, Indices, array_of, is_possible, kind_of
+from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.policy_features import Indices, array_of, is_possible
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.compile import kernel

@@ -18,15 +18,13 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.heuristics import patch_value
+from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, kind_of, patch_value
 from patchwork_env.agents.patchwork.policy_features import (
-    NUM_KINDS,
     Features,
     Indices,
     array_of,
     fits_of,
     is_possible,
-    kind_of,
 )
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.ragged import end_of_row

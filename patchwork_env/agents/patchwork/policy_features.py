@@ -29,13 +29,14 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.joints import ROWS_0_TO_4, ROWS_5_TO_8, count_neighbors
 from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS
+from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS, SLOT_SIZE
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, count_placements, empty_cells, placed_words
 from patchwork_env.patchwork.observation import read_observation
@@ -44,10 +45,6 @@ from patchwork_env.patchwork.tables import FOOTPRINTS, FULL_WORD
 
 NEXT = 8
 """The number of patches, from the neutral token on, whose placements are counted."""
-NUM_KINDS = 2 + NUM_OFFERED
-"""Advance, the three slots, special patch."""
-SLOT_SIZE = NUM_ORIENTATIONS * NUM_CELLS
-"""The number of actions that buy from one slot."""
 _FIGURES = 9
 POSITION_FEATURES = NUM_PLAYERS * (_FIGURES + NEXT + 1)
 PLACEMENT_FEATURES = _FIGURES
@@ -122,12 +119,6 @@ def fits_of(positions: Tensor) -> Tensor:
 def array_of(tensor: Tensor) -> npt.NDArray[Any]:
     """A tensor of any device as a contiguous array, without its gradient."""
     return tensor.detach().cpu().contiguous().numpy()
-
-
-@kernel(inline=True)
-def kind_of(action: int) -> int:
-    """The kind of an action: 0 advance, 1-3 a slot, 4 special patch."""
-    return 1 + (action - FIRST_BUY) // SLOT_SIZE
 
 
 # --- positions ----------------------------------------------------------------------------------------------

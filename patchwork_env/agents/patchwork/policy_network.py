@@ -44,6 +44,7 @@ from patchwork_env.agents.networks import (
     new_trunk,
     trunk_shapes,
 )
+from patchwork_env.agents.patchwork.heuristics import NUM_KINDS
 from patchwork_env.agents.patchwork.lookahead import OUTCOMES, successors_of
 from patchwork_env.agents.patchwork.offer_features import (
     KIND_OFFERS,
@@ -53,10 +54,8 @@ from patchwork_env.agents.patchwork.offer_features import (
 )
 from patchwork_env.agents.patchwork.policy_features import (
     KIND_FEATURES,
-    NUM_KINDS,
     PLACEMENT_FEATURES,
     POSITION_FEATURES,
-    SLOT_SIZE,
     Features,
     features_of,
     position_features,
@@ -65,7 +64,7 @@ from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_produ
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import observation
-from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS, ORIENTED
+from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS, ORIENTED, SLOT_SIZE
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, NUM_PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SLICES
 

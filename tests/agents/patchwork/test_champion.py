@@ -19,6 +19,7 @@ from patchwork_env.agents.patchwork.champion.agent import ChampionAgent, load
 from patchwork_env.agents.patchwork.champion.endings import solve_root, solved_action, solved_ending
 from patchwork_env.agents.patchwork.champion.levels import LEVELS
 from patchwork_env.agents.patchwork.champion.simulation import (
+    EMPTY,
     NO_LIMIT,
     NODE_EFFORT,
     QUILT_EFFORT,
@@ -27,10 +28,10 @@ from patchwork_env.agents.patchwork.champion.simulation import (
     reset_search,
 )
 from patchwork_env.agents.patchwork.endgame import NO_ACTION, margin_of, new_solver, solve
+from patchwork_env.agents.patchwork.heuristics import kind_of
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.agents.patchwork.value.choice import TO_WIN, Payoffs
 from patchwork_env.agents.patchwork.value.network import SHAPES, new_weights
-from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -180,9 +181,12 @@ def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None
         reset_search(tree, work, game.state, 0)
         grow(tree, work, settings, Budget(0, NO_LIMIT), False)
         assert tree.nodes[ROOT]["count"] == 4
-        last = tree.edges[tree.nodes[ROOT]["begin"] + 3]
+        first = tree.nodes[ROOT]["begin"]
+        last, expected = tree.edges[first + 3], tree.edges["values"][first : first + 4, EMPTY:].copy()
+        tree.nodes["values"][1:] = np.nan  # nothing of what lies in memory is taken for a value
         effort = solve_root(tree, work, settings, last["action"], budget, SOLVER)
         assert tree.nodes[ROOT]["solved"] == num_solved
+        assert (tree.edges["values"][first : first + 4, EMPTY:] == expected).all()
         assert effort < 3.5 * budget
     assert last["child"] == ROOT + 1
 

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 from patchwork_env import agents
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import LEAK, arrays_of, record_type
+from patchwork_env.agents.patchwork.heuristics import kind_of
 from patchwork_env.agents.patchwork.joints import count_joints
 from patchwork_env.agents.patchwork.value import features, patterns
 from patchwork_env.agents.patchwork.value.agent import ValueAgent, read_value
@@ -33,7 +34,6 @@ from patchwork_env.agents.patchwork.value.network import (
     new_buffer,
     new_weights,
 )
-from patchwork_env.agents.patchwork.value.placements import kind_of
 from patchwork_env.agents.patchwork.value.quilts import MOST_CHOICES, forget
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.files import write_folder
@@ -157,7 +157,7 @@ def test_fits_are_the_placements_that_are_legal(games):
         rich = game.clone()
         rich.state["buttons"] = 100
         slots = [kind_of(int(action)) for action in rich.legal_actions()]
-        for slot, row in enumerate(rows[:3]):
+        for slot, row in enumerate(rows[:3], 1):
             fit_class = (row - features._FITS) % features._NUM_FIT_CLASSES
             assert fit_class == classes[slots.count(slot)]
 
@@ -238,7 +238,7 @@ def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joi
         indices = [values[int(action)] for action in part.actions[:kept]]
         np.testing.assert_array_equal(part.margins[:kept], whole.margins[indices])
         expected = []
-        for kind in range(-1, 4):
+        for kind in range(5):
             of_kind = [action for action in values if kind_of(action) == kind]
             shortlist = best_of(
                 of_kind, max(width, LIKELY), [joints_after(game, action) for action in of_kind]
@@ -277,7 +277,7 @@ def quilt_after(game, action):
 def test_kinds_of_actions():
     one_patch = NUM_ORIENTATIONS * 81
     edges = [0, 1, one_patch, one_patch + 1, 3 * one_patch, 3 * one_patch + 1, 2025]
-    assert [kind_of(action) for action in edges] == [-1, 0, 0, 1, 2, 3, 3]
+    assert [kind_of(action) for action in edges] == [0, 1, 1, 2, 3, 4, 4]
 
 
 def test_fields_of_records_cross_no_cache_line_without_need():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.agents.patchwork.champion.simulation import (
+    EMPTY,
     Settings,
     Workspace,
     add_child,
@@ -15,7 +16,7 @@ from patchwork_env.agents.patchwork.value.choice import Payoffs
 from patchwork_env.agents.patchwork.value.expansion import expand
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.compile import kernel
-from patchwork_env.patchwork.components import LAST_SPACE
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import back_up
@@ -120,7 +121,11 @@ def _solve_edge(
     if is_solved:
         player = signed(game[0]["current_player"])
         share, win = margin_of(value) / 2, 1.0 if value > 0 else 0.0
-        write_result(tree.nodes[child]["values"], settings.payoffs, share, -share, win)
+        values = tree.nodes[child]["values"]
+        write_result(values, settings.payoffs, share, -share, win)
+        swap = int(player != tree.nodes[ROOT]["player"])
+        for k in range(NUM_PLAYERS):  # of empty cells the solver says nothing: what is expected stays
+            values[EMPTY + k] = tree.edges[edge]["values"][EMPTY + (k ^ swap)]
         tree.nodes[child]["player"] = player
     else:
         finish(tree, settings.payoffs, child)

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.value.choice import Payoffs, action_utility, utility
 from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_further, new_expansion
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import Weights
-from patchwork_env.agents.patchwork.value.placements import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.value.quilts import SEARCH_CACHE_SIZE, forget
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS

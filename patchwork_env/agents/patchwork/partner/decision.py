@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled.slips import draw_error, draw_errors, happens
+from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.partner.levels import Habits
 from patchwork_env.agents.patchwork.value.features import signed
-from patchwork_env.agents.patchwork.value.placements import NUM_KINDS, kind_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams
@@ -28,7 +28,7 @@ class Thoughts(NamedTuple):
     Attributes:
         actions: int16 ``(MAX_LEGAL_ACTIONS,)``, the moves that are looked at, ascending.
         worths: float64 ``(MAX_LEGAL_ACTIONS,)``, what they are worth, in points.
-        errors: float64 ``(NUM_KINDS,)``, how wrong each kind of moves is judged.
+        errors: float64 ``(NUM_KINDS,)``, how wrong each kind of moves is judged, advancing last.
         tried: uint8 ``(NUM_OFFERED, NUM_ORIENTATIONS)``, the orientations that are tried.
     """
 
@@ -63,8 +63,8 @@ def decide(thoughts: Thoughts, count: int, habits: Habits, streams: Streams) -> 
     for k in range(count):
         action = signed(thoughts.actions[k])
         kind = kind_of(action)
-        seeming = thoughts.worths[k] + thoughts.errors[kind] + habits.carelessness * draw_error(streams)
-        if 0 <= kind < NUM_OFFERED and not thoughts.tried[kind, _orientation_of(action)]:
+        seeming = thoughts.worths[k] + thoughts.errors[kind - 1] + habits.carelessness * draw_error(streams)
+        if 1 <= kind <= NUM_OFFERED and not thoughts.tried[kind - 1, _orientation_of(action)]:
             continue
         if seeming > most:
             best, most = action, seeming

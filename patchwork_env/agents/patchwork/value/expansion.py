@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from patchwork_env.agents.compiled.records import copy
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.heuristics import can_be_placed
+from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, can_be_placed, kind_of
 from patchwork_env.agents.patchwork.value import features, patterns
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import (
@@ -41,7 +41,6 @@ from patchwork_env.agents.patchwork.value.placements import (
     RankingBuffer,
     first_of_kind,
     keep_most_compact,
-    kind_of,
     list_likely,
     new_ranking_buffer,
 )
@@ -56,7 +55,8 @@ from patchwork_env.agents.patchwork.value.quilts import (
     place_of,
 )
 from patchwork_env.core.compile import kernel
-from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PATCHES
+from patchwork_env.patchwork.actions import ADVANCE
+from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.engine import (
     MAX_LEGAL_ACTIONS,
     NUM_MAPS,
@@ -195,11 +195,11 @@ def _recall_choices(
     """Lists the likely actions if the cache knows all of them; returns their number, or else 0."""
     first = nth_legal(anchors, 0)
     count = 0
-    if kind_of(first) < 0:
+    if first == ADVANCE:
         actions[0] = first
         count = 1
-    for kind in range(NUM_OFFERED + 1):
-        if not can_be_placed(anchors, kind):
+    for kind in range(1, NUM_KINDS):
+        if not can_be_placed(anchors, kind - 1):
             continue
         patch = _patch_of(states, i, kind)
         number = quilt["num_choices"][patch]
@@ -214,10 +214,10 @@ def _recall_choices(
 @kernel
 def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np.int16], count: int) -> None:
     """Enters the likely placements among the first ``count`` actions in the cache."""
-    last = -1
+    last = 0
     for k in range(count):
         kind = kind_of(signed(actions[k]))
-        if kind < 0:
+        if kind == 0:
             continue
         patch = _patch_of(states, i, kind)
         if kind != last:
@@ -231,7 +231,7 @@ def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np
 @kernel(inline=True)
 def _patch_of(states: States, i: int, kind: int) -> int:
     """The patch of a kind of placements; ``NUM_PATCHES`` for a special patch."""
-    return NUM_PATCHES if kind == NUM_OFFERED else signed(states[i]["circle"][kind])
+    return NUM_PATCHES if kind == NUM_KINDS - 1 else signed(states[i]["circle"][kind - 1])
 
 
 @kernel(inline=True)
@@ -246,7 +246,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
         buffer["own_quilt"],
         expansion.quilts.quilts[_remember(states, i, player, weights[0], expansion)]["sum"],
     )
-    kind = -2
+    kind = -1
     for k in range(count):
         action = signed(expansion.actions[k])
         successor[0] = states[i]
@@ -260,7 +260,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
             role = int(successor[0]["current_player"] != player)
             if kind_of(action) != kind:
                 kind = kind_of(action)
-                patch = NUM_PATCHES if kind < 0 else _patch_of(states, i, kind)
+                patch = NUM_PATCHES if kind == 0 else _patch_of(states, i, kind)
                 _write_shared(patch, 1 - player, 1 - role, weights[0], expansion)
             win = _evaluate_successor(states, i, player, role, weights[0], expansion)
             outputs = buffer["outputs"]

@@ -16,21 +16,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.heuristics import can_be_placed, footprint_of
+from patchwork_env.agents.patchwork.heuristics import can_be_placed, footprint_of, kind_of
 from patchwork_env.agents.patchwork.joints import compactness, count_neighbors
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.bits import lowest_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, SLOT_SIZE
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, placed_words
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW, SHIFTS
-
-_ACTIONS_PER_SLOT = NUM_ORIENTATIONS * NUM_CELLS
-NUM_KINDS = NUM_OFFERED + 2
-"""The number of kinds of actions; see :func:`kind_of`."""
 
 _SUM_BITS = 6
 """The bits of a sum: no patch has more than 8 cells, and no cell more than 4 neighbors."""
@@ -52,16 +48,10 @@ def new_ranking_buffer() -> RankingBuffer:
     return np.zeros((_NEIGHBORS + 3, 2, NUM_ORIENTATIONS), np.uint64)
 
 
-@kernel
-def kind_of(action: int) -> int:
-    """The kind: -1, the last index, for advancing; the slot of a purchase; else ``NUM_OFFERED``."""
-    return -1 if action < FIRST_BUY else min((action - FIRST_BUY) // _ACTIONS_PER_SLOT, NUM_OFFERED)
-
-
 @kernel(inline=True)
 def first_of_kind(kind: int) -> int:
     """The first action of a kind of placements, legal or not."""
-    return FIRST_BUY + kind * _ACTIONS_PER_SLOT
+    return FIRST_BUY + (kind - 1) * SLOT_SIZE
 
 
 @kernel
