@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from patchwork_env.core.files import write_text
+from patchwork_env.core.progress import Bar
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.gauntlet import (
@@ -79,7 +79,7 @@ class Ladder:
         meetings = [self._meeting(*pair) for pair in self.games if not only or pair[0] in only]
         entrants = [Entrant.load(spec) for spec in self.specs]
         about = self.seed, self.pool.special_patches
-        with tqdm(total=sum(meeting.games for meeting in meetings), unit=" games", disable=None) as bar:
+        with Bar(sum(meeting.games for meeting in meetings), "games") as bar:
             self.results = play_meetings(
                 entrants, meetings, *about, workers=workers, folder=folder, progress=bar.update
             )
@@ -188,7 +188,7 @@ def measure_round_robin(options: argparse.Namespace) -> None:
     pool = read_pool(1)
     names, variant = pool.specs, {"special_patches": pool.special_patches}
     tournament = Tournament.enter(names, ROUND_ROBIN_GAMES, options.seed, variant, ANCHOR, ANCHOR_RATING)
-    with tqdm(total=tournament.num_games, unit=" games", disable=None) as bar:
+    with Bar(tournament.num_games, "games") as bar:
         standings = tournament.play(options.out, workers_of(options), bar.update)
     write_results(options.out, tournament, standings)
     print(standings.table(), "\n")

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from numba.core import event
 
+from patchwork_env.core.progress import QUIET
+
+os.environ[QUIET] = "1"  # tests that compile, some of them in other processes, read what is printed
 settings.register_profile(
     "reproducible",
     derandomize=True,

@@ -25,6 +25,13 @@ def test_help_names_all_commands_and_imports_little() -> None:
     assert not HEAVY & set(json.loads(modules))
 
 
+def test_the_package_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "patchwork_env", "--version"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, f"patchwork-env {__version__}\n")
+
+
 def test_version(capsys) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"patchwork-env {__version__}\n"

@@ -139,3 +139,47 @@ def test_a_game_from_an_archive(tmp_path: Path) -> None:
     assert Path(report["file"]).is_relative_to(place)
     assert report["scores"] == scores_of_a_game()
     assert done.stderr.count("is compiled anew") == 1
+
+
+FREE_OF_EXTRAS = '''
+import sys
+from importlib.metadata import packages_distributions
+
+class NoExtras:
+    """Finds nothing but this package and what it requires."""
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top not in BASE and top not in sys.stdlib_module_names and top in packages_distributions():
+            raise ModuleNotFoundError(f"No module named {name!r}", name=top)
+
+sys.meta_path.insert(0, NoExtras())
+
+import gymnasium
+from patchwork_env import agents, cli
+from patchwork_env.integrations import language_models, text
+from patchwork_env.learning.evaluation import Tournament, play_decks, play_gauntlet, play_matches
+from patchwork_env.patchwork import Game
+
+game = Game(seed=7)
+gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy").reset(seed=0)
+play_matches(lambda game: game.legal_actions()[0], "random", games=2)
+text.describe(game)
+assert language_models.TextAgent(lambda prompt: "+").act(game) == text.parse(game, "advance") == 0
+assert cli.main(["evaluate", "greedy", "--against", "random", "--games", "2"]) == 0
+for name in ("compile", "engine", "gauntlet"):
+    try:
+        cli.main([name, "--help"])
+    except SystemExit as end:
+        assert end.code == 0
+    else:
+        raise AssertionError(name)
+'''
+BASE = {"numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "safetensors", "patchwork_env"}
+BASE |= {"cloudpickle", "typing_extensions", "farama_notifications"}
+
+
+def test_what_documents_call_free_of_extras_runs_without_any(tmp_path: Path) -> None:
+    done = python(f"BASE = {BASE}\n{FREE_OF_EXTRAS}", tmp_path, PYTHONPATH=str(PROJECT))
+    assert done.returncode == 0, done.stderr
+    assert "greedy against random: 2 games" in done.stdout

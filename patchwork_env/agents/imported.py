@@ -7,7 +7,9 @@ others name agents: the page, the engine over pipes, the servers of language mod
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import sys
 
 from patchwork_env.agents import hub, specs
 from patchwork_env.agents.base import Agent, CallableAgent
@@ -32,14 +34,16 @@ def runs_code(text: str) -> bool:
 def import_agent(text: str) -> Agent:
     """The agent that ``module:name`` names, in a module that is imported.
 
-    It is an agent, a class of agents, which is called without arguments, or a function from a game to an
-    action.
+    Modules are found where Python looks for them, and behind that in the current folder. It is an agent, a
+    class of agents, which is called without arguments, or a function from a game to an action.
 
     Raises:
         ValueError: The name is that of something else.
         ImportError: There is no such module, or it lacks the name.
     """
     module, _, name = text.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     found = importlib.import_module(module)
     if not hasattr(found, name):
         raise ImportError(f"module {module!r} has no {name!r}")

@@ -1,22 +1,32 @@
-"""What is being compiled, for those who wait: numbers for whoever listens, and one line on a terminal."""
+"""How far things are, for those who wait.
+
+Compilation gives numbers to whoever listens, or else one line on the standard error stream. Whatever takes
+long has a :class:`Bar` there.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from time import perf_counter
 from typing import NamedTuple
 
 QUIET = "PATCHWORK_ENV_QUIET"
-"""The environment variable that keeps the line from terminals, unless it is empty or 0."""
+"""The environment variable that keeps the line about compiling away, unless it is empty or 0."""
 
 _LOGGER = logging.getLogger(__name__)
-_PATIENCE = 1.0
-"""The seconds of compiling after which a terminal is told."""
+_PATIENCE = 3.0
+"""The seconds after which those who wait are told why."""
+_LONGEST_PAUSE = 60.0
+"""The most seconds between two plain lines about how far something is."""
+_FRAME = 0.1
+"""The seconds between two states of a line on a terminal."""
 
 
 class Progress(NamedTuple):
@@ -43,7 +53,7 @@ def listen(listener: Listener) -> Iterator[None]:
 
     It is not called for kernels that are found on disk. Compilation waits for it in the meantime, so it only
     takes a note and calls no kernel. Its errors are logged and change nothing. As long as somebody listens,
-    the line on the terminal is left to the listener.
+    the line on the standard error stream is left to the listener.
     """
     with _LOCK:
         _LISTENERS.append(listener)
@@ -88,7 +98,7 @@ class Compilation:
                 _LOGGER.exception("a listener to the progress of compilation failed")
         if not (listeners or self._is_told) and self._seconds + now - self._began > _PATIENCE:
             self._is_told = True
-            _tell_terminal()
+            _tell()
         self._depth += 1  # last: a compilation that is interrupted before this never ends
 
     def end(self) -> None:
@@ -102,11 +112,115 @@ _LOCK = threading.Lock()
 _LISTENERS: list[Listener] = []
 
 
-def _tell_terminal() -> None:
-    """Writes a line to the standard error stream if a person may be reading it."""
+def _tell() -> None:
+    """Writes a line to the standard error stream for whoever waits."""
+    if os.environ.get(QUIET, "") in ("", "0"):
+        _write(
+            "patchwork_env compiles its kernels, once after an installation: some seconds "
+            f"(`patchwork-env compile` does it beforehand; {QUIET}=1 hides this line)\n"
+        )
+
+
+# --- how far something is ---------------------------------------------------------------------------------
+
+
+class StatusLine:
+    """A line on the standard error stream that changes as things go on.
+
+    A terminal has it in one place. Files, pipes and notebooks get plain lines: the first after 3 seconds, and
+    later ones ever more rarely, up to once a minute.
+    """
+
+    def __init__(self) -> None:
+        self._width = 0
+        self._pause = _PATIENCE
+        self._due = perf_counter() + (0.0 if _is_terminal() else _PATIENCE)
+
+    def show(self, text: str) -> None:
+        """Shows a text, if there was none for long enough."""
+        now = perf_counter()
+        if now < self._due:
+            return
+        if _is_terminal():
+            text = text[: shutil.get_terminal_size().columns - 1]
+            _write(f"\r{text:<{self._width}}")
+            self._width, self._due = len(text), now + _FRAME
+        else:
+            _write(f"{text}\n")
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+            self._due = now + self._pause
+
+    def clear(self) -> None:
+        """Takes the line from the terminal, so that something else can be written there."""
+        if self._width:
+            _write(f"\r{'':<{self._width}}\r")
+            self._width = 0
+
+
+class Bar:
+    """How much of something is done, and how long the rest may take, on a :class:`StatusLine`.
+
+    Args:
+        total: The number of all.
+        unit: What is counted, as in ``games``.
+        label: Words in front of the line.
+        done: The number of those that were done before.
+
+    Attributes:
+        done: The number of those that are done.
+        note: Words behind the line.
+    """
+
+    def __init__(self, total: int, unit: str, *, label: str = "", done: int = 0) -> None:
+        self.done, self.note = done, ""
+        self._total, self._unit, self._label = total, unit, label
+        self._before, self._began = done, perf_counter()
+        self._line = StatusLine()
+
+    def __enter__(self) -> Bar:
+        self._began = perf_counter()
+        self._line.show(str(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def update(self, number: int = 1) -> None:
+        """Counts some more as done."""
+        self.done += number
+        self._line.show(str(self))
+
+    def print(self, text: str) -> None:
+        """Prints a text to the standard output, above the line."""
+        self._line.clear()
+        print(text, flush=True)
+
+    def close(self) -> None:
+        """Takes the line from the terminal."""
+        self._line.clear()
+
+    def __str__(self) -> str:
+        seconds = perf_counter() - self._began
+        rate = (self.done - self._before) / max(seconds, 1e-9)
+        label = f"{self._label}: " if self._label else ""
+        text = f"{label}{self.done / self._total:.0%}, {self.done:,} of {self._total:,} {self._unit}"
+        if rate > 0:
+            left = max(self._total - self.done, 0) / rate
+            text += f", {rate:,.1f} a second, {_clock(seconds)} gone, {_clock(left)} left"
+        return f"{text}, {self.note}" if self.note else text
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
+
+
+def _is_terminal() -> bool:
     try:
-        if sys.stderr.isatty() and os.environ.get(QUIET, "") in ("", "0"):
-            text = "patchwork_env compiles its kernels, once after an installation: some seconds"
-            print(f"{text} ({QUIET}=1 hides this line)", file=sys.stderr, flush=True)
-    except (AttributeError, OSError, ValueError):  # no such stream, or a closed one
-        return
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is no such stream, or it was closed
+        return False
+
+
+def _write(text: str) -> None:
+    with suppress(AttributeError, OSError, ValueError):
+        print(text, end="", file=sys.stderr, flush=True)

@@ -12,6 +12,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import CallableAgent, GreedyAgent, RandomAgent
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_description
+from patchwork_env.agents.imported import import_agent
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.partner import PartnerAgent
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
@@ -79,6 +80,14 @@ def test_a_path_gives_the_policy_of_a_checkpoint(checkpoint) -> None:
     for spec in (checkpoint, str(checkpoint), f"{checkpoint}/"):
         agent = agents.load(spec)
         assert agent.act(Game(seed=2)) in Game(seed=2).legal_actions()
+
+
+def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch) -> None:
+    (tmp_path / "of_this_folder.py").write_text("def first(game):\n    return game.legal_actions()[0]\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
+    assert import_agent("of_this_folder:first").act(Game(seed=1)) == 0
+    assert sys.path[-1] == str(tmp_path)  # last, so that nothing of Python's own is covered
 
 
 def test_options_stand_behind_the_last_colon(checkpoint, tmp_path) -> None:

@@ -10,7 +10,7 @@ from numba.core.caching import NullCache
 
 from patchwork_env.core import progress
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.progress import QUIET, Compilation, Progress, listen
+from patchwork_env.core.progress import QUIET, Bar, Compilation, Progress, listen
 
 compiled_only = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles kernels")
 
@@ -96,9 +96,11 @@ def told(stream: io.StringIO | None) -> list[str]:
     return [] if stream is None else stream.getvalue().splitlines()
 
 
-def test_a_terminal_gets_one_line(slow: None) -> None:
-    (line,) = told(Terminal())
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
+def test_there_is_one_line_about_compiling(slow: None, stream: io.StringIO) -> None:
+    (line,) = told(stream)
     assert QUIET in line
+    assert "patchwork-env compile" in line
 
 
 def test_a_quick_compilation_is_not_worth_a_line(slow: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,9 +113,59 @@ def test_those_who_listen_speak_themselves(slow: None) -> None:
         assert told(Terminal()) == []
 
 
-def test_nothing_is_written_to_pipes_or_where_quiet_is_wanted(
+def test_nothing_is_written_where_quiet_is_wanted_or_nobody_reads(
     slow: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert told(io.StringIO()) == told(None) == []
+    assert told(None) == []
     monkeypatch.setenv(QUIET, "1")
     assert told(Terminal()) == []
+
+
+# --- bars -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A list whose entry is the time in seconds."""
+    now = [100.0]
+    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    return now
+
+
+def shown(stream: io.StringIO, clock: list[float], seconds: list[float]) -> str:
+    """What a bar of 100 games writes, of which one ends at each of the seconds."""
+    with redirect_stderr(stream), Bar(100, "games", label="greedy") as bar:
+        for second in seconds:
+            clock[0] = 100.0 + second
+            bar.update()
+    return stream.getvalue()
+
+
+def test_a_terminal_has_a_bar_in_one_place(clock: list[float]) -> None:
+    written = shown(Terminal(), clock, [0.05, 1, 2])  # the first comes too soon after the line before
+    assert "\n" not in written
+    states = [state.strip() for state in written.split("\r")]
+    assert states == [
+        "",
+        "greedy: 0%, 0 of 100 games",
+        "greedy: 2%, 2 of 100 games, 2.0 a second, 0:00:01 gone, 0:00:49 left",
+        "greedy: 3%, 3 of 100 games, 1.5 a second, 0:00:02 gone, 0:01:05 left",
+        "",
+        "",
+    ]
+
+
+def test_files_get_plain_lines_ever_more_rarely(clock: list[float]) -> None:
+    written = shown(io.StringIO(), clock, [1, 2, *range(3, 300)])
+    lines = written.splitlines()
+    assert "\r" not in written
+    assert lines[0] == "greedy: 3%, 3 of 100 games, 1.0 a second, 0:00:03 gone, 0:01:37 left"
+    assert [int(line.split()[2]) for line in lines] == [3, 9, 21, 45, 93, 153, 213, 273]
+
+
+def test_a_bar_begins_where_others_have_ended_and_has_notes(clock: list[float]) -> None:
+    bar = Bar(200, "steps", done=100)
+    clock[0] += 10
+    bar.note = "score 3.50"
+    bar.update(50)
+    assert str(bar) == "75%, 150 of 200 steps, 5.0 a second, 0:00:10 gone, 0:00:10 left, score 3.50"

@@ -29,6 +29,5 @@ def test_every_compilation_is_told(stream: io.StringIO | None, monkeypatch: pyte
     assert [event["progress"] for event in told] == [f"compiling {number} of about 3" for number in (1, 2, 3)]
     assert told[0] | {"progress": ""} == {"progress": "", "key": "compiling", "count": 1, "expected": 3}
     if stream is not None:
-        lines = ["", "compiling 2 of about 3, once after an installation"]
-        lines += ["compiling 3 of about 3, once after an installation\n"]
-        assert stream.getvalue() == ("\r".join(lines) if stream.isatty() else "")
+        assert ("compiling 2 of about 3, once after an installation" in stream.getvalue()) == stream.isatty()
+        assert not stream.getvalue().endswith("\n")  # soon enough, a file gets nothing

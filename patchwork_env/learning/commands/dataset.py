@@ -13,11 +13,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from patchwork_env.agents.imported import is_import
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.progress import Bar
 from patchwork_env.errors import UnknownOptionError
 from patchwork_env.learning.commands.match_options import add_set_up, variant_of
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
@@ -36,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
     # What a name imports is an agent without a spec; a spec goes into the dataset, with its weights.
     agents = [load_player(text) if is_import(text) else text for text in options.agents]
     given = {**variant_of(options), "players": options.players}
-    bar = tqdm(total=options.games, desc=options.id, unit=" games", leave=False, disable=None)
+    bar = Bar(options.games, "games", label=options.id)
     try:
         with signals_interrupt(), bar:
             dataset = record(

@@ -14,12 +14,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Iterator
-
-from tqdm import tqdm
 
 from patchwork_env.core.checks import check_seed
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import (
     add_format,
     add_games,
@@ -51,11 +49,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.seeds and len(options.agents) < 2:
         raise ValueError("--seeds is for several agents, runs of one configuration; there is one")
     runs, opponents = ([Entrant.load(spec) for spec in specs] for specs in (options.agents, options.against))
-    results = []
-    for result in _play(options, runs, opponents):
-        results.append(result)
-        if options.format == TEXT:
-            tqdm.write(result.table())
+    results = _play(options, runs, opponents)
     if options.format != TEXT:
         print(render([results[0].set_ups(), matches_table(results)], options.format))
     matches = [result.as_dict() for result in results]
@@ -93,10 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _play(
-    options: argparse.Namespace, runs: list[Entrant], opponents: list[Entrant]
-) -> Iterator[MatchResult]:
-    """Plays all matches; each result comes when its match has ended."""
+def _play(options: argparse.Namespace, runs: list[Entrant], opponents: list[Entrant]) -> list[MatchResult]:
+    """Plays all matches; each table is printed when its match has ended."""
     players = [entrant.agent for entrant in (*runs, *opponents)]
     game = common_game(players, options.game)
     variant = check_variant(game, variant_of(options))
@@ -105,8 +97,13 @@ def _play(
     numbers = itertools.product(range(len(runs)), range(len(runs), len(players)))
     pairings = [Pairing(*pair, blocks) for pair in numbers]
     names = [player.name for player in players]
-    with tqdm(total=games * len(pairings), unit=" games", leave=False, disable=None) as bar:
-        yield from play_pairings(names, players, pairings, workers, bar.update)
+    with Bar(games * len(pairings), "games") as bar:
+        results = []
+        for result in play_pairings(names, players, pairings, workers, bar.update):
+            results.append(result)
+            if options.format == TEXT:
+                bar.print(result.table())
+        return results
 
 
 if __name__ == "__main__":

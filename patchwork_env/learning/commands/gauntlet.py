@@ -12,9 +12,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import add_format, add_json, check_json, write_json
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import (
@@ -74,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _play(options: argparse.Namespace) -> GauntletResult:
     games = games_of_gauntlet(options.version, options.games, options.skip)
-    with tqdm(total=games, unit=" games", leave=False, disable=None) as bar:
+    with Bar(games, "games") as bar:
         return play_gauntlet(
             options.agent,
             version=options.version,

@@ -11,10 +11,9 @@ import json
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import storing_in, write_text
+from patchwork_env.core.progress import Bar
 from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.reports.review.judging import Review, review
 from patchwork_env.learning.reports.review.page import render_page
@@ -36,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
     game, agent = read_game(options.game), load_player(options.agent)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; --out takes the path of a folder")
-    with tqdm(total=len(game.history), unit=" moves", leave=False, disable=None) as bar:
+    with Bar(len(game.history), "moves") as bar:
         reviewed = review(game, agent, bar.update)
     print(text(reviewed))
     _write(reviewed, out, options.game.name)

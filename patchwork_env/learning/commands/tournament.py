@@ -16,9 +16,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.progress import Bar
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands.match_options import add_format, add_games, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
@@ -94,14 +93,14 @@ def _enter(options: argparse.Namespace) -> Tournament:
 
 def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers) -> int:
     total = tournament.num_games
-    with signals_interrupt(), tqdm(total=total, unit=" games", disable=None) as bar:
+    with signals_interrupt(), Bar(total, "games") as bar:
         try:
             standings = tournament.play(options.out, workers, bar.update)
         except Interruption as interruption:
             bar.close()
             print(
-                f"stopped by {interruption}: {bar.n:,} of {total:,} games are in {options.out}; go on with "
-                f"--resume --out {options.out}",
+                f"stopped by {interruption}: {bar.done:,} of {total:,} games are in {options.out}; go on "
+                f"with --resume --out {options.out}",
                 flush=True,
             )
             return 128 + interruption.signal

@@ -21,15 +21,23 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-def check_pickling(shared: Any) -> None:
-    """Raises ValueError if data for several processes cannot be pickled and sent to them."""
+def pickled(shared: Any) -> bytes:
+    """Data for several processes as bytes.
+
+    Raises:
+        ValueError: It cannot be pickled and sent to them.
+    """
     try:
-        pickle.dumps(shared)
+        return pickle.dumps(shared)
     except Exception as error:
-        raise ValueError(
-            f"{error}: what several workers share must allow pickling; "
-            "take 1 worker, or functions and classes that stand at the top of a module"
-        ) from None
+        raise _pickling_error(error) from None
+
+
+def _pickling_error(error: Exception) -> ValueError:
+    return ValueError(
+        f"{error}: what several workers share must allow pickling; take 1 worker, or functions and classes "
+        "that stand at the top of a module, not in a cell of a notebook"
+    )
 
 
 def use_one_thread() -> None:
@@ -59,11 +67,10 @@ def do_in_processes(
     """Yields the index and the result of every job as it ends; see ``do_jobs``.
 
     Raises:
-        ValueError: ``shared`` cannot be pickled.
+        ValueError: ``shared`` cannot be pickled, or the processes do not find its functions or classes.
         WorkerError: A process was killed, or could not start.
     """
-    check_pickling(shared)
-    with _pool(min(processes, len(jobs)), function, shared) as pool:
+    with _pool(min(processes, len(jobs)), pickled((function, shared))) as pool:
         numbers = {pool.submit(_do, job): number for number, job in enumerate(jobs)}
         try:
             for future in as_completed(numbers):
@@ -76,11 +83,11 @@ def do_in_processes(
 
 
 @contextmanager
-def _pool(processes: int, function: Callable[[Any, Any], Any], shared: Any) -> Iterator[ProcessPoolExecutor]:
+def _pool(processes: int, work: bytes) -> Iterator[ProcessPoolExecutor]:
     """Processes that are stopped at once if an error or a signal ends the block."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, _start_process, (function, shared))
+    pool = ProcessPoolExecutor(processes, context, _start_process, (work,))
     try:
         yield pool
     except BaseException:
@@ -94,12 +101,16 @@ def _pool(processes: int, function: Callable[[Any, Any], Any], shared: Any) -> I
 # --- in the processes -------------------------------------------------------------------------------------
 
 
-_work: tuple[Callable[[Any, Any], Any], Any]
+_work: tuple[Callable[[Any, Any], Any], Any] | ValueError
+"""The function and the shared data, or why this process has not got them."""
 
 
-def _start_process(function: Callable[[Any, Any], Any], shared: Any) -> None:
+def _start_process(work: bytes) -> None:
     global _work
-    _work = function, shared
+    try:
+        _work = pickle.loads(work)  # noqa: S301 - by our own process
+    except Exception as error:  # functions of notebooks are in no module that a process could import
+        _work = _pickling_error(error)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
     Thread(target=_end_with_parent, daemon=True).start()
     use_one_thread()
@@ -114,5 +125,7 @@ def _end_with_parent() -> None:
 
 
 def _do(job: Any) -> Any:
+    if isinstance(_work, ValueError):
+        raise _work
     function, shared = _work
     return function(shared, job)

@@ -18,7 +18,7 @@ from typing import Any
 
 from patchwork_env.core.extras import from_extra
 from patchwork_env.errors import WorkerError
-from patchwork_env.learning.distributed.processes import Job, Result, Shared, check_pickling, one_thread
+from patchwork_env.learning.distributed.processes import Job, Result, Shared, one_thread, pickled
 from patchwork_env.learning.system.signals import signals_wait
 
 LOCAL = "local"
@@ -106,7 +106,7 @@ def do_on_cluster(
         ValueError: ``shared`` cannot be pickled.
         WorkerError: A job lost its process ``RETRIES + 1`` times.
     """
-    check_pickling(shared)
+    pickled(shared)
     left = iter(enumerate(jobs))
     with _Tasks(ray, function, shared).cancelled_at_the_end() as tasks:
         for number, job in islice(left, most):

@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
-
-from tqdm import tqdm
 
 from patchwork_env.core.files import GrowingFile, storing_in
+from patchwork_env.core.progress import Bar
 from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -56,7 +54,7 @@ class Run:
             self._log = Log(folder, trainer.steps, self.config.tracker, evaluation.opponents)
             self._evaluations = Evaluations(folder, trainer, self._log)
         self._saved = time.monotonic()
-        self._bar: Any = None
+        self._bar = Bar(self.config.total_steps, "steps", done=trainer.steps)
 
     # --- the steps of the loop ----------------------------------------------------------------------------
 
@@ -71,7 +69,7 @@ class Run:
         """
         outcome = Outcome()
         try:
-            with signals_interrupt(), closing(self._log), self._progress_bar():
+            with signals_interrupt(), closing(self._log), self._bar:
                 try:
                     yield outcome
                 except Interruption as interruption:
@@ -95,9 +93,9 @@ class Run:
     def log(self, metrics: Mapping[str, float]) -> None:
         """Logs the metrics of an iteration, and shows some of them on the progress bar."""
         self._log.add(metrics, self.trainer.steps, self.trainer.seconds / 60)
+        shown = [f"{short} {metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics]
+        self._bar.note = ", ".join(shown)
         self._bar.update(self.trainer.steps_per_iteration)
-        shown = {short: f"{metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics}
-        self._bar.set_postfix(shown)
 
     def save_if_due(self) -> None:
         """Writes a checkpoint if ``checkpoint_every`` or ``checkpoint_minutes`` makes one due."""
@@ -111,7 +109,7 @@ class Run:
         if not self.trainer.is_done and self._evaluations.is_due(self.trainer):
             for result in self._evaluate(self.config.evaluation.games):
                 low, high = result.interval
-                self._bar.write(
+                self._bar.print(
                     f"step {self.trainer.steps:>10,}  {self.trainer.seconds / 60:5.1f} min  "
                     f"against {result.opponent:<8} wins {result.win_rate:6.1%}  "
                     f"(95%: {low:.1%} to {high:.1%})"
@@ -155,12 +153,6 @@ class Run:
                 file = self._evaluations.add(self.trainer, results, weights)
             self.evaluated(file)
         return results
-
-    @contextmanager
-    def _progress_bar(self) -> Iterator[None]:
-        total, steps = self.config.total_steps, self.trainer.steps
-        with tqdm(total=total, initial=steps, unit=" steps", unit_scale=True, mininterval=1) as self._bar:
-            yield
 
     def _say_stopped(self, interruption: Interruption) -> None:
         self._bar.close()

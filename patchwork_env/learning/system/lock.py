@@ -7,11 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from filelock import BaseFileLock, FileLock, Timeout
-
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import storing_in
 from patchwork_env.errors import InUseError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 LOCK_FILE = "lock"
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -25,7 +28,10 @@ def sole_user(folder: Path) -> Iterator[None]:
     Raises:
         InUseError: Another process works in the folder.
         StorageError: The folder cannot be written.
+        ModuleNotFoundError: The library of locks is not installed.
     """
+    with from_extra("train", "what is stored in folders needs"):
+        from filelock import FileLock
     lock = FileLock(folder / LOCK_FILE, timeout=0)
     with storing_in(folder):
         is_free = _acquire(lock, folder)
@@ -42,6 +48,8 @@ def _acquire(lock: BaseFileLock, folder: Path) -> bool:
 
     Where there are no locks it prints a warning and returns True.
     """
+    from filelock import Timeout
+
     try:
         lock.acquire()
     except Timeout:

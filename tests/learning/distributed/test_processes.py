@@ -81,6 +81,17 @@ def test_what_cannot_be_sent_to_processes_is_an_error_that_says_so() -> None:
         list(do_jobs(add, lambda: 0, [1, 2], 2))
 
 
+def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch) -> None:
+    """It can be pickled, but other processes find it in no module."""
+
+    def of_a_cell() -> None: ...
+
+    of_a_cell.__module__, of_a_cell.__qualname__ = "__main__", "of_a_cell"
+    monkeypatch.setattr(sys.modules["__main__"], "of_a_cell", of_a_cell, raising=False)
+    with pytest.raises(ValueError, match=r"of_a_cell.*take 1 worker, .* not in a cell of a notebook"):
+        list(do_jobs(add, of_a_cell, [1, 2], 2))
+
+
 def test_a_process_that_dies_is_an_error_that_says_so() -> None:
     with pytest.raises(WorkerError, match="ended before its work was done"):
         list(do_jobs(die, 0, [1, 2], 2))

@@ -1,0 +1,72 @@
+"""Compiles beforehand what games, agents and analyses need, which otherwise happens when each is first used.
+
+patchwork-env compile
+patchwork-env compile --game nmbr9
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import suppress
+from time import perf_counter
+from typing import Any, cast
+
+from patchwork_env import agents
+from patchwork_env.agents.analysis import Deepener
+from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.progress import Progress, StatusLine, listen
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.games import GAMES, rules_of
+from patchwork_env.learning.evaluation.matches import play_matches
+
+
+def main(arguments: list[str] | None = None, program: str = "patchwork-env compile") -> int:
+    """The command; returns the exit code."""
+    return run_command(_parser(), _run, arguments, program)
+
+
+def _run(options: argparse.Namespace) -> int:
+    line, compiled, began = StatusLine(), list[str](), perf_counter()
+
+    def note(progress: Progress) -> None:
+        compiled.append(progress.kernel)
+        line.show(f"compiling {progress.number} of about {progress.expected}: {progress.kernel}")
+
+    with listen(note):
+        for game in [options.game] if options.game else GAMES:
+            _use(game)
+    line.clear()
+    print(
+        f"{len(compiled):,} kernels compiled in {perf_counter() - began:.0f} seconds; the others were ready"
+    )
+    return 0
+
+
+def _use(name: str) -> None:
+    """Uses once what there is for a game."""
+    rules = rules_of(name)
+    batch = SelfPlayBatch(rules, 2, seed=0)
+    batch.step(batch.random_actions)
+    opponent, new_game = agents.load("random", seed=0), cast(Any, rules.game)
+    for env in (GameEnv(rules, opponent), GameVectorEnv(rules, 2, opponent)):
+        _, info = env.reset(seed=0)
+        env.step(info["action_mask"].argmax(-1))
+    for spec in agents.names(name):
+        with suppress(ModuleNotFoundError):  # of an agent whose library is not installed
+            play_matches(spec, "random", 2, game=name)
+            game, agent = new_game(seed=0), agents.load(spec, seed=0)
+            if isinstance(agent, Deepener):
+                next(iter(agent.deepen(game)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = CommandParser(description="Compiles beforehand what is otherwise compiled at its first use.")
+    parser.add_argument("--game", choices=GAMES, help="one game alone")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
