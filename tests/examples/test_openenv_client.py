@@ -26,5 +26,5 @@ def test_plays_nmbr9(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     monkeypatch.setattr(sys, "argv", ["openenv_client.py", "--game", "nmbr9"])
     runpy.run_path(str(PATH), run_name="__main__")
     said = capsys.readouterr().out
-    assert "You play alone. The game is over, won by you. The scores are" in said
+    assert "You play alone. The game is over; you scored " in said
     assert int(said.rpartition("rewards ")[2]) > 10

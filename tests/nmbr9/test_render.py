@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -32,33 +33,35 @@ def test_text() -> None:
         game.play(game.parse_move(word))
     lines = str(game).splitlines()
     assert lines[2] == "player 0: 2 tiles, score 0"
-    assert lines[3:] == [
+    assert lines[3:-2] == [
+        "level 0: A 1/0@0,0  B 1/2@0,2",
+        "      tiles               levels",
         "       0   1   2   3       0   1   2   3",
-        "   0   1   1   1   ·       1   1   1   ·",
-        "   1   ·   1   1   ·       ·   1   1   ·",
-        "   2   ·   1   1   ·       ·   1   1   ·",
-        "   3   ·   1   1   1       ·   1   1   1",
+        "   0  A1  A1  B1   ·       0   0   0   ·",
+        "   1   ·  A1  B1   ·       ·   0   0   ·",
+        "   2   ·  A1  B1   ·       ·   0   0   ·",
+        "   3   ·  A1  B1  B1       ·   0   0   0",
     ]
 
 
 def test_text_of_a_tower() -> None:
-    """What lies uppermost on every cell, and how many tiles lie there."""
+    """What lies uppermost on every cell, and on which level."""
     game = played(20, seed=2)
-    ruler, *lines = str(game).splitlines()[3:]
+    _, ruler, *lines = str(game).partition("      tiles ")[2].splitlines()[:-2]
     columns = len(ruler.split()) // 2
     assert ruler.split()[:columns] == ruler.split()[columns:]
     cells = np.array([line.split()[1:] for line in lines])
-    digits = cells[:, :columns]
-    heights = np.char.replace(cells[:, columns:], "·", "0").astype(int)
+    tiles = cells[:, :columns]
+    heights = 1 + np.char.replace(cells[:, columns:], "·", "-1").astype(int)
     table = game.heights()
     used = np.argwhere(table)
     (top, left), (bottom, right) = used.min(axis=0), used.max(axis=0)
     assert (heights == table[top : bottom + 1, left : right + 1]).all()
     assert heights.max() >= 3
-    for move in game.placements():
+    for letter, move in zip(string.ascii_uppercase, game.placements(), strict=False):
         for row, column in move.cells:
             if table[row, column] == (move.level or 0) + 1:
-                assert digits[row - top, column - left] == str(move.digit)
+                assert tiles[row - top, column - left] == f"{letter}{move.digit}"
 
 
 @pytest.mark.parametrize(("turns", "players"), [(0, 1), (5, 1), (20, 1), (17, 4)])

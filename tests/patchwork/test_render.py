@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from itertools import takewhile
 from xml.etree import ElementTree
 
 import numpy as np
@@ -119,6 +120,18 @@ def test_text_is_ascii_of_at_most_100_columns(positions):
         lines = text(game).splitlines()
         assert max(map(len, lines)) <= 100
         assert all(line.isascii() and line == line.rstrip() for line in lines)
+
+
+def test_text_draws_the_patches_to_come():
+    game = Game(seed=7)
+    lines = [line.ljust(100) for line in text(game).splitlines()]
+    for patch in game.circle[3:]:
+        tag = f"{patch:>2}: {PATCHES[patch].buttons}/{PATCHES[patch].time}/{PATCHES[patch].income} "
+        row, column = next((row, line.index(tag)) for row, line in enumerate(lines) if tag in line)
+        below = (line[column + 4 : column + 14] for line in lines[row + 1 :])
+        drawn = enumerate(takewhile(lambda line: "#" in line and not line.strip(" #"), below))
+        cells = {(r, c) for r, line in drawn for c, mark in enumerate(line) if mark == "#"}
+        assert cells == set(PATCHES[patch].cells)
 
 
 def test_text_shows_the_track(positions):

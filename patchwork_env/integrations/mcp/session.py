@@ -11,12 +11,11 @@ from typing import Any
 
 from patchwork_env.core.checks import check_between, later_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import counted, shorten
 from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.tools import check_call
-from patchwork_env.integrations.text.view import counted
 from patchwork_env.play import positions
 from patchwork_env.play.players import ANALYSTS, CHAMPIONS, Players
 from patchwork_env.play.streams import Event

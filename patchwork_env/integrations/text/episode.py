@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from patchwork_env.core.batches import SCORE, final_reward, loop
 from patchwork_env.core.checks import check_between, check_seed, later_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import counted, hint, shorten
 from patchwork_env.envs.opponents import opponent_seed
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
 from patchwork_env.errors import IllegalActionError
@@ -19,7 +19,6 @@ from patchwork_env.integrations.text.judge import judged, require_judge
 from patchwork_env.integrations.text.moves import describe, moves_text, news, parse, rules
 from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request
 from patchwork_env.integrations.text.settings import Settings
-from patchwork_env.integrations.text.view import counted
 from patchwork_env.play.players import Players
 
 Kind = Literal["position", "answer", "refused", "over"]

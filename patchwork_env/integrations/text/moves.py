@@ -10,11 +10,11 @@ from itertools import islice
 
 from patchwork_env.core.checks import check_at_least_one, check_between
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import counted, hint, shorten
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.text.answers import read_answer
-from patchwork_env.integrations.text.view import Choice, Group, View, counted, draw, listed
+from patchwork_env.integrations.text.view import Choice, Group, View, draw, listed
 
 PAGE = 60
 """The placements on a page."""
@@ -40,12 +40,13 @@ def describe(game: BaseGame, player: int | None = None) -> str:
     Raises:
         ValueError: There is no such player, or the game cannot be told in words.
     """
-    highest = game.num_players - 1
-    reader = game.current_player if player is None else check_between(player, 0, highest, "player")
+    last = game.num_players - 1
+    reader = game.current_player if player is None else check_between(player, 0, last, "player")
     view = _view(game)
-    who = f"You are player {reader} of players 0 to {highest}." if highest else "You play alone."
+    others = listed(f"player {other}" for other in range(game.num_players) if other != reader)
+    who = f"You are player {reader}, against {others}." if last else "You play alone."
     lines = [f"{who} {_turn(game, reader)}", *view.situation(game, reader)]
-    lines += ["", view.picture(game).rstrip()]
+    lines += ["", view.picture(game, reader).rstrip()]
     if not game.is_over:
         for group in view.groups(game):
             if shapes := view.shapes(group.name):
@@ -218,14 +219,19 @@ def _view(game: BaseGame) -> View:
 
 
 def _turn(game: BaseGame, reader: int) -> str:
-    """Who is to move, or who has won."""
-    known = enumerate(game.public().scores())
-    scores = f"The scores are {listed(f'{score} (player {i})' for i, score in known)}"
-    if game.is_over:
-        won = " and ".join("you" if player == reader else f"player {player}" for player in game.winners())
-        return f"The game is over, won by {won}. {scores}."
-    mover = "your move" if game.current_player == reader else f"the move of player {game.current_player}"
-    return f"It is {mover}. {scores}, if the game ended now."
+    """Who is to move, or who has won, and the scores that a player knows."""
+    own, known = game.scores()[reader], game.public().scores()
+    others = [f"player {player} {score}" for player, score in enumerate(known) if player != reader]
+    scores = listed([f"you {own}", *others])
+    if not game.is_over:
+        mover = "your move" if game.current_player == reader else f"the move of player {game.current_player}"
+        return f"It is {mover}. Scores, if the game ended now: {scores}."
+    won = " and ".join("you" if player == reader else f"player {player}" for player in game.winners())
+    return (
+        f"The game is over, won by {won}. Scores: {scores}."
+        if others
+        else f"The game is over; you scored {own}."
+    )
 
 
 def _group(game: BaseGame, name: str) -> Group:

@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from patchwork_env.core.polyomino import Cell, Cells, normalize
+from patchwork_env.core.polyomino import Cell, Cells
 from patchwork_env.integrations.text.view import Choice, Group, View, listed
 from patchwork_env.nmbr9.actions import DISTINCT, MAX_SPREAD, NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.game import Game
-from patchwork_env.nmbr9.notation import move_text, parse_tile, tile_text
+from patchwork_env.nmbr9.notation import move_text, parse_tile
 from patchwork_env.nmbr9.render.text_drawing import tables
 
 _FORMS = (
@@ -57,30 +57,16 @@ so many quarter turns clockwise."""
 
 
 def _situation(game: Game, player: int) -> Iterator[str]:
-    moves = game.placements(player)
-    for level in sorted({move.level or 0 for move in moves}, reverse=True):
-        words = " ".join(_word(move, _corner(moves)) for move in moves if move.level == level)
-        yield f"Your tiles on level {level}: {words}."
     if game.is_over:
         return
+    what = "a tile is to be chosen" if game.digit is None else f"tile {game.digit} is to be placed"
+    yield f"Round {game.round + 1} of {game.num_rounds}: {what}."
     left = listed(f"{digit}x{count}" for digit, count in enumerate(game.remaining(player)) if count)
     what = "Tiles left to choose from" if game.order == "free" else "Cards not yet turned, in unknown order"
     if game.upcoming:
         yield f"The cards to come, in this order: {listed(game.upcoming)}."
     else:
         yield f"{what}: {left}."
-
-
-def _picture(game: Game) -> str:
-    return tables(game.public())
-
-
-def _word(move: Move, corner: Cell | None) -> str:
-    """The word that placed a tile, which lies on the table, from the corner of the first one."""
-    top, left = corner or (0, 0)
-    orientation = ORIENTED[move.digit].index(normalize(move.cells))
-    row, column = _corner((move,)) or (0, 0)
-    return tile_text(NUM_TURNS * move.digit + orientation, row - top, column - left)
 
 
 def _groups(game: Game) -> tuple[Group, ...]:
@@ -183,11 +169,13 @@ def _why_no_room(moves: tuple[Move, ...], cells: set[Cell]) -> str:
     for number, move in enumerate(moves):
         for cell in move.cells:
             table.setdefault(cell, []).append(number)
-    heights = {cell: len(table.get(cell, ())) for cell in cells}
-    level = min(heights.values())
-    if max(heights.values()) > level:
-        different = listed(sorted(set(heights.values())))
-        return f"it would lie on cells of the heights {different}, which must be equal"
+    heights = {len(table.get(cell, ())) for cell in cells}
+    level = min(heights)
+    if len(heights) > 1:
+        below = listed(
+            f"tiles of level {height - 1}" if height else "the table" for height in sorted(heights)
+        )
+        return f"below it would be {below}, which must be one level alone"
     below = {table[cell][-1] for cell in cells} if level else set()
     if len(below) == 1:
         return f"on level {level} it would rest on one tile alone; it must rest on two or more"
@@ -207,5 +195,5 @@ def _distance(word: str, choice: Choice) -> float:
 
 
 VIEW = View(
-    _rules, _situation, _picture, _groups, _PIECES, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS
+    _rules, _situation, tables, _groups, _PIECES, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS
 )

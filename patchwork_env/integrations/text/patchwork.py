@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Iterator
 
+from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cells, extent
-from patchwork_env.integrations.text.view import Choice, Group, View, counted, listed
+from patchwork_env.integrations.text.view import Choice, Group, View, listed
 from patchwork_env.patchwork.actions import (
     ADVANCE,
     DISTINCT,
@@ -79,6 +80,10 @@ def _situation(game: Game, player: int) -> Iterator[str]:
     yield f"Special patches still on the track: {listed(game.special_spaces)}."
     if game.pending_special and not game.is_over:
         yield "A special patch is to be placed now, on any empty cell."
+
+
+def _picture(game: Game, player: int) -> str:
+    return str(game)
 
 
 def _groups(game: Game) -> tuple[Group, ...]:
@@ -195,4 +200,6 @@ def _distance(word: str, choice: Choice) -> float:
     return turned + abs(int(choice.word[-1]) - int(word[-1])) + abs(across)
 
 
-VIEW = View(_rules, _situation, str, _groups, _PIECES, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS)
+VIEW = View(
+    _rules, _situation, _picture, _groups, _PIECES, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS
+)

@@ -63,7 +63,7 @@ class View:
     Attributes:
         rules: The rules in short, with how to write moves.
         situation: What a player should know besides the picture of the game, in phrases.
-        picture: The boards as the player to move sees them, drawn with characters.
+        picture: The boards as a player sees them, drawn with characters.
         groups: The legal moves by groups, of which there are few.
         pieces: The names of the pieces.
         shapes: The shapes of the piece of a name by orientation; empty if there is none.
@@ -76,7 +76,7 @@ class View:
 
     rules: Callable[[Any], str]
     situation: Callable[[Any, int], Iterable[str]]
-    picture: Callable[[Any], str]
+    picture: Callable[[Any, int], str]
     groups: Callable[[Any], tuple[Group, ...]]
     pieces: str
     shapes: Callable[[str], dict[int, Cells]]
@@ -100,11 +100,6 @@ def _rows(cells: Cells) -> list[str]:
     return [
         "".join("#" if (row, column) in cells else "." for column in range(width)) for row in range(height)
     ]
-
-
-def counted(number: int, what: str) -> str:
-    """A number with what it counts, in the plural where it must be."""
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def listed(things: Iterable[object]) -> str:

@@ -254,7 +254,7 @@ def test_the_schema_tells_what_the_fields_are(address: str) -> None:
 
 
 def test_what_the_web_interface_shows(game: str) -> None:
-    env = TextEnvironment(Settings(game))
+    env = TextEnvironment(game)
     assert (env.render_web({}), env.web_actions({})) == (None, [])
     env.reset(seed=4)
     assert (env.render_web({}) or "").startswith("<svg")

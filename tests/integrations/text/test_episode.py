@@ -38,7 +38,7 @@ def test_a_game_to_its_end() -> None:
     assert episode.seat == 7 % 2
     assert episode.first.others[0][0] == 0
     assert "Patchwork, for two players" in episode.first.text
-    assert "You are player 1 of players 0 to 1. It is your move." in episode.first.text
+    assert "You are player 1, against player 0. It is your move." in episode.first.text
     *before, last = played(episode)
     assert {reply.kind for reply in before} == {"position"}
     assert {reply.reward for reply in before} == {0.0}

@@ -180,13 +180,16 @@ def test_requests_are_told_from_moves(name: str) -> None:
 def test_a_position_of_patchwork_holds_everything() -> None:
     game = after(Patchwork(seed=7), 20)
     told = text.describe(game, 1 - game.current_player)
-    assert told.startswith(f"You are player {1 - game.current_player} of players 0 to 1. It is the move of")
+    reader = 1 - game.current_player
+    assert told.startswith(f"You are player {reader}, against player {1 - reader}. It is the move of")
     assert str(game) in told
     for player in range(2):
         assert f"space {game.positions[player]} of 53" in told
     assert f"Special patches still on the track: {', '.join(map(str, game.special_spaces))}." in told
     for patch in game.offered:
         assert text.shapes_text(game, f"patch {patch}") in told
+    for patch in game.circle[3:]:
+        assert text.ask(game, f"shapes of patch {patch}").startswith(f"patch {patch}:\norientation 0")
 
 
 def test_a_position_of_nmbr9_holds_everything_but_the_deck() -> None:
@@ -212,6 +215,23 @@ def test_ended_games(game: BaseGame) -> None:
     assert text.moves_text(game) == "The game is over; there are no moves."
     assert sum(len(group.choices) for group in text.moves(game)) == 0
     assert refusal(game, "+") == "the game is over; there are no moves"
+
+
+def test_who_plays_alone_wins_against_nobody() -> None:
+    game = finished(Nmbr9(seed=1, deck_size=5))
+    assert text.describe(game).startswith(
+        f"You play alone. The game is over; you scored {game.scores()[0]}.\n"
+    )
+
+
+def test_examples_make_sense() -> None:
+    """Who always follows them in NMBR 9 builds upwards, and never too far."""
+    game = Nmbr9(seed=7)
+    while not game.is_over:
+        assert text.ask(game, "shapes of tile 9").startswith("tile 9:\norientation 0")
+        (example,) = re.findall(r"such as (\S+);", text.moves_text(game))
+        game.play(text.parse(game, example))
+    assert game.scores()[0] > 30
 
 
 def test_what_cannot_be_bought_says_why() -> None:
@@ -245,7 +265,7 @@ def test_covered_cells_are_named() -> None:
     [
         ("5/0@0,0", "the tile to be placed is 8, not 5"),
         ("=8", "tile 8 is to be placed now"),
-        ("8/0@0,1", "heights 0, 1, which must be equal"),
+        ("8/0@0,1", "below it would be the table, tiles of level 0, which must be one level"),
         ("8/0@9,9", "on level 0 it would touch no other tile of that level"),
         ("8/0@0,0", "on level 1 it would rest on one tile alone"),
     ],
@@ -273,7 +293,7 @@ def test_filters_of_placements() -> None:
         ("placements of patch 3", "there is no 'patch 3' now; did you mean"),
         ("placements of cushion 3", "'cushion 3' is not understood; after 'placements'"),
         ("placements orientation", "'orientation' is not understood"),
-        ("shapes", "'shapes' gives the shape of a piece"),
+        ("shapes", "'shapes' gives the shape of any piece"),
         ("rules of patch 3", "is not understood; 'rules' gives"),
         ("shapes of advance", "'advance' is not understood"),
         ("shapes of patch 33", "there is no piece 'patch 33'; pieces are 'patch 0' to 'patch 32'"),
