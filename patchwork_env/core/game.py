@@ -538,7 +538,8 @@ class BaseGame(ABC, Generic[M]):
 
     def __repr__(self) -> str:
         if self.is_over:
-            turn = f"over, won by {' and '.join(f'player {player}' for player in self.winners())}"
+            winners = " and ".join(f"player {player}" for player in self.winners())
+            turn = f"over, won by {winners}" if self.num_players > 1 else "over"
         else:
             turn = f"player {self.current_player} to move"
         return f"<{self._storage.game} game: {self._progress()}, scores {self.scores()}, {turn}>"

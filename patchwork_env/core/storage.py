@@ -183,7 +183,8 @@ def parse_game(
                 f"the set-up has an unknown field {shorten(unknown[0])}; {hint(unknown[0], nearest)}"
             )
         missing = next(field for field in nearest if field not in set_up)
-        raise ValueError(f"the set-up lacks {missing!r}; it needs {', '.join(nearest)}")
+        end = f" and ends before {shorten(words[len(fields)])}" if len(fields) < len(words) else ""
+        raise ValueError(f"the set-up lacks {missing!r}{end}; it needs {', '.join(nearest)}")
     return set_up, words[len(fields) :]
 
 

@@ -65,7 +65,7 @@ def test_whole_games_are_played(session, options, num_players) -> None:
     told = ask(session, "new_game", seed=3, **options)
     game_id = re.match("game_id: (.*)", told)[1]
     assert "Moves: '" in told  # the rules
-    assert "won by" in play_through(session, game_id)
+    assert "The game is over" in play_through(session, game_id)
     game = session.game(game_id)
     assert game.is_over
     assert game.num_players == num_players
@@ -75,7 +75,7 @@ def test_whole_games_are_played(session, options, num_players) -> None:
 def test_an_opponent_answers_until_it_is_the_clients_move_again(session) -> None:
     told = ask(session, "new_game", opponent="greedy", seat=1, seed=7)
     assert "greedy answered: player 0: " in told
-    assert "You are player 1 of" in told
+    assert "You are player 1, against player 0" in told
     assert session.game(FIRST).current_player == 1
     assert "Player 1 played +. " in ask(session, "play", game_id=FIRST, move="advance")
     assert session.game(FIRST).current_player == 1
@@ -94,7 +94,7 @@ def test_undo_goes_back_to_the_clients_own_move(session) -> None:
     ask(session, "new_game", opponent="greedy", seat=1, seed=7)
     before = session.game(FIRST)
     ask(session, "play", game_id=FIRST, move="+")
-    assert "You are player 1 of" in ask(session, "undo", game_id=FIRST)
+    assert "You are player 1, against player 0" in ask(session, "undo", game_id=FIRST)
     assert session.game(FIRST).history == before.history
     with pytest.raises(ValueError, match="there is no move of yours to take back"):
         ask(session, "undo", game_id=FIRST)
@@ -113,7 +113,7 @@ def test_games_go_on_from_their_notation(session) -> None:
     game = Game(seed=7)
     game.play(0)
     told = ask(session, "new_game", notation=game.notation(), opponent="greedy", seat=1)
-    assert "You are player 1 of" in told
+    assert "You are player 1, against player 0" in told
     assert session.game(FIRST) == game
     with pytest.raises(ValueError, match="variant cannot be chosen for the game of a notation"):
         ask(session, "new_game", notation=game.notation(), variant="2014")

@@ -28,7 +28,6 @@ from patchwork_env.integrations.openenv import (
 )
 from patchwork_env.integrations.openenv.doors import MOST_BYTES
 from patchwork_env.integrations.openenv.messages import LONGEST_TEXT
-from patchwork_env.integrations.text.settings import Settings
 from tests.integrations.openenv.conftest import SESSIONS
 
 pytestmark = pytest.mark.openenv
