@@ -172,10 +172,10 @@ def _why_no_room(moves: tuple[Move, ...], cells: set[Cell]) -> str:
     heights = {len(table.get(cell, ())) for cell in cells}
     level = min(heights)
     if len(heights) > 1:
-        below = listed(
+        found = listed(
             f"tiles of level {height - 1}" if height else "the table" for height in sorted(heights)
         )
-        return f"below it would be {below}, which must be one level alone"
+        return f"below it would be {found}, which must be one level"
     below = {table[cell][-1] for cell in cells} if level else set()
     if len(below) == 1:
         return f"on level {level} it would rest on one tile alone; it must rest on two or more"
