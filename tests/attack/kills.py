@@ -16,7 +16,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -25,14 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from numpy.random import Generator
-from tqdm import tqdm
 
 from tests.attack.whole_runs import configurations, quiet, require_same, result_of, train, without_times
-
-# tqdm's own lock is shared with forked processes; one that is killed while it holds it would stop all others.
-# Its thread may hold a lock at a fork, for which the child would wait forever.
-tqdm.set_lock(threading.RLock())
-tqdm.monitor_interval = 0
 
 KILLS = 8
 """Processes of one attempt that may be killed; the next one goes on to the end."""
