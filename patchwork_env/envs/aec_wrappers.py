@@ -75,8 +75,7 @@ class AssertOutOfBounds(AssertOutOfBoundsWrapper[str, MaskedObservation, Any]):
         inner = self.env.env
         agent = inner.agent_selection
         space: Any = inner.action_spaces[agent]
-        is_over = inner.terminations[agent] or inner.truncations[agent]
-        if not (space.contains(action) or (action is None and is_over)):
+        if not (space.contains(action) or (action is None and inner.terminations[agent])):
             raise _OutOfSpaceError(
                 f"{shorten(action)} is not in action space: an action of {agent} is one of 0 to {space.n - 1}"
             )
