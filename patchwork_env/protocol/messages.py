@@ -39,7 +39,7 @@ def read_message(body: bytes) -> dict[str, Any]:
         ValueError: It is no text in UTF-8, no JSON, too deep, has a key twice, or is no object.
     """
     try:
-        text = body.decode()
+        text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"the message is no text in UTF-8: {error.reason} at byte {error.start}") from None
     message = parse_json(text, "the message")

@@ -31,7 +31,7 @@ def test_it_is_rated_and_writes_a_transcript(monkeypatch, capsys, tmp_path) -> N
 
 def test_it_plays_matches_of_nmbr9(monkeypatch, capsys) -> None:
     said = run(monkeypatch, capsys, "--game", "nmbr9", "--games", "1", "--against", "random")
-    assert "scripted against random: 1 games, 1 decks" in said
+    assert "scripted against random: 1 game, 1 deck" in said
     assert "wins 100.0%" in said
 
 

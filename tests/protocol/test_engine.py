@@ -263,6 +263,11 @@ def test_lines_that_are_no_queries_are_answered_and_forgotten(line: bytes, words
     assert right["id"] == "b\ud800"
 
 
+def test_a_byte_order_mark_before_the_first_line_does_not_count() -> None:
+    (answer,) = answers_to('\ufeff{"id": "a", "method": "query_version"}\r\n'.encode())
+    assert answer["id"] == "a"
+
+
 def test_methods_that_are_documented_to_exist_do() -> None:
     answers = Answers()
     assert set(Engine(Players(), answers)._methods) == set(NEEDED)
