@@ -189,7 +189,6 @@ def _compile(rules: Rules, work: Workspace) -> None:
 def _kernels(rules: Rules) -> ModuleType:
     """The kernels of the searches of one game."""
     kernels = ModuleType(f"{rules.name}_uct")
-    kernels.__source__ = (rules.module, __name__)  # type: ignore[attr-defined]
     names: dict[str, Any] = {
         "apply": rules.kernels.apply,
         "is_over": rules.kernels.is_over,

@@ -8,7 +8,6 @@ import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 from patchwork_env.core.compile import kernel, require_layout
 
@@ -55,7 +54,7 @@ def _unpack_intrinsic() -> Any:
         require_layout(out, "the array to which bits are written", 1, types.int8, types.float32)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            array = make_array(signature.args[0])(context, builder, args[0])
+            array = context.make_array(signature.args[0])(context, builder, args[0])
             item = context.get_value_type(signature.args[0].dtype)
             bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64))
             lanes = ir.VectorType(item, 64)

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import llvmlite.binding as llvm
+import numba
 from numba import types
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl
@@ -28,6 +29,12 @@ from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
 
 from patchwork_env.core.progress import Compilation
+
+NEWEST = (0, 68)
+"""The newest version of Numba that was tried; later ones may mean something else by the same names."""
+
+if tuple(map(int, numba.__version__.split(".")[:2])) > NEWEST:
+    raise ImportError(f"Numba {numba.__version__} is newer than {'.'.join(map(str, NEWEST))}")
 
 
 class _Function(CPUDispatcher):  # type: ignore[misc]

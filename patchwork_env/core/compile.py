@@ -1,5 +1,8 @@
 """Compilation of the rules: one decorator, so that every kernel is compiled and cached in the same way.
 
+Kernels are linked and kept on disk by means that Numba does not promise. With a version of Numba that has
+others, ``numba.njit`` alone compiles them: everything works, but every process compiles anew what it calls.
+
 A kernel that is the same for every game is written once, as a :func:`template` over the global name ``game``,
 and compiled for each game by :func:`specialize`.
 """
@@ -7,15 +10,21 @@ and compiled for each game by :func:`specialize`.
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, overload
 
-from numba import config, types
-from numba.core.errors import TypingError
+from numba import TypingError, config, njit, types
 
-from patchwork_env.core import cache
-from patchwork_env.core.callee import Kernel
+try:
+    from patchwork_env.core import cache
+    from patchwork_env.core.callee import Kernel
+
+    IS_LINKING = True
+except ImportError as error:
+    logging.getLogger(__name__).warning("kernels are compiled anew in every process: %s", error)
+    IS_LINKING = False
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -50,7 +59,7 @@ def kernel(
     """
 
     def compiled(original: _Function) -> _Function:
-        compiled_function: _Function = _compile(original, inline, allocates, (original.__module__,))
+        compiled_function: _Function = _compile(original, inline, allocates)
         return compiled_function
 
     return compiled if function is None else compiled(function)
@@ -83,8 +92,7 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
     Args:
         function: The template, marked with :func:`template`.
         game: The module object that takes the place of the global name ``game``. It holds the game's kernels
-            and constants; its ``__name__`` is the name of the game, and its ``__source__`` is the name of the
-            module that defines them, or a tuple of such names.
+            and constants, and its ``__name__`` is the name of the game.
 
     Returns:
         The compiled function, always the same for the same arguments.
@@ -98,8 +106,7 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
     copy.__qualname__ = f"{game.__name__}.{function.__qualname__}"  # becomes part of the name of the file
     copy.__annotations__ = function.__annotations__
     inline, allocates = function.__template__  # type: ignore[attr-defined]
-    sources = (game.__source__,) if isinstance(game.__source__, str) else game.__source__
-    kernel_of_game: _Function = _compile(copy, inline, allocates, (copy.__module__, *sources))
+    kernel_of_game: _Function = _compile(copy, inline, allocates)
     return kernel_of_game
 
 
@@ -126,10 +133,11 @@ def require_layout(array: Any, name: str, ndim: int, *dtypes: Any) -> None:
         raise TypingError(f"{name} must be a contiguous array of {ndim} dimensions of {allowed}, not {array}")
 
 
-def _compile(function: Any, inline: bool, allocates: bool, modules: tuple[str, ...]) -> Any:
-    """Compiles a function with Numba; its machine code depends on the sources of ``modules``."""
+def _compile(function: Any, inline: bool, allocates: bool) -> Any:
     if config.DISABLE_JIT:
         return function
+    if not IS_LINKING:
+        return njit(nogil=True, error_model="numpy")(function)
     options = {
         "nopython": True,
         "nogil": True,
@@ -141,5 +149,5 @@ def _compile(function: Any, inline: bool, allocates: bool, modules: tuple[str, .
     }
     compiled = Kernel(function, options)
     for form in (compiled, compiled.callee):
-        cache.keep_on_disk(form, modules)
+        cache.keep_on_disk(form)
     return compiled

@@ -160,7 +160,6 @@ class Rules:
         namespace = ModuleType(self.name)
         for of_kernels in fields(self.kernels):
             setattr(namespace, of_kernels.name, getattr(self.kernels, of_kernels.name))
-        namespace.__source__ = self.module  # type: ignore[attr-defined]
         return namespace
 
     def __repr__(self) -> str:

@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 from patchwork_env.core.compile import kernel, require_layout
 
@@ -60,7 +59,7 @@ def _add(typing_context: Any, counters: Any, at: Any, number: Any) -> Any:
     require_layout(counters, "the counters", 1, types.int64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = make_array(signature.args[0])(context, builder, args[0]).data
+        words = context.make_array(signature.args[0])(context, builder, args[0]).data
         return builder.atomic_rmw("add", builder.gep(words, [args[1]]), args[2], "seq_cst")
 
     return types.int64(counters, types.intp, types.int64), codegen
@@ -72,7 +71,7 @@ def _read(typing_context: Any, counters: Any, at: Any) -> Any:
     require_layout(counters, "the counters", 1, types.int64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = make_array(signature.args[0])(context, builder, args[0]).data
+        words = context.make_array(signature.args[0])(context, builder, args[0]).data
         return builder.load_atomic(builder.gep(words, [args[1]]), "seq_cst", align=8)
 
     return types.int64(counters, types.intp), codegen
@@ -84,7 +83,7 @@ def _write(typing_context: Any, counters: Any, at: Any, number: Any) -> Any:
     require_layout(counters, "the counters", 1, types.int64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = make_array(signature.args[0])(context, builder, args[0]).data
+        words = context.make_array(signature.args[0])(context, builder, args[0]).data
         builder.store_atomic(args[2], builder.gep(words, [args[1]]), "seq_cst", align=8)
         return context.get_dummy_value()
 

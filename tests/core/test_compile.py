@@ -1,21 +1,20 @@
 """The decorator of the kernels: what it compiles, and when it trusts the machine code on disk."""
 
-import ast
 import importlib
 import itertools
 import os
 import pickle
 import pkgutil
 import re
-import resource
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import GenericAlias
-from typing import Any
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from numba import config
@@ -211,12 +210,12 @@ def two_steps(package: Path) -> tuple[int, bool]:
     return int(result), bool(int(hits))
 
 
-def write_pairs(package: Path, name: str) -> None:
+def write_pairs(package: Path, name: str, result: str = "pair.first + pair.second") -> None:
     (package / "pairs.py").write_text(
         "from typing import NamedTuple\n"
         "from patchwork_env.core.compile import kernel\n"
         f"class {name}(NamedTuple):\n    first: int\n    second: int\n"
-        "@kernel\ndef total(pair):\n    return pair.first + pair.second\n"
+        f"@kernel\ndef total(pair):\n    return {result}\n"
         f"print(total({name}(3, 4)))\n"
     )
 
@@ -227,8 +226,17 @@ def test_machine_code_for_a_class_that_is_gone_is_compiled_anew(package: Path) -
         assert printed(package, "import patchwork_env.pairs") == "7\n"
 
 
-def test_machine_code_is_kept_until_a_module_it_needs_has_changed(package: Path) -> None:
+def test_machine_code_for_a_class_whose_fields_have_moved_is_compiled_anew(package: Path) -> None:
+    write_pairs(package, "Pair", "pair.first - pair.second")
+    assert printed(package, "import patchwork_env.pairs") == "-1\n"
+    fields = "first: int\n    second: int", "second: int\n    first: int"
+    (package / "pairs.py").write_text((package / "pairs.py").read_text().replace(*fields))
+    assert printed(package, "import patchwork_env.pairs") == "1\n"
+
+
+def test_machine_code_is_kept_until_a_value_it_uses_has_changed(package: Path) -> None:
     assert two_steps(package) == (2, False)
+    (package / "constants.py").write_text("# a comment\nSTEP, OTHER = 1, 2\n")
     assert two_steps(package) == (2, True)
     (package / "constants.py").write_text("STEP = 5\n")
     assert two_steps(package) == (10, False)
@@ -311,6 +319,7 @@ def test_damaged_machine_code_is_never_read_and_is_replaced(
 def test_with_a_full_disk_nothing_is_kept_until_there_is_room(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    resource = pytest.importorskip("resource", reason="limits the sizes of files")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
@@ -341,12 +350,13 @@ def test_code_with_checked_bounds_is_kept_apart(folder: Path, monkeypatch: pytes
 
 
 @compiled_only
-def test_what_is_left_of_other_sources_is_deleted(folder: Path) -> None:
+def test_what_is_left_of_earlier_contents_is_deleted(folder: Path) -> None:
     started()
     file = kept(folder)
-    function, version = file.name.split("-")[0], f"py3{sys.version_info.minor}"
-    old = [file.with_name(f"{function}-{end}") for end in (f"2.{version}.nbi", f"7.{version}.12345678-9.nbc")]
-    others = [file.with_name(f"{name}-2.{version}.nbi") for name in (f"{function}_", "other")]
+    start = file.name.rpartition(".py3")[0]
+    version = f"py3{sys.version_info.minor}"
+    old = [file.with_name(f"{start}.{version}.12345678-{number}.nbc") for number in range(2)]
+    others = [file.with_name(f"{name}.{version}.12345678-9.nbc") for name in (f"{start}_", "other")]
     for path in (*old, *others):
         path.touch()
     file.unlink()
@@ -354,98 +364,84 @@ def test_what_is_left_of_other_sources_is_deleted(folder: Path) -> None:
     assert set(file.parent.iterdir()) == {file, *others}
 
 
-@pytest.fixture
-def edited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package with a kernel in ``rules`` that adds a constant of ``constants``, 1."""
-    package = folder / "edited"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "constants.py").write_text("STEP = 1\n")
-    (package / "rules.py").write_text(
-        "from edited.constants import STEP\n"
+@compiled_only
+def test_code_is_kept_for_what_runs_not_for_what_files_say(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module may be edited and loaded again while a process runs."""
+    (folder / "edited.py").write_text(
         "from patchwork_env.core.compile import kernel\n"
+        "STEP = 1\n"
         "@kernel\ndef step(x):\n    return x + STEP\n"
     )
     monkeypatch.syspath_prepend(folder)
-    yield package
-    for name in ("edited", "edited.constants", "edited.rules"):
-        sys.modules.pop(name, None)
-        cache._SPECS.pop(name, None)
-    for function in (cache._digest_of_sources, cache._find, cache._source, cache._imported_modules):
-        function.cache_clear()
+    module = importlib.import_module("edited")
+    try:
+        source = Path(module.__file__).read_text()
+        Path(module.__file__).write_text(source.replace("STEP = 1", "STEP = 12345"))
+        assert module.step(0) == 1
+        old = kept(folder)
+        assert importlib.reload(module).step(0) == 12345
+        assert kept(folder) != old
+    finally:
+        del sys.modules["edited"]
 
 
-@compiled_only
-@pytest.mark.parametrize("name", ["constants", "rules"])
-def test_code_of_a_source_that_was_edited_meanwhile_is_not_kept_under_its_name(
-    name: str, edited: Path, caplog: pytest.LogCaptureFixture
+def adder(step: Any) -> Callable[..., Any]:
+    def helper(x: int) -> Any:
+        return x + step
+
+    def add(x: int) -> Any:
+        return helper(x)
+
+    return add
+
+
+ONE, PAIRS, TABLE = 1, (1, 2.0), np.arange(3)
+
+
+class Pair(NamedTuple):
+    first: int
+    second: int
+
+
+def uses_all(x: int) -> Any:
+    return [Pair(x + ONE, PAIRS[0]), np.float32(TABLE[0]), numba.types.int64]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ONE", 2),
+        ("ONE", 1.0),
+        ("ONE", np.uint64(1)),
+        ("PAIRS", (1, 3.0)),
+        ("TABLE", np.arange(3)[::-1]),
+        ("TABLE", np.arange(3, dtype=np.uint8)),
+        ("Pair", NamedTuple("Pair", [("second", int), ("first", int)])),
+        ("numba", np),
+    ],
+)
+def test_contents_differ_with_every_value_that_a_kernel_uses(
+    name: str, value: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules = importlib.import_module("edited.rules")
-    source = edited / f"{name}.py"
-    source.write_text(source.read_text() + "STEP = 5  # seen by later processes\n")
-    assert rules.step(0) == 1
-    assert not list(edited.parent.rglob("*.nbc"))
-    (said,) = caplog.messages
-    assert said.endswith(f"edited.{name} has changed since it was loaded")
+    before = repr(list(cache._contents(uses_all)))
+    assert repr(list(cache._contents(uses_all))) == before
+    monkeypatch.setitem(globals(), name, value)
+    assert repr(list(cache._contents(uses_all))) != before
 
 
-@compiled_only
-def test_code_of_a_module_that_is_loaded_again_is_not_kept_under_the_name_of_its_old_source(
-    edited: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    rules = importlib.import_module("edited.rules")
-    assert rules.step(0) == 1
-    kept(edited.parent).unlink()
-    (edited / "constants.py").write_text("STEP = 12345\n")
-    importlib.reload(importlib.import_module("edited.constants"))
-    assert importlib.reload(rules).step(0) == 12345
-    assert not list(edited.parent.rglob("*.nbc"))
-    (said,) = caplog.messages
-    assert said.endswith("edited.rules was loaded more than once")
+def test_contents_follow_functions_and_their_closures() -> None:
+    first, same, other = (repr(list(cache._contents(adder(step)))) for step in (1, 1, 2))
+    assert first == same != other
 
 
-def test_the_sources_of_the_library_are_noted_before_they_are_loaded() -> None:
-    files = map(str, Path(patchwork_env.__file__).parent.rglob("*.py"))
-    assert set(files) <= set(cache._NOTED)
+def test_what_may_change_unseen_is_not_kept() -> None:
+    with pytest.raises(ValueError, match="whether it stays the same"):
+        list(cache._contents(adder(Path())))
 
 
-WAYS_TO_IMPORT = [
-    "from followed import constants as c\n",
-    "from . import constants\n",
-    "from .constants import (  # the (only) one\n    STEP as STEP,\n)\n",
-    "from .constants import \\\n    STEP\n",
-    "import followed.constants\n",
-    "import followed.constants as c; STEP = c.STEP\n",
-    "try:\n    from followed.constants import STEP\nexcept ImportError:\n    pass\n",
-]
-
-
-@pytest.mark.parametrize("number", range(len(WAYS_TO_IMPORT)))
-def test_every_way_to_import_is_followed(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "followed").mkdir()
-    (tmp_path / "followed" / "__init__.py").touch()
-    (tmp_path / "followed" / "constants.py").write_text("STEP = 1\n")
-    (tmp_path / "followed" / f"module_{number}.py").write_text(WAYS_TO_IMPORT[number])
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "followed", raising=False)
-    importlib.import_module("followed")
-    assert "followed.constants" in cache._imported_modules(f"followed.module_{number}")
-
-
-def test_imports_that_do_not_run_when_a_module_is_loaded_are_left_out(tmp_path: Path) -> None:
-    source = (
-        "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    import one\n"
-        "def function():\n    import two\n"
-        "class Class:\n    import three\n"
-    )
-    found = [node for node in cache._statements(ast.parse(source)) if isinstance(node, ast.Import)]
-    assert [alias.name for node in found for alias in node.names] == ["three"]
-
-
-def test_kernels_of_other_packages_follow_their_own_imports_and_the_library(package: Path) -> None:
+def test_kernels_of_other_packages_are_kept_too(package: Path) -> None:
     own = package.parent / "own_game"
     own.mkdir()
     (own / "__init__.py").touch()
@@ -476,6 +472,19 @@ def test_with_a_numba_that_caches_in_another_way_nothing_is_cached(package: Path
     assert not list(package.rglob("*.nbc"))
 
 
+def test_with_a_numba_that_lacks_the_internals_kernels_are_compiled_all_the_same(package: Path) -> None:
+    code = (
+        "import numba.core.typed_passes as passes, numba\n"
+        "{change}\n"
+        "from patchwork_env.core import compile\n"
+        "from patchwork_env.rules import two_steps\n"
+        "print(compile.IS_LINKING, two_steps(0))"
+    )
+    assert printed(package, code.format(change="del passes.NativeLowering")) == "False 2\n"
+    assert printed(package, code.format(change="numba.__version__ = '0.100.0rc1'")) == "False 2\n"
+    assert not list(package.rglob("*.nbc"))
+
+
 def test_a_template_is_compiled_and_cached_for_every_game_of_its_own(package: Path) -> None:
     (package / "loops.py").write_text(
         "from patchwork_env.core.compile import template\n"
@@ -492,7 +501,7 @@ def test_a_template_is_compiled_and_cached_for_every_game_of_its_own(package: Pa
         "from patchwork_env.core.compile import specialize\n"
         "for module in (near, other):\n"
         "    game = ModuleType(module.__name__.rpartition('.')[2])\n"
-        "    game.__source__, game.step, game.shape = module.__name__, module.step, (7, 0)\n"
+        "    game.step, game.shape = module.step, (7, 0)\n"
         "    kernel = specialize(loops.four_times, game)\n"
         "    print(kernel(3), sum(kernel.stats.cache_hits.values()))\n"
     )

@@ -82,10 +82,10 @@ def _without_paths(constant: re.Match[str]) -> str:
 
 def _without_fma(code: str, *, exact: bool) -> str:
     """The code with a multiplication and an addition for every fused one, which WebAssembly does not have."""
-    kinds = set(re.findall(r"@llvm\.fma\.(v\d+f32|f32|f64)\(", code))
-    code = re.sub(r"^declare .*@llvm\.fma\.\w+\(.*$", "", code, flags=re.MULTILINE)
+    kinds = set(re.findall(r"@llvm\.fmuladd\.(v\d+f32|f32|f64)\(", code))
+    code = re.sub(r"^declare .*@llvm\.fmuladd\.\w+\(.*$", "", code, flags=re.MULTILINE)
     for kind in sorted(kinds):
-        code = code.replace(f"@llvm.fma.{kind}(", f"@multiply_add.{kind}(")
+        code = code.replace(f"@llvm.fmuladd.{kind}(", f"@multiply_add.{kind}(")
         scalar = {"f32": "float", "f64": "double"}[kind[-3:]]
         vector = f"<{kind[1:-3]} x {scalar}>" if kind[0] == "v" else scalar
         code += _multiply_add(kind, vector, vector.replace("float", "double") if exact else vector)

@@ -15,7 +15,6 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 from patchwork_env.core.compile import require_layout
 
@@ -70,8 +69,9 @@ def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), width), None)
         factor = builder.shuffle_vector(lane, ir.Constant(vector, ir.Undefined), zeros)
         kind = ir.FunctionType(vector, [vector] * 3)
-        fma = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{width}f32")
-        return builder.call(fma, [factor, _load_row(builder, matrix, k, width), total])
+        # Rounded once where the processor has such an instruction; llvm.fma would call a function elsewhere.
+        multiply_add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{width}f32")
+        return builder.call(multiply_add, [factor, _load_row(builder, matrix, k, width), total])
 
     def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
         return k
@@ -96,7 +96,7 @@ def _compiled(width: int, selected: Any, row_of: Callable[..., Any], term: Calla
         require_layout(selection, "the rows or inputs", 1, selected)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            arrays = [make_array(signature.args[k])(context, builder, args[k]) for k in range(3)]
+            arrays = [context.make_array(signature.args[k])(context, builder, args[k]) for k in range(3)]
             if config.BOUNDSCHECK:
                 _check_rows(context, builder, arrays, args[3], row_of)
             target = _pointer(builder, arrays[0].data, width)

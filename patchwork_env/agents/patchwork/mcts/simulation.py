@@ -79,7 +79,6 @@ def value_of(states: States, i: int, margin_share: float) -> float:
 def _game() -> ModuleType:
     """The kernels of Patchwork that simulations are compiled for."""
     game = ModuleType("patchwork_mcts")
-    game.__source__ = __name__  # type: ignore[attr-defined]
     game.apply, game.is_over = apply, is_over  # type: ignore[attr-defined]
     game.list_actions, game.play_out = _list_actions, _play_out  # type: ignore[attr-defined]
     return game
