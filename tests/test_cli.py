@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from patchwork_env import __version__, cli
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.config import CONFIGS
 
 HEAVY = {"torch", "numba", "yaml", "pydantic", "ray", "matplotlib", "tensorboard"}
@@ -43,6 +45,14 @@ def test_misspelt_commands_give_the_nearest(capsys) -> None:
     assert cli.main(["zzz"]) == 2
     assert "allowed are 'play', 'train', 'evaluate', " in capsys.readouterr().err
     assert cli.main([]) == 2
+
+
+def test_characters_that_a_pipe_does_not_know_end_no_command(monkeypatch) -> None:
+    pipe = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", pipe)
+    assert run_command(CommandParser(), lambda _: print("−1 → 2") or 0, [], "program") == 0
+    pipe.flush()
+    assert pipe.buffer.getvalue().strip() == b"?1 ? 2"
 
 
 def test_a_missing_package_is_a_sentence(capsys, monkeypatch) -> None:

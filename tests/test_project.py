@@ -99,6 +99,17 @@ def test_models_learn_with_a_progress_bar_after_installing_the_extra_train() -> 
     assert needed <= brought & locked("requirements.lock").keys()
 
 
+def test_the_workflow_tries_other_systems() -> None:
+    job = loaded(".github/workflows/ci.yml")["jobs"]["elsewhere"]
+    assert {system.partition("-")[0] for system in job["strategy"]["matrix"]["system"]} == {
+        "macos",
+        "windows",
+    }
+    named = re.findall(r"(?:tests|configs)/[\w.]+", " ".join(step.get("run", "") for step in job["steps"]))
+    assert len(named) > 3
+    assert all((PROJECT / path).exists() for path in named)
+
+
 def test_hooks_before_commits_need_no_network() -> None:
     repositories = loaded(".pre-commit-config.yaml")["repos"]
     assert [repository["repo"] for repository in repositories] == ["local"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import NoReturn
 
 from patchwork_env.errors import DivergenceError, OpponentError, WorkerError
@@ -42,6 +43,9 @@ def run_command(
     Returns the exit code: 2 for an error, or else that of ``run``.
     """
     parser.prog = f"python -m {program}" if program.startswith("training.") else program
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # files and pipes of Windows know few characters
+            stream.reconfigure(errors="replace")
     options = parser.parse_args(arguments)
     try:
         return run(options)

@@ -181,10 +181,11 @@ def make_folder(folder: Path) -> None:
 def write_through(path: Path) -> None:
     """Waits until a file, or the names in a folder, are on the disk, so that nothing later is there first.
 
-    Folders that cannot be opened or synced, as on some network drives, are left to the system.
+    Folders that cannot be opened or synced, as on Windows and some network drives, are left to the system.
     """
     try:
-        handle = os.open(path, os.O_RDONLY)
+        # Windows syncs no file that was opened to be read alone.
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
         try:
             os.fsync(handle)
         finally:

@@ -43,6 +43,7 @@ def grow(path: Path, promise: Callable[[], None]) -> None:
     file.close()
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the record of a disk needs Linux")
 @pytest.mark.parametrize("write", [write_texts, write_folders, grow])
 def test_what_was_written_survives_a_loss_of_power(
     write: Callable[[Path, Callable[[], None]], None], tmp_path: Path
@@ -64,7 +65,7 @@ def test_a_folder_that_cannot_be_synced_is_left_to_the_system(
     sync = os.fsync
 
     def refuse(handle: int) -> None:
-        if Path(os.readlink(f"/proc/self/fd/{handle}")).is_dir():
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         sync(handle)
 
@@ -108,7 +109,7 @@ def contents(folder):
 
 
 def test_a_message_about_a_path_without_end_is_short(tmp_path) -> None:
-    with pytest.raises(StorageError, match=r"cannot write to .*…: File name too long") as caught:
+    with pytest.raises(StorageError, match=r"cannot write to .*…: ") as caught:
         write_text(tmp_path / ("a" * 5000), "")
     assert len(str(caught.value)) < 600
 

@@ -21,6 +21,7 @@ from tests.attack.interrupts import KINDS, batches, learners, players, require_w
 from tests.attack.interrupts.kinds import Last, chosen
 from tests.attack.interrupts.stepper import Call, counting, with_a_signal
 
+needs_alarms = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarms")
 SMALL = {"players": 2, "deck_size": 3, "rewards": "score"}
 
 
@@ -183,6 +184,7 @@ def test_agents(name: str) -> None:
     assert not games
 
 
+@needs_alarms
 def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others() -> None:
     class Slow(BatchAgent):
         name = "slow"
@@ -340,6 +342,7 @@ def test_an_opponent_may_call_the_environment(is_batch: bool) -> None:
     assert caller.env is None
 
 
+@needs_alarms
 def test_a_real_signal_leaves_a_batch_whole() -> None:
     """With signals at random moments of 100 steps, all outputs belong to the same step."""
     env, twin = (patchwork_v0.SelfPlayVectorEnv(300, seed=1) for _ in range(2))

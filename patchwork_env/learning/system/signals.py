@@ -5,6 +5,7 @@ Python handles signals in the main thread; in any other thread, these functions 
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
@@ -117,8 +118,7 @@ class _Interrupting:
         if _delicate_frames(frame) == self._around:
             _interrupt(number)
         self._put_off = number
-        thread = threading.main_thread().ident
-        self._again = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (thread, number))
+        self._again = threading.Timer(_AGAIN_SECONDS, _send_to_main_thread, (number,))
         self._again.daemon = True
         self._again.start()
 
@@ -130,6 +130,14 @@ class _Interrupting:
         self._again.join()  # one that is just being sent comes now
         is_first = signal.getsignal(self._put_off) is self  # after an interruption, signals are ignored
         return self._put_off if is_first else None
+
+
+def _send_to_main_thread(number: int) -> None:
+    thread = threading.main_thread().ident
+    if thread is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(thread, number)
+    else:  # Windows, where a signal wakes no thread that waits
+        _thread.interrupt_main(signal.Signals(number))
 
 
 def _delicate_frames(frame: FrameType | None) -> int:
