@@ -120,7 +120,7 @@ class NormalizedPolicy(nn.Module):
         statistics.mean, statistics.var = state.numpy().reshape(2, -1).copy()
 
 
-def forget_gradients(policy: MaskableActorCriticPolicy) -> None:
+def forget_gradients(policy: Any) -> None:
     """Makes a policy one that can be copied: its last distribution may be tied to gradients."""
     policy.action_dist.distribution = None
 
