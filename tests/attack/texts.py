@@ -81,6 +81,8 @@ _PHRASES = (
         "placements of patch 12 orientation 3 row 2 page 2",
         "placements of tile 7 level 1",
         "shapes of tile 7",
+        "<think>Move: +</think>\n<answer>12/3@d5</answer><|im_end|>",
+        '{"move": "7/3@-2,5", "reason": "\\boxed{+}"}',
     ),
 )
 
