@@ -14,19 +14,23 @@ from gymnasium.utils import seeding
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.rules import RENDER_MODES, Rules
+from patchwork_env.core.rules import RENDER_MODES, Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display, names_of
 from patchwork_env.envs.opponents import Opponent, opponent_seed, play_answer, require_opponent
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
+    MOST_DEALS,
+    NO_ACTION,
+    NO_TURN,
     check_layout,
     check_rewards,
     complete,
     count_illegal_ends,
 )
 from patchwork_env.envs.spaces import GameSpaces
+from patchwork_env.errors import OpponentError
 
 _ALL_GAMES = np.zeros(1, np.int64)
 
@@ -46,10 +50,12 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     An illegal action ends the episode with a reward of -1; after many such ends in a row a warning names what
     knows masks. No episode is truncated.
 
-    **Info**: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal actions, also given by
-    :meth:`action_masks`; ``seat``: the learner's player number; at the end of a game ``scores``: int16
-    ``(players,)``, the learner's and then those of the others in the order of play; after an illegal action
-    ``illegal_action``: that action.
+    **Info** has the same keys after every call: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal
+    actions, also given by :meth:`action_masks`; ``seat``: the learner's player number; ``scores``: int16
+    ``(players,)``, at the end of a game the learner's and then those of the others in the order of play,
+    zeros until then; ``illegal_action``: the action that was not legal and ended the episode, else -1.
+
+    A game that ends before the learner's first turn is passed over: :meth:`reset` begins the next one.
 
     Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be
     pickled.
@@ -122,7 +128,8 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
 
         Raises:
             ValueError: The seed or an option is not allowed; nothing has changed.
-            OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
+            OpponentError: The opponent's action is not legal, or all games are over before the learner's
+                first turn; nothing has changed but in the opponent itself.
         """
         set_up = self._dealer.set_up(options)
         number = None if seed is None else check_seed(seed)
@@ -132,11 +139,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             if self._opponent is not None:
                 self._opponent.reseed(opponent_seed(number))
                 self._streams[:] = seed_streams(opponent_seed(number))
-        states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
-        dealer.deal(states, _ALL_GAMES, set_up)
-        dealer.assign_seats(seats, _ALL_GAMES)
-        game, seat = self._rules.game._of_record(states), int(seats[0])
-        self._let_opponent_play(game, seat)
+        game, seat = self._begin(dealer, set_up)
         after = {"_dealer": dealer, "_episode": (game, 0, seat, False)}
         if number is not None:
             # For wrappers and tools that look at np_random; the games use streams of their own.
@@ -169,7 +172,8 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             self._episode = (game, moves, seat, True)
             self._illegal_ends = count_illegal_ends(self._illegal_ends, 1)
             observation, info = self._observe(game, seat)
-            return observation, ILLEGAL_REWARD, True, False, {**info, "illegal_action": index}
+            info["illegal_action"] = index
+            return observation, ILLEGAL_REWARD, True, False, info
         before = kernels.score(state, 0, seat) if self._kind == SCORE else 0
         game.play(index)
         self._let_opponent_play(game, seat)
@@ -228,6 +232,18 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             assert self._opponent is not None
             play_answer(self._opponent, self._rules, game, self._streams)
 
+    def _begin(self, dealer: Dealer, set_up: SetUp) -> tuple[BaseGame, int]:
+        """The next game in which the learner has a turn, at that turn, and the learner's player number."""
+        states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
+        for _ in range(MOST_DEALS):
+            dealer.deal(states, _ALL_GAMES, set_up)
+            dealer.assign_seats(seats, _ALL_GAMES)
+            game, seat = self._rules.game._of_record(states), int(seats[0])
+            self._let_opponent_play(game, seat)
+            if not game.is_over:
+                return game, seat
+        raise OpponentError(NO_TURN)
+
     def _reward(self, game: BaseGame, before: int) -> float:
         """The learner's reward for a step before which it had the score ``before``."""
         if self._kind == SCORE:
@@ -244,7 +260,8 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         if self.render_mode == "human":
             self.render()
         observation = self._rules.layout.as_dict(vector) if self._named else vector
-        return observation, {"action_mask": mask, "seat": seat}
+        scores = np.zeros(self._players, np.int16)
+        return observation, {"action_mask": mask, "seat": seat, "scores": scores, "illegal_action": NO_ACTION}
 
     def _require_game(self) -> BaseGame:
         return self._require_episode()[0]

@@ -30,6 +30,9 @@ from patchwork_env.envs.opponents import (
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
+    MOST_DEALS,
+    NO_ACTION,
+    NO_TURN,
     check_autoreset_mode,
     check_batch,
     check_layout,
@@ -41,7 +44,7 @@ from patchwork_env.envs.options import (
     take_reset_mask,
 )
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import IllegalActionError
+from patchwork_env.errors import IllegalActionError, OpponentError
 
 Flags = npt.NDArray[np.bool_]
 Infos = dict[str, Any]
@@ -182,7 +185,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._deal(dealer, opponents, states, learners, games, set_up)
         ended = self._ended.copy()
         ended[games] = False
-        return self._commit(states, learners, dealer, opponents, ended, {}, chosen)
+        return self._commit(states, learners, dealer, opponents, ended, {}, {}, chosen)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
         """Plays the learner's action in every game, then the opponent's.
@@ -223,18 +226,19 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         terminations = illegal.copy()
         terminations[over] = True
         infos: Infos = {}
+        results: Infos = {}
         ended = terminations.copy()
         if np.count_nonzero(ended):
             num_illegal = int(np.count_nonzero(illegal))
             others = int(np.count_nonzero(ended)) - num_illegal
             self._illegal_ends = count_illegal_ends(self._illegal_ends, num_illegal, others)
-            infos = self._results(states, learners, ended, illegal, checked)
+            results = self._results(states, learners, ended, illegal, checked)
             if self._autoreset is AutoresetMode.SAME_STEP:
-                infos = self._final_infos(states, learners, ended, infos)
+                infos, results = self._final_infos(states, learners, ended, results), {}
                 dealer, opponents = dealer.copy(), self._copy_of_opponents()
                 self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
                 ended = np.zeros_like(ended)
-        observations, infos = self._commit(states, learners, dealer, opponents, ended, infos)
+        observations, infos = self._commit(states, learners, dealer, opponents, ended, infos, results)
         return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -344,11 +348,18 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         set_up: SetUp | None = None,
     ) -> None:
         """Begins the listed games anew and brings them to the learner's turn."""
-        dealer.deal(states, games, set_up)
-        dealer.assign_seats(learners, games)
-        if opponents is not None:
-            opponents.begin(games)
-        let_opponents_play(opponents, self._rules, states, learners)
+        for _ in range(MOST_DEALS):
+            dealer.deal(states, games, set_up)
+            dealer.assign_seats(learners, games)
+            if opponents is not None:
+                opponents.begin(games)
+            let_opponents_play(opponents, self._rules, states, learners)
+            over = np.empty(len(games), np.bool_)
+            loop(batches.write_over, self._rules)(states, games, over)
+            games = games[over]
+            if not len(games):
+                return
+        raise OpponentError(NO_TURN)
 
     def _commit(
         self,
@@ -358,6 +369,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         opponents: Opponents | None,
         ended: Flags,
         infos: Infos,
+        results: Infos,
         present: Flags | None = None,
     ) -> tuple[Any, Infos]:
         """Makes ``states`` the present ones; returns what the learner sees, and the complete infos.
@@ -369,6 +381,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             opponents: Who plays against the learner.
             ended: Which games have ended without being followed by the next.
             infos: The infos so far.
+            results: What infos say of games that have ended, if some have.
             present: Which games have infos; None for all.
 
         An interrupt can come before the line that changes the attributes or after it, but not within it.
@@ -387,8 +400,12 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             present = np.ones(self.num_envs, np.bool_)
         else:
             masks, seats = masks * present[:, None], seats * present
-        add_info(infos, "action_mask", masks, present)
-        add_info(infos, "seat", seats, present)
+        entries = {"action_mask": masks, "seat": seats, "scores": self._no_scores(), **results}
+        entries.setdefault("illegal_action", NO_ACTION * present)
+        if len(self.opponents) > 1:
+            entries["opponent"] = self.opponent_numbers * present
+        for key, values in entries.items():
+            infos[key], infos[f"_{key}"] = values, present
         observations = self._observations.copy() if self._copy else self._observations
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
@@ -405,15 +422,12 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self, states: States, learners: Games, ended: Flags, illegal: Flags, actions: Games
     ) -> Infos:
         """What infos say of the games that have ``ended``, some of them by an ``illegal`` action."""
-        infos: Infos = {}
-        scored = ended & ~illegal
-        scores = np.zeros((self.num_envs, self._players), np.int16)
-        loop(batches.write_scores, self._rules)(states, np.flatnonzero(scored), learners, scores)
-        add_info(infos, "scores", scores, scored)
-        add_info(infos, "illegal_action", np.where(illegal, actions, 0), illegal)
-        if len(self.opponents) > 1:
-            add_info(infos, "opponent", np.where(ended, self.opponent_numbers, 0), ended)
-        return infos
+        scores = self._no_scores()
+        loop(batches.write_scores, self._rules)(states, np.flatnonzero(ended & ~illegal), learners, scores)
+        return {"scores": scores, "illegal_action": np.where(illegal, actions, NO_ACTION)}
+
+    def _no_scores(self) -> npt.NDArray[np.int16]:
+        return np.zeros((self.num_envs, self._players), np.int16)
 
     def _final_infos(self, states: States, learners: Games, ended: Flags, results: Infos) -> Infos:
         """The entries ``final_obs`` and ``final_info``, the ``results`` included, for the ``ended`` games."""
@@ -425,12 +439,12 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         for game in games:
             vector = vectors[game].copy()
             observations[game] = self._rules.layout.as_dict(vector) if self._named else vector
-        add_info(results, "action_mask", masks, ended)
-        add_info(results, "seat", np.where(ended, learners, 0), ended)
-        infos: Infos = {}
-        add_info(infos, "final_obs", observations, ended)
-        add_info(infos, "final_info", results, ended)
-        return infos
+        final = {"action_mask": masks, "seat": np.where(ended, learners, 0), "scores": results["scores"]}
+        final["illegal_action"] = np.where(ended, results["illegal_action"], 0)
+        if len(self.opponents) > 1:
+            final["opponent"] = np.where(ended, self.opponent_numbers, 0)
+        final |= {f"_{key}": ended for key in final}
+        return {"final_obs": observations, "_final_obs": ended, "final_info": final, "_final_info": ended}
 
     # --- checks -------------------------------------------------------------------------------------------
 
@@ -473,9 +487,3 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if self._states is None:
             raise ResetNeeded("no game is on: call reset()")
         return self._states
-
-
-def add_info(infos: Infos, key: str, values: Any, present: Flags) -> None:
-    """Adds an entry as Gymnasium lays it out: the values, and which games have one; nothing if none has."""
-    if np.count_nonzero(present):
-        infos[key], infos[f"_{key}"] = values, present.copy()

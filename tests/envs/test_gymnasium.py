@@ -115,6 +115,47 @@ def test_seats(case: Case) -> None:
 
 
 @cases
+def test_infos_keep_their_keys(case: Case) -> None:
+    for mode, fails in (("SameStep", False), ("NextStep", True)):
+        env, envs = single(case), batched(case, 2, autoreset_mode=mode)
+        infos = [env.reset(seed=0)[1]]
+        many = [envs.reset(seed=0)[1]]
+        ended = False
+        while not ended:
+            mask = infos[-1]["action_mask"]
+            action = mask.argmin() if fails and len(infos) == 2 else mask.argmax()
+            *_, ended, _, info = env.step(action)
+            infos.append(info)
+            many.append(envs.step(many[-1]["action_mask"].argmax(axis=1))[-1])
+        assert infos[-1]["illegal_action"] == (action if fails else -1)
+        assert {(*info,) for info in infos} == {("action_mask", "seat", "scores", "illegal_action")}
+        assert all(value.dtype == np.int16 for value in (info["scores"] for info in infos))
+        final = {"final_obs", "final_info", "_final_obs", "_final_info"}
+        keys = set(infos[0]) | {f"_{key}" for key in infos[0]}
+        assert all(keys == info.keys() - final for info in many)
+
+
+def test_games_that_end_before_the_first_turn_are_passed_over() -> None:
+    row = CASES[-1]
+    for options in ({"seat": "alternate"}, {"seat": "random"}):
+        env, envs = single(row, blocked=11, **options), batched(row, 3, blocked=11, **options)
+        _, info = env.reset(seed=1)  # one cell is free, and whoever begins covers it
+        assert env.seat == env.game.current_player == 0
+        assert info["action_mask"].any()
+        assert env.step(info["action_mask"].argmax())[1:3] == (1.0, True)
+        masks = envs.reset(seed=1)[1]["action_mask"]
+        for _ in range(3):
+            _, rewards, terminations, _, infos = envs.step(masks.argmax(axis=1))
+            assert (rewards == 1).all()
+            assert terminations.all()
+            masks = infos["action_mask"]
+            assert masks.any(axis=1).all()
+    for always in (single(row, blocked=11, seat=1), batched(row, 3, blocked=11, seat=1)):
+        with pytest.raises(OpponentError, match="before the learner's first turn"):
+            always.reset()
+
+
+@cases
 def test_an_illegal_action_ends_the_episode_or_raises(case: Case) -> None:
     env, strict = single(case), single(case, illegal_action="raise")
     for one in (env, strict):
@@ -123,7 +164,7 @@ def test_an_illegal_action_ends_the_episode_or_raises(case: Case) -> None:
     before = env.game
     _, reward, terminated, truncated, info = env.step(np.int64(wrong))
     assert (reward, terminated, truncated, info["illegal_action"]) == (-1.0, True, False, wrong)
-    assert "scores" not in info
+    assert not info["scores"].any()
     assert env.game == before
     shown = all_of(strict)
     for action in (wrong, case.rules.num_actions, -1, 0.0, None, "0"):
