@@ -61,7 +61,8 @@ class EvaluationCallback(BaseCallback):
         options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
 
     Attributes:
-        results: Of all evaluations the steps, the minutes of training, and the results against each opponent.
+        results: Of all evaluations the steps, which are decisions of the learner as everywhere in
+            Stable-Baselines3, the minutes of training, and the results against each opponent.
 
     Raises:
         ValueError: A number is not allowed.
