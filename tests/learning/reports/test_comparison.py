@@ -443,6 +443,10 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys) -> Non
     assert f"number of games against greedy: {runs[0]} has 100; {short} has 20" in refused(
         capsys, runs[0], short
     )
+    unfinished = write_run(tmp_path / "unfinished", ())
+    write_evaluation(unfinished, 1000, 1.0, [match_of("greedy", 0.5, games=20)], None)
+    told = f"{runs[0]} has 100; {unfinished} has 20 after 1,000 of 2,000 steps: it has not ended"
+    assert told in refused(capsys, runs[0], unfinished)
     old = write_run(tmp_path / "old")
     write_evaluation(old, 3000, 3.0, [match_of("greedy", 0.5, special_patches="2014")], None)
     assert "the same variant of the game" in refused(capsys, runs[0], old)

@@ -148,11 +148,21 @@ def _check_met(results: Sequence[RunResult], opponent: str) -> None:
 
 
 def _check_alike(what: str, results: Sequence[RunResult], of: Callable[[RunResult], Any]) -> None:
-    """Raises ValueError unless something is the same for all runs."""
-    found = {of(run): run.source for run in results}
+    """Raises ValueError unless something is the same for all runs; it tells of those that have not ended."""
+    found = {of(run): run for run in results}
     if len(found) > 1:
-        told = "; ".join(f"{source} has {shorten(value)}" for value, source in list(found.items())[:3])
+        told = "; ".join(
+            f"{run.source} has {shorten(value)}{_missing(run)}" for value, run in list(found.items())[:3]
+        )
         raise ValueError(f"runs are compared that have the same {what}: {told}")
+
+
+def _missing(run: RunResult) -> str:
+    """A phrase for the steps that a run lacks, empty if it has all that its configuration asks for."""
+    total = run.configuration.get("total_steps")
+    if not isinstance(total, int) or run.last.steps >= total:
+        return ""
+    return f" after {run.last.steps:,} of {total:,} steps: it has not ended"
 
 
 # --- groups -------------------------------------------------------------------------------------------------
