@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,14 @@ from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS
 from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
-from patchwork_env.learning.reports.run.run_data import RunData, read_run
+from patchwork_env.learning.reports.run.run_data import read_run
 from patchwork_env.learning.runs.folder import (
     BEST,
     CONFIG_FILE,
     FINAL,
+    best_file,
     check_matches,
+    read_evaluation,
     read_versions,
     steps_of,
 )
@@ -93,7 +96,10 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
     if figures:
         matches, machine = _read_figures(figures, description["game"], weights)
     else:
-        matches, machine = _evaluated(run, description["info"].get("steps"), weights) if run else ([], "")
+        evaluations = run.evaluations if run else []
+        if run_folder and folder.name == BEST and best_file(run_folder).is_file():
+            evaluations = [read_evaluation(best_file(run_folder))]
+        matches, machine = _evaluated(evaluations, description["info"].get("steps"), weights)
     versions = (read_versions(run_folder) or [{}])[-1] if run_folder else {}
     configuration = description["info"].get("configuration")
     text = run.config_text if run else yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
@@ -113,9 +119,11 @@ def _run_of(folder: Path) -> Path | None:
     return run if run and (run / CONFIG_FILE).is_file() else None
 
 
-def _evaluated(run: RunData, steps: Any, weights: str) -> tuple[list[dict[str, Any]], str]:
-    """The matches of a run's newest evaluation of these weights, and the machine; none if there is none."""
-    for evaluation in reversed(run.evaluations):
+def _evaluated(
+    evaluations: Sequence[dict[str, Any]], steps: Any, weights: str
+) -> tuple[list[dict[str, Any]], str]:
+    """The matches of the newest evaluation of these weights, and the machine; none if there is none."""
+    for evaluation in reversed(evaluations):
         if evaluation["steps"] == steps and evaluation.get("weights", weights) == weights:
             return evaluation["matches"], evaluation["machine"]
     return [], ""
@@ -224,7 +232,7 @@ def _results(origin: Origin) -> list[str | Table]:
     place = f" on {origin.measured_on}" if origin.measured_on else ""
     played = f"Paired games, {how}{',' if place else ''}{place}."
     if origin.folder.name == BEST:
-        played += " The policy was chosen by games of this kind, as the best of its run, which flatters it."
+        played += " The policy was chosen by these games, as the best of its run, which flatters it a little."
     return [Table(columns, rows), played]
 
 

@@ -30,6 +30,7 @@ from patchwork_env.learning.runs.folder import (
     BEST,
     CONFIG_FILE,
     FINAL,
+    candidate_folder,
     checkpoint_folder,
     checkpoint_folders,
     steps_of,
@@ -190,13 +191,26 @@ def save_final(run: Path, trainer: Trainer) -> Path:
     return _replace(run / FINAL, trainer.write_final)
 
 
-def save_best(run: Path, trainer: Trainer) -> Path:
-    """Writes the policy as ``RUN/best``, in place of an earlier one; returns the folder.
+def save_candidate(run: Path, trainer: Trainer) -> Path:
+    """Writes the policy as one of ``RUN/candidates``, in place of an earlier one; returns the folder.
 
     Raises:
         StorageError: The folder cannot be written; an earlier one stays as it is.
     """
-    return _replace(run / BEST, trainer.write_policy)
+    return _replace(candidate_folder(run, trainer.steps), trainer.write_policy)
+
+
+def save_best(run: Path, candidate: Path) -> Path:
+    """Copies a policy to ``RUN/best``, in place of an earlier one; returns the folder.
+
+    Raises:
+        StorageError: The folder cannot be written; an earlier one stays as it is.
+    """
+
+    def copy(folder: Path) -> None:
+        shutil.copytree(candidate, folder, dirs_exist_ok=True)
+
+    return _replace(run / BEST, copy)
 
 
 def _replace(folder: Path, write: Callable[[Path], None]) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ from patchwork_env.learning.evaluation.contests import AGENT, contest_of
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.sample_games import picture, players_of, sample_games
-from patchwork_env.learning.runs.checkpoints import save_best
+from patchwork_env.learning.runs.checkpoints import save_best, save_candidate
 from patchwork_env.learning.runs.folder import (
+    BEST,
     EVALUATION_FORMAT,
     EVALUATION_VERSION,
+    best_file,
+    candidate_folders,
     evaluation_file,
     evaluation_files,
     interval_metrics,
@@ -34,16 +38,18 @@ from patchwork_env.learning.system.machine import describe_machine
 SAMPLE_GAMES = 2
 """Number of games that an evaluation keeps of every match: in Patchwork one circle from both seats."""
 
+_MOST_CANDIDATES = 3
+"""Number of policies, the best ones by all evaluations, that are kept to be measured again."""
 _SHOWN_GAME = "sample_game"
 
 
 class Evaluations:
-    """Writes the evaluations of a run and the best policy of them, and says when one is due.
+    """Writes the evaluations of a run and the best policies of them, and says when one is due.
 
     Args:
         folder: The folder of the run.
-        trainer: The trainer of the run; evaluations of later steps than its own, from an earlier attempt, are
-            deleted.
+        trainer: The trainer of the run; evaluations and policies of later steps than its own, from an earlier
+            attempt, are deleted.
         log: The log that gets the metrics and a sample game of every evaluation.
     """
 
@@ -54,6 +60,13 @@ class Evaluations:
         for path in evaluation_files(folder):
             if (steps_of(path) or 0) > trainer.steps:
                 path.unlink()
+        for path in candidate_folders(folder):
+            if (steps_of(path) or 0) > trainer.steps:
+                shutil.rmtree(path)
+        chosen = best_file(folder)
+        if chosen.is_file() and read_evaluation(chosen)["steps"] > trainer.steps:
+            shutil.rmtree(folder / BEST, ignore_errors=True)
+            chosen.unlink()
 
     def is_due(self, trainer: Trainer) -> bool:
         """Whether an evaluation of the present policy is due and has not been made."""
@@ -70,10 +83,12 @@ class Evaluations:
         return (steps_of(files[-1]) or 0) if files else 0
 
     def add(self, trainer: Trainer, results: list[MatchResult], weights: str | None = None) -> Path:
-        """Writes and logs the evaluation of the present policy, and keeps the best one; returns the file.
+        """Writes and logs the evaluation of the present policy; returns the file.
+
+        The policy is kept as a candidate if it is among the best, or the final one.
 
         ``results`` are those against every opponent; the games that each has ``kept`` are stored as samples.
-        ``weights`` is the SHA-256 of the policy's file of weights, None if it lies nowhere.
+        ``weights`` is the SHA-256 of the final policy's file of weights, None for another policy.
         """
         contents = {
             "format": EVALUATION_FORMAT,
@@ -95,12 +110,36 @@ class Evaluations:
         # The file comes last, for an evaluation that has its file is not repeated.
         self._log.sync()
         path = evaluation_file(self.folder, trainer.steps)
-        earlier = [read_evaluation(other) for other in evaluation_files(self.folder) if other < path]
-        if all(_strength(other) < _strength(contents) for other in earlier):
-            save_best(self.folder, trainer)
+        best = self._strongest(contents) + ([] if weights is None else [trainer.steps])
+        if trainer.steps in best:
+            save_candidate(self.folder, trainer)
         make_folder(path.parent)
         write_text(path, json.dumps(contents, indent=1) + "\n")
+        for candidate in candidate_folders(self.folder):
+            if steps_of(candidate) not in best:
+                shutil.rmtree(candidate)
         return path
+
+    def _strongest(self, newest: dict[str, Any]) -> list[int]:
+        """The steps of the strongest policies by all evaluations, with the newest; of equals the earlier."""
+        found = {read["steps"]: read for read in map(read_evaluation, evaluation_files(self.folder))}
+        found[newest["steps"]] = newest
+        return sorted(found, key=lambda steps: (-_strength(found[steps]), steps))[:_MOST_CANDIDATES]
+
+    def choose_best(self, measured: Mapping[Path, Sequence[MatchResult]]) -> Path:
+        """Makes the strongest of the candidates, by matches on fresh circles or decks, ``RUN/best``.
+
+        ``measured`` has the results of each by its folder. Returns that of the strongest.
+        """
+        evaluations = {}
+        for folder, results in measured.items():
+            contents = read_evaluation(evaluation_file(self.folder, steps_of(folder) or 0))
+            matches = [result.as_dict() for result in results]
+            evaluations[folder] = contents | {"matches": matches, "sample_games": []}
+        best = max(evaluations, key=lambda folder: _strength(evaluations[folder]))
+        save_best(self.folder, best)
+        write_text(best_file(self.folder), json.dumps(evaluations[best], indent=1) + "\n")
+        return best
 
     def _show_game(self, steps: int, result: MatchResult) -> None:
         """Logs a game against an opponent, as text and as a picture."""

@@ -4,7 +4,8 @@
     RUN/checkpoints/step_0000655360/   checkpoint.json, weights.safetensors: a policy, which is an agent
                                        trainer.json, trainer.safetensors: what resuming the run needs
     RUN/final/                         the policy at the end of the run
-    RUN/best/                          the policy that was best in the evaluations
+    RUN/candidates/step_0000655360/    a policy that was among the best three in the evaluations
+    RUN/best/                          the best of these when they were measured again at the end of the run
     RUN/metrics.jsonl, RUN/events.*    the learning curves, as text and for TensorBoard
     RUN/evaluations/                   figures and sample games of every evaluation
     RUN/versions.jsonl                 what every start of the run was made with: code, packages, machine
@@ -16,8 +17,9 @@ Only the newest two checkpoints keep their trainer's files.
 
 An evaluation, ``RUN/evaluations/step_0000655360.json``, holds ``format``, ``version``, ``game``,
 ``algorithm``, ``steps``, ``iteration``, ``minutes``, ``machine``, ``matches`` and ``sample_games``; that of
-the final policy also ``weights``, the SHA-256 of its file of weights. A match is the ``as_dict`` of the
-:class:`~patchwork_env.learning.evaluation.results.MatchResult` against an opponent.
+the final policy also ``weights``, the SHA-256 of its file of weights. ``RUN/evaluations/best.json`` is that
+of ``RUN/best``, with the matches by which it was chosen and without sample games. A match is the ``as_dict``
+of the :class:`~patchwork_env.learning.evaluation.results.MatchResult` against an opponent.
 A sample game has ``opponent``, ``players`` (their names by seat), ``scores``, ``winner`` (a seat, or null for
 a tie) and ``notation`` (see ``notation.py`` of the game).
 """
@@ -45,7 +47,7 @@ VERSIONS_FILE = "versions.jsonl"
 
 EVALUATION_FORMAT = "patchwork-env evaluation of a run"
 EVALUATION_VERSION = 1
-_CHECKPOINTS = "checkpoints"
+_CHECKPOINTS, _CANDIDATES = "checkpoints", "candidates"
 _STEPS = re.compile(r"step_(\d{1,12})(\.json)?", re.ASCII)
 """The names of checkpoints and of evaluations."""
 
@@ -114,6 +116,21 @@ def checkpoint_folder(folder: Path, steps: int) -> Path:
 def checkpoint_folders(folder: Path) -> list[Path]:
     """The folders of the checkpoints of a run, by their steps; what has other names is passed over."""
     return [path for path in _by_steps(folder / _CHECKPOINTS) if path.is_dir()]
+
+
+def candidate_folder(folder: Path, steps: int) -> Path:
+    """The folder of the policy that was among the best after so many steps."""
+    return folder / _CANDIDATES / f"step_{steps:010d}"
+
+
+def candidate_folders(folder: Path) -> list[Path]:
+    """The folders of the policies of a run that were best in its evaluations, by their steps."""
+    return _by_steps(folder / _CANDIDATES)
+
+
+def best_file(folder: Path) -> Path:
+    """The file of the evaluation by which the best policy of a run was chosen."""
+    return folder / EVALUATIONS / f"{BEST}.json"
 
 
 def _by_steps(folder: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from patchwork_env.agents import Agent
 from patchwork_env.core.files import GrowingFile, storing_in
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
@@ -22,7 +23,7 @@ from patchwork_env.learning.runs.checkpoints import (
     save_final,
 )
 from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations, conclusion
-from patchwork_env.learning.runs.folder import VERSIONS_FILE
+from patchwork_env.learning.runs.folder import BEST, VERSIONS_FILE, candidate_folders, steps_of
 from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.learning.system.machine import commit, made_with
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
@@ -129,6 +130,8 @@ class Run:
         self._log.conclude(figures, trainer.steps)
         for result in results:
             print(result.table())
+        if results:
+            self._choose_best(results)
         print(f"final policy: {final}   (play it: patchwork-env evaluate {final} --against greedy)")
 
     # --- the parts of these steps -------------------------------------------------------------------------
@@ -144,15 +147,35 @@ class Run:
 
         ``weights`` is the SHA-256 of the policy's file of weights, if it lies in the folder.
         """
-        config, player = self.config, self.trainer.agent()
-        settings = {"game": config.game, "keep": SAMPLE_GAMES, **config.variant}
-        opponents, seed = config.evaluation.opponents, config.evaluation.seed
-        results = [play_matches(player, spec, games, seed, **settings) for spec in opponents]
+        results = self._matches(self.trainer.agent(), games, self.config.evaluation.seed)
         if results:
             with signals_wait(), storing_in(self.folder):
                 file = self._evaluations.add(self.trainer, results, weights)
             self.evaluated(file)
         return results
+
+    def _choose_best(self, results: list[MatchResult]) -> None:
+        """Measures the candidates again, on fresh circles or decks, and keeps the best one.
+
+        Their places in the evaluations are luck in part, so these choose no more than who is measured. The
+        ``results`` of the final policy stand if there is no other.
+        """
+        games, seed = self.config.evaluation.final_games, (self.config.evaluation.seed + 1) % 2**64
+        folders = candidate_folders(self.folder)
+        measured = dict.fromkeys(folders, results)
+        if len(folders) > 1:
+            agents = {folder: self.trainer.stored_agent(folder) for folder in folders}
+            measured = {folder: self._matches(agent, games, seed) for folder, agent in agents.items()}
+        with signals_wait(), storing_in(self.folder):
+            best = self._evaluations.choose_best(measured)
+        rates = ", ".join(f"{result.win_rate:.1%} against {result.opponent}" for result in measured[best])
+        among = f", the best of {len(folders)} that were measured again" if len(folders) > 1 else ""
+        print(f"best policy: {self.folder / BEST}   (that of step {steps_of(best)}{among}: {rates})")
+
+    def _matches(self, player: Agent, games: int, seed: int) -> list[MatchResult]:
+        settings = {"game": self.config.game, "keep": SAMPLE_GAMES, **self.config.variant}
+        opponents = self.config.evaluation.opponents
+        return [play_matches(player, spec, games, seed, **settings) for spec in opponents]
 
     def _say_stopped(self, interruption: Interruption) -> None:
         self._bar.close()

@@ -47,6 +47,8 @@ def run(tmp_path: Path, match: MatchResult) -> Path:
         "matches": [match.as_dict() | {"opponent": "a|b\n# c", "win_rate": 0.625}],
     }
     (folder / "evaluations" / f"step_{STEPS:010d}.json").write_text(json.dumps(evaluation))
+    again = [one | {"win_rate": 0.5} for one in evaluation["matches"]]
+    (folder / "evaluations" / "best.json").write_text(json.dumps(evaluation | {"matches": again}))
     return folder
 
 
@@ -75,9 +77,10 @@ def test_the_page_of_a_run_tells_its_own_figures(run: Path, tmp_path: Path, name
     assert (metadata["license"], metadata["library_name"]) == ("cc0-1.0", "patchwork-env")
     assert "patchwork" in metadata["tags"]
     (result,) = metadata["model-index"][0]["results"]
-    assert result["metrics"] == [{"type": "win_rate", "value": 0.625, "name": "win rate"}]
+    rate = 0.5 if name == "best" else 0.625
+    assert result["metrics"] == [{"type": "win_rate", "value": rate, "name": "win rate"}]
     assert result["dataset"]["name"] == "4 games against a|b # c"
-    assert r"| a\|b # c | 4 | 62.5% |" in text
+    assert rf"| a\|b # c | 4 | {rate:.1%} |" in text
     assert 'agents.load("hf:ann/td")' in text
     assert f"in {STEPS:,} steps" in text
     assert "from both seats, on a slide rule." in text
@@ -88,7 +91,7 @@ def test_the_page_of_a_run_tells_its_own_figures(run: Path, tmp_path: Path, name
 
 
 def test_figures_of_other_weights_are_not_told(run: Path, tmp_path: Path) -> None:
-    (file,) = (run / "evaluations").iterdir()
+    (file,) = (run / "evaluations").glob("step_*")
     file.write_text(file.read_text().replace(WEIGHTS, "0" * 64))
     assert publish(run, "ann/td", "--dry-run", tmp_path / "out") == 0
     metadata, text = card(tmp_path / "out")

@@ -20,7 +20,14 @@ from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.sample_games import milestones, picture, position_after
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.evaluations import Evaluations, metrics
-from patchwork_env.learning.runs.folder import evaluation_files, interval_metrics, read_evaluation
+from patchwork_env.learning.runs.folder import (
+    best_file,
+    candidate_folders,
+    evaluation_files,
+    interval_metrics,
+    read_evaluation,
+    steps_of,
+)
 from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import MissingExtraError, rgb_array
@@ -102,6 +109,28 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, tra
         assert (sample["winner"] == seat) == result.games.agent_wins[i]
 
 
+def test_candidates_are_the_best_three_and_what_comes_later_than_the_run_is_deleted(
+    tmp_path, trainer, results
+) -> None:
+    weak, strong = [results[1]], [results[0]]
+    assert weak[0].win_rate < strong[0].win_rate
+    kept = add(tmp_path, trainer, weak, strong, weak, strong, strong)
+    assert [steps_of(folder) for folder in candidate_folders(tmp_path)] == [200, 400, 500]
+    best = kept.choose_best(
+        {folder: weak if steps_of(folder) < 500 else strong for folder in candidate_folders(tmp_path)}
+    )
+    assert steps_of(best) == read_evaluation(best_file(tmp_path))["steps"] == 500
+    assert (tmp_path / "best" / "nothing").is_file()
+    trainer.steps = 500
+    add(tmp_path, trainer)
+    assert (tmp_path / "best").is_dir()
+    trainer.steps = 400
+    add(tmp_path, trainer)
+    assert not (tmp_path / "best").exists()
+    assert not best_file(tmp_path).exists()
+    assert [steps_of(folder) for folder in candidate_folders(tmp_path)] == [200, 400]
+
+
 def test_metrics_are_the_figures_of_the_agent(results) -> None:
     for result in results:
         found = metrics(result)
@@ -125,7 +154,7 @@ def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results) 
     stranger = play_matches("greedy", agents.as_agent(lambda game: game.legal_actions()[-1]), 2)
     assert rating_metrics([*results, stranger]) == alone
     assert rating_metrics([stranger]) == {}
-    better = play_matches("greedy", "random", 8), play_matches("greedy", "ppo-quick", 8)
+    better = play_matches("greedy", "random", 8), play_matches("greedy", "ppo-quick-v1", 8)
     assert rating_metrics(list(better))[name] > alone[name] + 300
 
 

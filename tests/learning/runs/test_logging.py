@@ -15,8 +15,16 @@ from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import ConfigError, algorithms, explain
 from patchwork_env.learning.config.explain import keys_of
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import hash_of_weights
-from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation, read_versions
+from patchwork_env.learning.runs.folder import (
+    best_file,
+    candidate_folders,
+    evaluation_files,
+    read_evaluation,
+    read_versions,
+    steps_of,
+)
 from patchwork_env.learning.runs.loggers import LOGGERS, Log
 
 TINY = """
@@ -118,10 +126,17 @@ def test_evaluations_every_so_many_steps(run) -> None:
     assert [evaluation["steps"] for evaluation in evaluations_of(run)] == [128, 256, 320, 384]
 
 
-def test_the_best_policy_is_kept(run) -> None:
+def test_the_best_policies_are_measured_again_on_other_circles(run) -> None:
     rates = {one["steps"]: one["matches"][0]["win_rate"] for one in evaluations_of(run)}
-    best = next(steps for steps, rate in rates.items() if rate == max(rates.values()))
-    assert load_policy(run / "best")[1]["steps"] == best
+    best = sorted(rates, key=lambda steps: (-rates[steps], steps))[:3]
+    assert [steps_of(folder) for folder in candidate_folders(run)] == sorted({*best, 384})
+    chosen = read_evaluation(best_file(run))
+    assert load_policy(run / "best")[1]["steps"] == chosen["steps"]
+    (match,) = chosen["matches"]
+    final = evaluations_of(run)[-1]["matches"][0]
+    assert (match["games"], match["seed"]) == (final["games"], final["seed"] + 1)
+    again = [play_matches(str(folder), "random", 2, match["seed"]) for folder in candidate_folders(run)]
+    assert match["win_rate"] == max(result.win_rate for result in again)
 
 
 def test_the_seed_of_training_does_not_choose_what_evaluations_play(run, config, tmp_path) -> None:

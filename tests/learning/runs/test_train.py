@@ -121,7 +121,10 @@ def test_files_of_a_run(finished):
     for steps, names in ((0, policy), (384, policy), (768, policy | trainer), (1024, policy | trainer)):
         folder = f"checkpoints/step_{steps:010d}"
         expected |= {folder, *(f"{folder}/{name}" for name in names)}
-    expected |= {"evaluations", *(f"evaluations/step_{steps:010d}.json" for steps in (512, 1024))}
+    expected |= {"evaluations", "evaluations/best.json", "candidates"}
+    for steps in (512, 1024):
+        folder = f"candidates/step_{steps:010d}"
+        expected |= {f"evaluations/step_{steps:010d}.json", folder, *(f"{folder}/{name}" for name in policy)}
     assert files == events | expected
 
 

@@ -13,6 +13,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.planning import GumbelAgent
+from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
@@ -90,11 +91,18 @@ class AlphaZeroTrainer(RemoteTrainer):
 
     def agent(self) -> Agent:
         """Plays the present policy with the search that the configuration gives evaluations."""
-        simulations, name = self.config.alphazero.evaluation_simulations, f"step {self.steps}"
+        return self._agent_of(self.network, f"step {self.steps}")
+
+    def stored_agent(self, folder: Path) -> Agent:
+        """See :meth:`Trainer.stored_agent`."""
+        return self._agent_of(load_policy(folder)[0], folder.name)
+
+    def _agent_of(self, network: PatchworkNetwork, name: str) -> Agent:
+        simulations = self.config.alphazero.evaluation_simulations
         if simulations == 0:
-            return PolicyAgent(self.network, name)
+            return PolicyAgent(network, name)
         dynamics = PatchworkDynamics(**self.config.reward.model_dump())
-        return GumbelAgent(self.network, name, simulations=simulations, dynamics=dynamics)
+        return GumbelAgent(network, name, simulations=simulations, dynamics=dynamics)
 
     def write_policy(self, folder: Path) -> None:
         """See :meth:`Trainer.write_policy`."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.learning.algorithms.common.state import StatePart, TrainerState
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
@@ -66,6 +67,10 @@ class Trainer(ABC):
     @abstractmethod
     def agent(self) -> Agent:
         """The agent that evaluations of the run at present ask."""
+
+    def stored_agent(self, folder: Path) -> Agent:
+        """The agent that evaluations of the run ask for a policy that :meth:`write_policy` wrote."""
+        return agents.load(folder)
 
     @abstractmethod
     def write_policy(self, folder: Path) -> None:
