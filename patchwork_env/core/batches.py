@@ -152,12 +152,15 @@ def list_legal(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArr
 
 
 @template(allocates=True)
-def play_forced(states: States) -> None:
-    """Plays in every game for as long as there is exactly one legal action."""
+def play_forced(states: States) -> int:
+    """Plays in every game for as long as there is exactly one legal action; returns the number of turns."""
     legal_set = np.empty(game.legal_shape, np.uint64)
+    turns = 0
     for i in range(len(states)):
         while game.legal(states, i, legal_set) == 1:
             game.apply(states, i, game.nth_legal(legal_set, 0))
+            turns += 1
+    return turns
 
 
 @template

@@ -85,7 +85,7 @@ class RunConfig(Section):
     """Seed of everything random in training; evaluations have a seed of their own."""
     total_steps: Steps = 1_000_000
     """Number of steps of the run; it ends with the iteration that reaches them. A step is a turn of a
-    game; with ``maskable_ppo`` it is a decision of the learner."""
+    game, whoever plays it, also without a choice."""
     checkpoint_every: Positive = 20
     """Number of iterations between two checkpoints."""
     checkpoint_minutes: Rate | None = None

@@ -74,7 +74,8 @@ _ARGUMENTS = {
 class MaskablePpoTrainer(Trainer):
     """Lets MaskablePPO learn, one rollout after the other: Patchwork against opponents, NMBR 9 alone.
 
-    Steps are those of MaskablePPO: decisions of the learner, without the turns of its opponents.
+    Steps are the turns of all games, also those of opponents and those without a choice; MaskablePPO itself
+    counts the learner's decisions (``model.num_timesteps``).
 
     Attributes:
         model: The algorithm.
@@ -90,6 +91,7 @@ class MaskablePpoTrainer(Trainer):
         self.random = np.random.default_rng(config.seed)
         self._states = RandomStates(config.seed)
         self._clock = _Clock()
+        self._decisions = self._turns = settings.num_envs * settings.rollout_steps
         fixed = [_load_fixed(spec) for spec in settings.fixed_opponents]
         rewards: dict[str, Any] = {"rewards": config.reward}
         if config.is_solo:
@@ -170,21 +172,22 @@ class MaskablePpoTrainer(Trainer):
 
     @property
     def steps_per_iteration(self) -> int:
-        """Decisions of the learner in one rollout of all games."""
-        return self.config.maskable_ppo.num_envs * self.config.maskable_ppo.rollout_steps
+        """The turns of all games in the last rollout."""
+        return self._turns
 
     def _iterate(self) -> dict[str, float]:
         """One rollout and the learning from it."""
-        began = time.perf_counter()
+        began, turns = time.perf_counter(), self.env.turns
         if self.opponents is not None:
             self.opponents.choose()
         self.model.ent_coef = self.config.maskable_ppo.entropy_coefficient.at(self.progress)
         try:
             with self._states.in_use():
-                self.model.learn(self.steps_per_iteration, self._clock, reset_num_timesteps=False)
+                self.model.learn(self._decisions, self._clock, reset_num_timesteps=False)
         except DivergenceError as error:
             raise DivergenceError(str(error), error.losses, self._rollout()) from None
         learned = time.perf_counter()
+        self._turns = self.env.turns - turns
         losses = self._losses()
         finished = self.env.take_finished()
         league = self._note_results(finished)

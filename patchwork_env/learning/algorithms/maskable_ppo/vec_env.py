@@ -92,6 +92,7 @@ class SelfPlayVecEnv(VecEnv):
     Attributes:
         rules: The rules of the game.
         first_opponents: The agents that the environment was made with.
+        turns: The number of turns played so far in all games, by whoever moved, forced ones included.
 
     Raises:
         ValueError: A value is not allowed.
@@ -121,6 +122,7 @@ class SelfPlayVecEnv(VecEnv):
         self.states = rules.empty_states(check_num_envs(num_envs))
         self.seats = np.arange(num_envs) % self._set_up.players
         self._has_begun = False
+        self.turns = 0
         self._opponents = self._new_opponents(opponent, opponent_shares)
         self.first_opponents = self.opponents
         self._streams = seed_streams(seed, num_envs)
@@ -341,13 +343,14 @@ class SelfPlayVecEnv(VecEnv):
         """Brings games and random streams back to where they were if the block raises an error."""
         counts: tuple[npt.NDArray[Any], ...] = (self._lengths, self._returns, self._points)
         arrays = (self.states, self._streams, *counts, self.opponent_numbers)
-        before, finished = [array.copy() for array in arrays], len(self._finished)
+        before, finished, turns = [array.copy() for array in arrays], len(self._finished), self.turns
         try:
             yield
         except BaseException:
             for array, values in zip(arrays, before, strict=True):
                 array[:] = values
             del self._finished[finished:]
+            self.turns = turns
             if self._has_begun:
                 self._observe()
             raise
@@ -355,11 +358,12 @@ class SelfPlayVecEnv(VecEnv):
     def _play(self, games: Games, actions: npt.NDArray[np.int64]) -> None:
         """Plays legal actions ``(k,)`` in the ``k`` listed games."""
         loop(batches.play_listed, self.rules)(self.states, games, actions)
+        self.turns += len(games)
 
     def _play_on(self) -> None:
         """Plays up to the learner's next decision in every game, and begins a new game where one ends."""
         while True:
-            loop(batches.play_forced, self.rules)(self.states)
+            self.turns += loop(batches.play_forced, self.rules)(self.states)
             ended = list_games(batches.list_over, self.rules, self.states)
             if len(ended):
                 self._finish(ended)

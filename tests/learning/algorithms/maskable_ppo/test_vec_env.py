@@ -62,11 +62,11 @@ class SingleGame:
         self.game, self.seat, self.opponent, self.stream = game, seat, opponent, stream
         options = {"special_patches": special_patches, "first_player": "random"}
         self.set_up = RULES.set_up(options, {})
-        self.decisions = 0
+        self.decisions = self.turns = 0
 
     def step(self, action):
         """The end of a game that the step brought, as (last position, reward, decisions), or None."""
-        self.game.play(action)
+        self.play(action)
         self.decisions += 1
         end = None
         while True:
@@ -75,11 +75,15 @@ class SingleGame:
                 self.begin()
             legal = self.game.legal_actions()
             if len(legal) == 1:
-                self.game.play(legal[0])
+                self.play(legal[0])
             elif self.game.current_player != self.seat:
-                self.game.play(self.opponent(self.game))
+                self.play(self.opponent(self.game))
             else:
                 return end
+
+    def play(self, action):
+        self.game.play(action)
+        self.turns += 1
 
     def reward(self):
         own, other = self.game.scores()[self.seat], self.game.scores()[1 - self.seat]
@@ -103,7 +107,7 @@ def test_it_plays_the_games_that_single_ones_are(special_patches):
         SingleGame(game, seat, players[i // 2 % 2], streams[i : i + 1], special_patches)
         for i, (game, seat) in enumerate(zip(env.games(), env.get_attr("seat"), strict=True))
     ]
-    rng, results = np.random.default_rng(0), []
+    rng, results, before = np.random.default_rng(0), [], env.turns
     for _ in range(70):
         actions = random_actions(env, rng)
         observations, rewards, ends, infos = env.step(actions)
@@ -125,6 +129,7 @@ def test_it_plays_the_games_that_single_ones_are(special_patches):
             assert infos[i]["is_success"] == (last.winner() == single.seat)
             assert infos[i]["scores"].tolist() == [last.scores()[single.seat], last.scores()[1 - single.seat]]
             results.append((single.seat, infos[i]["is_success"]))
+    assert env.turns - before == sum(single.turns for single in singles)
     assert set(results) == {(0, False), (0, True), (1, False), (1, True)}
     assert len(results) >= 12
 
