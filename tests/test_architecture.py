@@ -39,6 +39,7 @@ TIERS = (
     ("integrations",),
     ("learning.commands",),
     ("cli",),
+    ("__main__",),
 )
 """The package from the bottom to the top. A module imports from its own place and from tiers below it, but
 not from others of its tier. The longest name counts that fits."""
