@@ -13,6 +13,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_at_least_one, check_seed
 from patchwork_env.integrations.sb3.agents import as_agent
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.evaluation.matches import Player
 from patchwork_env.learning.reports.comparison.results import Evaluated, write_training
@@ -61,8 +62,9 @@ class EvaluationCallback(BaseCallback):
         options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
 
     Attributes:
-        results: Of all evaluations the steps, which are decisions of the learner as everywhere in
-            Stable-Baselines3, the minutes of training, and the results against each opponent.
+        results: Of all evaluations the steps, the minutes of training, and the results against each opponent.
+            Steps are turns of all games in a ``SelfPlayVecEnv``, as in all trainings of this package; other
+            environments only count the decisions of the learner.
 
     Raises:
         ValueError: A number is not allowed.
@@ -84,7 +86,8 @@ class EvaluationCallback(BaseCallback):
         self._every = check_at_least_one(every, "every")
         self._games, self._seed, self._options = games, check_seed(seed), options
         self._rollouts = 0
-        self._minutes, self._began = 0.0, 0.0
+        self._steps, self._minutes = 0, 0.0
+        self._began = 0, 0.0
 
     def write_training(self, folder: str | os.PathLike[str], name: str, **options: Any) -> Path:
         """Writes all evaluations, and one of the present weights, as a file for ``patchwork-env compare``.
@@ -103,13 +106,13 @@ class EvaluationCallback(BaseCallback):
         """
         if not hasattr(self, "model"):
             raise ValueError("the callback has seen no training yet: give it to learn")
-        if not self.results or self.results[-1][0] < self.num_timesteps:
+        if not self.results or self.results[-1][0] < self._steps:
             self._evaluate()
         of_model: dict[str, Any] = {"seed": self.model.seed or 0, "algorithm": type(self.model).__name__}
         return write_training(folder, name, self.results, **(of_model | options))
 
     def _on_training_start(self) -> None:
-        self._began = perf_counter()
+        self._began = self._played(), perf_counter()
 
     def _on_step(self) -> bool:
         return True
@@ -117,24 +120,32 @@ class EvaluationCallback(BaseCallback):
     def _on_rollout_end(self) -> None:
         self._rollouts += 1
         if self._rollouts % self._every == 0:
-            self._stop_clock()
+            self._count()
             self._evaluate()
-            self._began = perf_counter()
+            self._began = self._played(), perf_counter()
 
     def _on_training_end(self) -> None:
-        self._stop_clock()
+        self._count()
 
-    def _stop_clock(self) -> None:
-        self._minutes += (perf_counter() - self._began) / 60
+    def _count(self) -> None:
+        """Adds the steps and the minutes since training began or went on."""
+        played, seconds = self._began
+        self._steps += self._played() - played
+        self._minutes += (perf_counter() - seconds) / 60
+
+    def _played(self) -> int:
+        """The steps since the environment was made."""
+        env = self.training_env.unwrapped
+        return env.turns if isinstance(env, SelfPlayVecEnv) else self.model.num_timesteps
 
     def _evaluate(self) -> None:
         played = [
             evaluate(self.model, opponent, self._games, seed=self._seed, **self._options)
             for opponent in self._against
         ]
-        self.results.append((self.num_timesteps, self._minutes, played))
+        self.results.append((self._steps, self._minutes, played))
         for result in played:
             for name, value in metrics(result).items():
                 self.logger.record(name, value)
             if self.verbose:
-                print(f"after {self.num_timesteps} steps: {result.table()}")
+                print(f"after {self._steps} steps: {result.table()}")

@@ -58,7 +58,8 @@ def test_a_model_learns_from_itself_plays_from_its_file_and_is_evaluated(tmp_pat
     assert again.agent == "MaskablePPO"
     assert (result.games.scores == again.games.scores).all()
     ((steps, minutes, (evaluated,)),) = evaluations.results
-    assert (steps, len(evaluated.games)) == (256, 2)
+    assert 256 < steps <= model.get_env().turns  # moves of opponents count, too
+    assert len(evaluated.games) == 2
     assert minutes > 0
     assert model.logger.name_to_value["evaluation/win_rate_against_random"] == evaluated.win_rate
     env = SelfPlayVecEnv(2, opponent=str(tmp_path / "model.zip"))
@@ -77,7 +78,8 @@ def test_a_training_is_compared_by_its_evaluations(tmp_path):
     result = read_result(path)
     assert (result.algorithm, result.game, result.weights is None) == ("MaskablePPO", "patchwork", False)
     first, last = result.evaluations
-    assert (first.steps, last.steps) == (128, 192)
+    assert 192 < last.steps <= model.get_env().turns  # moves of the opponent count, too
+    assert 0 < first.steps < last.steps
     assert 0 < first.minutes < last.minutes
     assert [match.opponent for match in last.matches] == ["random"]
 
