@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, names, storage
+from patchwork_env.core.records import copy_of
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 
@@ -287,7 +288,7 @@ class BaseGame(ABC, Generic[M]):
             IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
         """
         index, before = checks.check_action(action, self._num_actions), self._position
-        states = before.states.copy()
+        states = copy_of(before.states)
         if not self._engine.play(states, 0, index):
             raise IllegalActionError(self._why_illegal(index))
         self._position = _Position(states, before.number + 1, index, before)
@@ -395,7 +396,7 @@ class BaseGame(ABC, Generic[M]):
     def clone(self) -> Self:
         """An independent copy, with the history."""
         game = type(self).__new__(type(self))
-        game._position = _Position(self.state.copy(), *self._position[1:])
+        game._position = _Position(copy_of(self.state), *self._position[1:])
         return game
 
     def __copy__(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.rules import States
+States = npt.NDArray[np.void]
 
 
 def copy_of(states: States) -> States:

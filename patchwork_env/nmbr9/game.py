@@ -12,6 +12,7 @@ import numpy.typing as npt
 from patchwork_env.core import names
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.records import copy_of
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9 import engine, notation, observation, position, serialization
 from patchwork_env.nmbr9.actions import (
@@ -194,13 +195,13 @@ class Game(BaseGame[Move]):
 
     def imagine(self, seed: int | None = None) -> Game:
         """See :meth:`BaseGame.imagine`; cards to come and the others' moves of this round are drawn anew."""
-        states = self._state.copy()
+        states = copy_of(self._state)
         engine.redraw(states, 0, seed_streams(seed))
         return Game._of_record(states)
 
     def public(self) -> Game:
         """See :meth:`BaseGame.public`: the game when this round began, with unknown cards in order."""
-        states = self._state.copy()
+        states = copy_of(self._state)
         if not self.is_over:
             engine.hide(states, 0)
         return Game._of_record(states)
