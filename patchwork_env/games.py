@@ -87,10 +87,12 @@ def rules_of(game: str | States) -> Rules:
         raise ValueError(f"states are an array (n,) of records of a game, not {shorten(game)}")
     dtype = game.dtype
     modules = _modules()
-    for name in sorted(modules, key=lambda name: modules[name] not in sys.modules):  # those in use first
-        found = _load(name)
-        if dtype is found.dtype or dtype == found.dtype:
-            return found
+    for in_use in (True, False):
+        for name, module in modules.items():
+            if (module in sys.modules) is in_use:
+                found = _load(name)
+                if dtype is found.dtype or dtype == found.dtype:
+                    return found
     raise ValueError(f"the records of the states, {shorten(dtype)}, are those of no game")
 
 

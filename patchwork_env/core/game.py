@@ -188,7 +188,7 @@ class BaseGame(ABC, Generic[M]):
     @property
     def current_player(self) -> int:
         """The player who is to move, counted from 0."""
-        return int(self._state["current_player"][0])
+        return int(self._position.states["current_player"][0])
 
     @property
     def history(self) -> tuple[int, ...]:
@@ -203,7 +203,7 @@ class BaseGame(ABC, Generic[M]):
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        return bool(self._engine.is_over(self._state, 0))
+        return bool(self._engine.is_over(self._position.states, 0))
 
     @property
     @abstractmethod
@@ -396,7 +396,7 @@ class BaseGame(ABC, Generic[M]):
     def clone(self) -> Self:
         """An independent copy, with the history."""
         game = type(self).__new__(type(self))
-        game._position = _Position(copy_of(self.state), *self._position[1:])
+        game._position = self._position
         return game
 
     def __copy__(self) -> Self:
