@@ -259,8 +259,11 @@ def test_a_value_of_nothing_takes_what_a_tile_brings(games):
 
 def test_free_order_and_the_other_game_are_refused():
     agent = ValueAgent(empty_weights(), "mine")
-    with pytest.raises(ValueError, match="agent 'mine' places tiles as they come; it does not choose digits"):
-        agent.act(Game(order="free"))
+    game = Game(order="free")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="agent 'mine' places tiles as they come; it does not choose"):
+            agent.act(game)
+        game.play(game.legal_actions()[0])
     from patchwork_env.patchwork import Game as Patchwork
 
     with pytest.raises(ValueError, match="agent 'mine' plays nmbr9, not patchwork"):

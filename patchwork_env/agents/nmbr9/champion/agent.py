@@ -98,7 +98,7 @@ class ChampionAgent(BatchAgent):
         that it can wait as long as it likes, or be given up, and draws the same decks every time.
 
         Raises:
-            ValueError: The game is over, or a digit is to be chosen.
+            ValueError: The game is over, or players choose their tiles.
         """
         self.check_states(game.state)
         check_tiles(game.state, self.name)

@@ -13,7 +13,7 @@ from patchwork_env.agents.nmbr9.value.expansion import LIKELY, Expansion, best_a
 from patchwork_env.agents.nmbr9.value.network import WEIGHTS, Weights
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import NMBR9
-from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
+from patchwork_env.nmbr9.state import FREE, States
 
 
 class ValueAgent(BatchAgent):
@@ -63,9 +63,8 @@ def load(path: str | Path) -> ValueAgent:
 
 
 def check_tiles(states: States, name: str) -> None:
-    """Raises ValueError if the player to move must choose a digit in one of the games."""
-    chosen = states["chosen"][np.arange(len(states)), states["current_player"]]
-    if ((states["order"] == FREE) & (chosen == NO_DIGIT)).any():
+    """Raises ValueError if players choose their tiles in one of the games."""
+    if (states["order"] == FREE).any():
         raise ValueError(f"agent {name!r} places tiles as they come; it does not choose digits")
 
 

@@ -62,7 +62,7 @@ export class Engine {
   async choose(notation, spec, { seed } = {}) {
     const game = await this.at(notation);
     const { call } = agentOf(game, spec);
-    if (call.places && game.digit() === null) refuse(`agent ${shorten(spec)} does not choose digits`);
+    if (call.places && game.order() === "free") refuse(`agent ${shorten(spec)} does not choose digits`);
     if (call.draws) game.module.seed(seedOf(seed));
     const action = game.functions[call.name](...call.arguments);
     return { action, word: game.word(action) };

@@ -9,7 +9,7 @@ export class Deepening {
    *   many results to show on the way, and the seed of the decks
    */
   constructor(game, budget) {
-    if (game.digit() === null) refuse("the champion places tiles as they come; it does not choose digits");
+    if (game.order() === "free") refuse("the champion places tiles as they come; it does not choose digits");
     this.game = game;
     this.functions = game.functions;
     this.budget = budget;
