@@ -79,7 +79,15 @@ def _template(session: Session, random: Generator) -> tuple[str, dict[str, Any]]
     own = {"game_id": game_id, "move": _word(session, game_id, random)}
     new = {"game": pick(random, games.GAMES), "opponent": pick(random, _SPECS), "seat": 1, "seed": 7}
     more = {"variant": "2014", "players": 2, "order": "free", "notation": "patchwork/1 state=00"}
-    where = {"group": "patch 12", "orientation": 1, "row": 3, "column": "d", "level": 0, "page": 1}
+    where = {
+        "group": "patch 12",
+        "piece": "patch 12",
+        "orientation": 1,
+        "row": 3,
+        "column": "d",
+        "level": 0,
+        "page": 1,
+    }
     values = own | new | more | where | {"agent": pick(random, _SPECS), "lines": 3, "seconds": 0.01}
     tool = TOOLS[name := pick(random, TOOLS)]
     given = [key for key in tool.allowed if random.random() < 0.4]

@@ -128,10 +128,10 @@ def test_a_pool_that_is_not_rated_is_refused_before_anything_is_played(monkeypat
 
 
 def test_weights_that_are_not_those_of_the_version_are_an_error(monkeypatch) -> None:
-    pool = GauntletPool(2, 7, "revised", (Member("ppo", "0" * 64, 1200, 4),))
+    pool = GauntletPool(2, 7, "revised", (Member("ppo-v1", "0" * 64, 1200, 4),))
     monkeypatch.setattr(module, "read_pool", lambda version: pool)
     with pytest.raises(
-        ValueError, match="the weights of 'ppo' are not those of gauntlet v2: SHA-256 80b37aa1c"
+        ValueError, match="the weights of 'ppo-v1' are not those of gauntlet v2: SHA-256 80b37aa1c"
     ):
         play_gauntlet("random")
 

@@ -116,7 +116,7 @@ def test_mistakes(script, tmp_path, monkeypatch, capsys, arguments, message) -> 
 
 def test_the_script_runs_as_documented(tmp_path: Path) -> None:
     before = pool_file(2).read_bytes()
-    games = [word for name in ("greedy", "ppo") for word in ("--games", "mcts:simulations=400", name, "2")]
+    games = [word for name in ("greedy", "ppo-v1") for word in ("--games", "mcts:simulations=400", name, "2")]
     arguments = ["--only", "mcts:simulations=400", *games, "--workers", "1", "--out", str(tmp_path / "games")]
     done = run("gauntlet_ratings.py", *arguments)
     assert done.returncode == 0, done.stderr
