@@ -11,6 +11,9 @@ from numba.core import event
 
 from patchwork_env.core.progress import QUIET
 
+os.environ["OMP_NUM_THREADS"] = (
+    "1"  # what PyTorch computes depends on its threads, and tests share processors
+)
 os.environ[QUIET] = "1"  # tests that compile, some of them in other processes, read what is printed
 settings.register_profile(
     "reproducible",

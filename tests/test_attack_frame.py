@@ -30,6 +30,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.slow
 def test_whatever_happens_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frame, "_PATIENCE", 2.0)
     messages = io.StringIO()

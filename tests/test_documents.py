@@ -114,7 +114,11 @@ def libraries(code: str) -> set[str]:
 def examples_as_parameters(with_libraries: bool) -> list[ParameterSet]:
     """The examples that need some of :data:`LIBRARIES`, or those that need none."""
     chosen = [example for example in examples() if bool(libraries(example[2])) == with_libraries]
-    return [pytest.param(*example, id=f"{example[0]}:{example[1]}") for example in chosen]
+    slow = pytest.mark.slow
+    return [
+        pytest.param(name, line, code, id=f"{name}:{line}", marks=() if name == "README.md" else slow)
+        for name, line, code in chosen
+    ]
 
 
 @pytest.mark.parametrize(("name", "line", "code"), examples_as_parameters(with_libraries=False))
@@ -182,6 +186,7 @@ def library_of(module: str) -> str | None:
     return adapted[1] if adapted and adapted[1] in LIBRARIES else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [module for module in WITH_EXAMPLES if library_of(module) is None])
 def test_examples_of_docstrings_run(module: str) -> None:
     run_examples_of_docstrings(module)

@@ -130,6 +130,7 @@ def test_without_a_writable_cache(cache: str, tmp_path: Path) -> None:
     assert done.stderr.count("is compiled anew") == 1
 
 
+@pytest.mark.slow
 def test_a_game_from_an_archive(tmp_path: Path) -> None:
     """No cache can be written beside it."""
     place = zipped(tmp_path)

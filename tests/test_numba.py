@@ -69,6 +69,7 @@ def imported_modules(path: Path) -> set[str]:
     return {name for name in found if name.partition(".")[0] in ("numba", "llvmlite")}
 
 
+@pytest.mark.slow
 def test_internals_are_listed_and_used_behind_one_door() -> None:
     """What ``core.compile`` does without where it is not there; elsewhere it would be an error."""
     behind = {Path(module.__file__) for module in (cache, callee)}

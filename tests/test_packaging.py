@@ -18,6 +18,8 @@ from urllib.request import urlopen
 import pytest
 from packaging.requirements import Requirement
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parents[1]
 
 EPISODE = """

@@ -29,6 +29,7 @@ def printed(*words: str, **variables: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("fcntl") is None, reason="there is nothing to hide")
 def test_without_posix_a_run_is_stored_and_resumed_and_the_page_answers(tmp_path: Path) -> None:
     lines = printed("without_posix", str(tmp_path))
@@ -36,6 +37,7 @@ def test_without_posix_a_run_is_stored_and_resumed_and_the_page_answers(tmp_path
     assert lines[-3:] == ["the page answered", "SIGTERM came after the delicate work", "tests were imported"]
 
 
+@pytest.mark.slow
 @compiled_only
 def test_kernels_of_an_old_processor_compute_the_same(tmp_path: Path) -> None:
     folder = {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -44,6 +46,7 @@ def test_kernels_of_an_old_processor_compute_the_same(tmp_path: Path) -> None:
     assert printed("vectors", NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", **folder) == [sums]
 
 
+@pytest.mark.slow
 @compiled_only
 def test_a_numba_without_the_internals_plays_a_game_and_a_batch() -> None:
     assert printed("plain_numba", NUMBA_OPT="0") == ["False", "(16, -15)", "(4, 23)"]

@@ -43,6 +43,7 @@ def test_actions_are_legal_and_leave_the_game_as_it_was(agent: Agent, variant: s
             game.play(action)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
 def test_a_batch_is_the_same_as_one_game_after_the_other(agent: Agent) -> None:
     states = many_states()

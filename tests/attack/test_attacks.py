@@ -4,6 +4,8 @@ import pytest
 
 from tests.attack import frame
 
+pytestmark = pytest.mark.slow
+
 ATTEMPTS = 2
 
 

@@ -14,6 +14,8 @@ from patchwork_env.games import PATCHWORK
 from tests.scripts import ROOT
 from tests.scripts import run_benchmark as run
 
+pytestmark = pytest.mark.slow
+
 TINY = """
 threads: 1
 network: {width: 8, depth: 1, channels: 4}

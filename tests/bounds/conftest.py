@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from numba import config
 
-from tests.one_thread import _one_thread as _one_thread
-
 FOLDER = Path(__file__).parent
 
 

@@ -220,12 +220,14 @@ def write_pairs(package: Path, name: str, result: str = "pair.first + pair.secon
     )
 
 
+@pytest.mark.slow
 def test_machine_code_for_a_class_that_is_gone_is_compiled_anew(package: Path) -> None:
     for name in ("Pair", "Pair", "Couple"):
         write_pairs(package, name)
         assert printed(package, "import patchwork_env.pairs") == "7\n"
 
 
+@pytest.mark.slow
 def test_machine_code_for_a_class_whose_fields_have_moved_is_compiled_anew(package: Path) -> None:
     write_pairs(package, "Pair", "pair.first - pair.second")
     assert printed(package, "import patchwork_env.pairs") == "-1\n"
@@ -234,6 +236,7 @@ def test_machine_code_for_a_class_whose_fields_have_moved_is_compiled_anew(packa
     assert printed(package, "import patchwork_env.pairs") == "1\n"
 
 
+@pytest.mark.slow
 def test_machine_code_is_kept_until_a_value_it_uses_has_changed(package: Path) -> None:
     assert two_steps(package) == (2, False)
     (package / "constants.py").write_text("# a comment\nSTEP, OTHER = 1, 2\n")
@@ -442,6 +445,7 @@ def test_what_may_change_unseen_is_not_kept() -> None:
         list(cache._contents(adder(Path())))
 
 
+@pytest.mark.slow
 def test_kernels_of_other_packages_are_kept_too(package: Path) -> None:
     own = package.parent / "own_game"
     own.mkdir()
@@ -473,6 +477,7 @@ def test_with_a_numba_that_caches_in_another_way_nothing_is_cached(package: Path
     assert not list(package.rglob("*.nbc"))
 
 
+@pytest.mark.slow
 def test_with_a_numba_that_lacks_the_internals_kernels_are_compiled_all_the_same(package: Path) -> None:
     code = (
         "import numba.core.typed_passes as passes, numba\n"
@@ -486,6 +491,7 @@ def test_with_a_numba_that_lacks_the_internals_kernels_are_compiled_all_the_same
     assert not list(package.rglob("*.nbc"))
 
 
+@pytest.mark.slow
 def test_a_template_is_compiled_and_cached_for_every_game_of_its_own(package: Path) -> None:
     (package / "loops.py").write_text(
         "from patchwork_env.core.compile import template\n"

@@ -109,6 +109,7 @@ def test_every_chunk_is_done_once_in_every_phase(size: int, effort: int) -> None
     assert len(members()) == size - 1
 
 
+@pytest.mark.slow
 def test_members_help_and_are_woken_again() -> None:
     team, _, helped = team_of(3, effort=100_000)
     for _ in range(3):

@@ -1,22 +1,15 @@
-"""Examples are started as a user would: as commands, in a folder of their own, here on one core."""
+"""Examples are started as a user would: as commands, in a folder of their own."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _one_thread():
-    torch.set_num_threads(1)
 
 
 @pytest.fixture
@@ -32,7 +25,6 @@ def start(tmp_path: Path) -> Callable[..., str]:
         done = subprocess.run(
             [sys.executable, *warnings, str(EXAMPLES / name), *arguments],
             cwd=tmp_path,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
             timeout=300,

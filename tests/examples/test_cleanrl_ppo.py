@@ -23,6 +23,7 @@ def collector():
     return example.Collector(envs, example.Agent(307, width=16, channels=4), seed=1)
 
 
+@pytest.mark.slow
 def test_it_trains_and_measures(start):
     printed = start("cleanrl_ppo.py", "--total-steps", "4000", "--num-envs", "32", "--games", "4")
     steps = [int(number) for number in re.findall(r"^steps +(\d+)", printed, re.MULTILINE)]

@@ -17,6 +17,7 @@ from patchwork_env.patchwork import Game
 ENVS, ITERATIONS = 16, 4
 
 
+@pytest.mark.slow
 def test_it_trains_saves_and_measures(start, tmp_path, monkeypatch, capsys):
     arguments = ["--steps", "2048", "--num-envs", "16", "--games", "4", "--threads", "2", "--out", "mine"]
     printed = start("own_ppo.py", *arguments)

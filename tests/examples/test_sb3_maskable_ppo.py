@@ -15,6 +15,7 @@ from patchwork_env.patchwork import Game
 PATCHWORK, NMBR9 = "patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0"
 
 
+@pytest.mark.slow
 def test_it_trains_saves_and_measures(start, tmp_path):
     arguments = ["--steps", "256", "--envs", "4", "--games", "4", "--out", "model.zip"]
     printed = start("sb3_maskable_ppo.py", *arguments)
@@ -29,6 +30,7 @@ def test_it_trains_saves_and_measures(start, tmp_path):
     assert int(action) == agents.load(tmp_path / "model.zip").act(game)
 
 
+@pytest.mark.slow
 def test_it_trains_on_nmbr9_alone(start, tmp_path):
     arguments = ["--game", "nmbr9", "--steps", "64", "--envs", "1", "--games", "2", "--out", "model.zip"]
     printed = start("sb3_maskable_ppo.py", *arguments)

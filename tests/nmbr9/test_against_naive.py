@@ -42,6 +42,7 @@ def test_decks_of_one_digit(digit: int) -> None:
     assert tables[0].score() == sum(tile.digit * tile.level for tile in tables[0].tiles)
 
 
+@pytest.mark.slow
 def test_the_longest_deck() -> None:
     play_out(Game(seed=3, copies=4), compact, random.Random(3))
 

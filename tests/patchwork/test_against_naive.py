@@ -63,6 +63,7 @@ def test_the_meaning_of_every_legal_action() -> None:
             naive.play(action)
 
 
+@pytest.mark.slow
 def test_every_rare_event_occurs() -> None:
     """In games by biased policies, in games found by search, and from positions near the end."""
     rng = random.Random(12)

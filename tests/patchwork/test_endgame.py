@@ -62,6 +62,7 @@ def test_made_up_endings() -> None:
     assert checked["large"] < 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["any", "buys", "packs", "greedy"])
 def test_endings_of_games(style: str) -> None:
     rng, checked = random.Random(style), 0
@@ -233,6 +234,7 @@ def slightly_changed(game: Game, rng: random.Random) -> Game:
     return Game._of_record(states)
 
 
+@pytest.mark.slow
 def test_positions_under_one_key_gain_the_same() -> None:
     rng, alike = random.Random(11), 0
     for _ in range(1500):

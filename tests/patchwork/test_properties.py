@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ def marks_passed(marks: tuple[int, ...], before: Game, after: Game, player: int)
     return sum(before.positions[player] < mark <= after.positions[player] for mark in marks)
 
 
+@pytest.mark.slow
 @given(set_ups(), SEEDS, STYLES)
 def test_cells_are_conserved(game: Game, seed: int, style: str) -> None:
     specials = 0
@@ -147,6 +149,7 @@ def test_nothing_is_legal_after_the_end(game: Game) -> None:
         assert_illegal(game, action)
 
 
+@pytest.mark.slow
 @given(games())
 def test_the_mask_is_exactly_the_legal_set(game: Game) -> None:
     mask = game.action_mask()

@@ -55,6 +55,7 @@ def server() -> Iterator[Server]:
     server.process.communicate()
 
 
+@pytest.mark.slow
 def test_the_page_is_served_until_sigterm(server: Server) -> None:
     opened = json.loads(server.ask("/api/open", {"game": "patchwork", "seed": 7}).read())
     assert opened["notation"] == NOTATION

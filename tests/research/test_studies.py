@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.scripts import ROOT, run_study
+
+pytestmark = pytest.mark.slow
 
 
 def test_likely_placements() -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.slow
 def test_report_picture(tmp_path: Path) -> None:
     run_folder, browser, picture = tmp_path / "run", tmp_path / "browser", tmp_path / "picture.png"
     run_folder.mkdir()

@@ -308,6 +308,7 @@ def test_a_checkpoint_searches_if_its_spec_gives_a_budget(checkpoint) -> None:
     assert agents.load(f"{checkpoint}:nodes=20").act(game) == champion(nodes=20).act(game)
 
 
+@pytest.mark.slow
 def test_what_it_plays_for_is_an_option(checkpoint) -> None:
     specs = [f"champion:nodes=20,aim={aim}" for aim in ("win", "rich", "score")]
     win, rich, score = (play_matches(spec, spec, 40, seed=1).means(0) for spec in specs)

@@ -114,6 +114,7 @@ def test_no_hidden_layers():
     assert Game(seed=1).action_mask()[MlpAgent(network).act(Game(seed=1))]
 
 
+@pytest.mark.slow
 def test_it_plays_without_stable_baselines3(folder):
     code = (
         "import sys; from patchwork_env import agents; from patchwork_env.patchwork import Game; "

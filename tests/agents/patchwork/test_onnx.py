@@ -84,6 +84,7 @@ def changed(model, **properties):
 # --- the model --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_model_is_valid_and_says_what_it_is(model):
     proto = onnx.load_from_string(model)
     onnx.checker.check_model(proto, full_check=True)

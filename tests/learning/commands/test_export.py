@@ -33,6 +33,7 @@ def checkpoints(tmp_path_factory):
     return base
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "choice"), [("network", "most probable placement"), ("maskable_ppo", "the most probable action")]
 )

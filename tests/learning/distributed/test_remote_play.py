@@ -46,6 +46,7 @@ def of_games(metrics):
     return [{k: v for k, v in line.items() if k.startswith(("games/", "losses/"))} for line in metrics]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ahead", ["false", "true"])
 @pytest.mark.parametrize("name", ALL)
 def test_a_run_is_the_same_whoever_plays(paths, name, ahead):
@@ -58,6 +59,7 @@ def test_a_run_is_the_same_whoever_plays(paths, name, ahead):
         assert [line["cluster/jobs_lost"] for line in other_metrics][-1] == len(lost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["td", "solo_td"])
 def test_value_learners_learn_the_same_with_workers_and_without(paths, name):
     trainer = make_trainer(load_config(paths[name]))
@@ -162,6 +164,7 @@ def _other_types(result):
 DAMAGES = [_impossible_positions, _unfitting_positions, _other_types, lambda result: None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_what_workers_send_is_checked_before_anything_changes(paths, name):
     with shared(paths[name], 1) as (trainer, backend), shared(paths[name], 1) as (unharmed, _):
@@ -198,6 +201,7 @@ def test_a_run_that_has_no_workers_left_says_how_to_go_on(paths, tmp_path):
             train(Run(run, trainer))
 
 
+@pytest.mark.slow
 def test_a_run_without_workers_does_not_import_ray(paths, tmp_path):
     code = (
         "import sys; from training import train; code = train.main(sys.argv[1:]); "

@@ -95,6 +95,7 @@ def test_figures_are_those_of_the_games() -> None:
     assert play_decks(agents.load("greedy"), {3: DECKS[3]}).as_dict()["standard_error"] is None
 
 
+@pytest.mark.slow
 def test_processes_and_other_decks_change_nothing() -> None:
     agent = agents.load("random")
     alone = play_decks(agent, DECKS, seed=4)
@@ -172,6 +173,7 @@ def test_games_that_are_kept_go_on_where_they_were_stopped(tmp_path) -> None:
         open_decks(tmp_path / "games.jsonl", *about)
 
 
+@pytest.mark.slow
 def test_the_benchmark_needs_only_the_library_and_goes_on_after_a_stop(tmp_path) -> None:
     code = (
         "import runpy, sys\n"

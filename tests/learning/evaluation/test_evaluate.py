@@ -35,6 +35,7 @@ def test_the_command_measures_against_every_opponent(tmp_path, capsys) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_same_command_writes_the_same_file(tmp_path) -> None:
     texts = []
     for workers in ("1", "2"):
@@ -45,6 +46,7 @@ def test_the_same_command_writes_the_same_file(tmp_path) -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_the_module_runs_as_a_program_without_torch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"

@@ -214,6 +214,7 @@ def test_weights_of_a_checkpoint_are_named(small) -> None:
     assert play_gauntlet("ppo-quick-v1", games=2).weights == FROZEN["ppo-quick-v1"]
 
 
+@pytest.mark.slow
 def test_processes_and_stops_change_nothing(small, tmp_path, monkeypatch) -> None:
     whole = play_gauntlet("random")
     parallel = play_gauntlet("random", workers=2)
@@ -253,6 +254,7 @@ def test_matches_of_others_give_a_rating_too(small) -> None:
 # --- the command ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_measures_a_function_of_another_module(tmp_path) -> None:
     (tmp_path / "mine.py").write_text(FUNCTIONS)
     command = [

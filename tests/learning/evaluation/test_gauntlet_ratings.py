@@ -114,6 +114,7 @@ def test_mistakes(script, tmp_path, monkeypatch, capsys, arguments, message) -> 
     assert not (tmp_path / "games").exists()
 
 
+@pytest.mark.slow
 def test_the_script_runs_as_documented(tmp_path: Path) -> None:
     before = pool_file(2).read_bytes()
     games = [word for name in ("greedy", "ppo-v1") for word in ("--games", "mcts:simulations=400", name, "2")]

@@ -129,11 +129,13 @@ def test_the_sides_draw_different_random_numbers() -> None:
     assert (mirrored[:, 0] != mirrored[:, 1, ::-1]).any(1).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_processes_change_nothing() -> None:
     alone = play_matches("random", "greedy", 300, seed=8)
     assert_equal_games(alone.games, play_matches("random", "greedy", 300, seed=8, workers=2).games)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_games_that_are_kept_are_those_that_were_played(workers: int) -> None:
     """Also across the blocks that are played at once."""

@@ -104,6 +104,7 @@ def test_the_tiles_may_be_chosen_freely() -> None:
     assert (result.games.turns == 40).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_equal_seeds_give_equal_matches_whatever_the_processes(workers: int) -> None:
     first, second = match("random", "greedy", 130), match("random", "greedy", 130, workers=workers)

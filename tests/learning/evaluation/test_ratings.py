@@ -86,6 +86,7 @@ def test_equal_seeds_give_equal_intervals() -> None:
     assert rate(wins, seed=1).intervals == rate(wins, seed=1).intervals != rate(wins, seed=2).intervals
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_as_often_as_they_say(monkeypatch) -> None:
     """Where games of a circle depend on one another, and where one player hardly ever loses."""
     monkeypatch.setattr(ratings, "DRAWS", 100)

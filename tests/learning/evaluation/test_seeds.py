@@ -9,6 +9,7 @@ import pytest
 
 from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.distributed.jobs import do_jobs
+from patchwork_env.learning.evaluation import matches
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, over_seeds, seeds_table
 from patchwork_env.learning.evaluation.statistics import mean_of_runs
@@ -23,8 +24,7 @@ def runs():
 
 def test_each_run_counts_as_one_value(runs) -> None:
     rates, differences = (
-        np.array([[match[key] for match in matches] for matches in runs])
-        for key in ("win_rate", "score_difference")
+        np.array([[match[key] for match in run] for run in runs]) for key in ("win_rate", "score_difference")
     )
     entries = over_seeds(runs)
     assert [entry.opponent for entry in entries] == [*OPPONENTS, ALL_OPPONENTS]
@@ -66,7 +66,7 @@ def test_the_command_puts_runs_together_that_it_is_told_are_seeds(tmp_path, runs
     assert printed.endswith("\n".join(seeds_table(expected).lines()) + "\n")
     contents = json.loads(path.read_text())
     assert contents["over_seeds"] == json.loads(json.dumps([entry._asdict() for entry in expected]))
-    assert contents["matches"] == json.loads(json.dumps([match for matches in runs for match in matches]))
+    assert contents["matches"] == json.loads(json.dumps([match for run in runs for match in run]))
     assert evaluate.main(arguments) == 0
     assert "Over the runs" not in capsys.readouterr().out
     assert "over_seeds" not in json.loads(path.read_text())
@@ -81,7 +81,7 @@ def test_all_matches_share_one_pool_of_processes(monkeypatch, capsys) -> None:
         calls.append((len(jobs), workers))
         return do_jobs(function, shared, jobs, 1)
 
-    monkeypatch.setattr("patchwork_env.learning.evaluation.matches.do_jobs", counted)
+    monkeypatch.setattr(matches, "do_jobs", counted)
     assert evaluate.main(["random", "greedy", "--against", *OPPONENTS, "--games", "4", "--workers", "2"]) == 0
     assert calls == [(4, 2)]
     assert capsys.readouterr().out.count("4 games") == 4

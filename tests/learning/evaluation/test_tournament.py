@@ -75,6 +75,7 @@ def results(folder: Path) -> dict:
     return contents
 
 
+@pytest.mark.slow
 def test_everybody_plays_everybody_as_in_a_match_of_their_own(tmp_path, module, capsys) -> None:
     agents = ("random", "greedy", f"{module}:lowest")
     settings = ["--games", 140, "--seed", 3, "--special-patches", "2014", "--workers", 1]
@@ -120,6 +121,7 @@ def test_the_files(tmp_path) -> None:
     assert not (folder / "ladder.png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end", "workers"), [(signal.SIGKILL, 1), (signal.SIGTERM, 2)])
 def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, workers: int) -> None:
     """And ends as one that was not, which ran in a single process."""
@@ -354,6 +356,7 @@ def test_a_checkpoint_that_does_not_tell_its_steps_is_an_error(tmp_path) -> None
         rungs(folder, 8)
 
 
+@pytest.mark.slow
 def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path, capsys) -> None:
     folder = run_folder(tmp_path / "run", [0, 100, 200], final=300)
     run("--ladder", folder, "--count", 3, "greedy", "--games", 4, "--workers", 1, "--anchor", "greedy")

@@ -248,6 +248,7 @@ def test_several_runs_are_laid_over_each_other(run, tmp_path) -> None:
     assert f"<h1>{twin}</h1>" in source
 
 
+@pytest.mark.slow
 def test_page_of_a_long_run_stays_small(run, tmp_path) -> None:
     folder = shutil.copytree(run, tmp_path / "long")
     names = [f"losses/loss_{k}" for k in range(12)] + [f"games/figure_{k}" for k in range(12)]

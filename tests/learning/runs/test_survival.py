@@ -114,6 +114,7 @@ def partial_of(run):
 # --- killed processes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_run_equals_the_uninterrupted_one(config, tmp_path):
     """SIGKILL to the real command, wherever it is; tests/attack/kills.py does it many times."""
     run, other, length = tmp_path / "run", tmp_path / "other", ["--set", "total_steps=1920"]

@@ -110,6 +110,7 @@ def forget_last_checkpoint(run):
 # --- a whole run --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_files_of_a_run(finished):
     _, run = finished
     files = set(contents(run))
@@ -232,6 +233,7 @@ def test_a_run_gives_the_threads_of_pytorch_back(config, tmp_path):
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_learns_to_beat_random(config, tmp_path):
     """A few seconds of training, before and after; the margins are several standard errors."""
     settings = [
@@ -324,6 +326,7 @@ def test_finished_run_has_nothing_to_do(finished, run):
     assert tensors_of(run / "final") == tensors_of(finished[1] / "final")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code", "times"), [(SIGINT, 130, 2), (SIGTERM, 143, 1)])
 def test_signals_save_and_end_the_run(config, tmp_path, number, code, times):
     run = tmp_path / "run"
@@ -382,6 +385,7 @@ def test_signal_during_an_evaluation(config, finished, tmp_path, monkeypatch, ca
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_unknown_key_ends_the_command(config, tmp_path):
     process = subprocess.run(
         command("--config", str(config), "--set", "ppo.epoch=3"),

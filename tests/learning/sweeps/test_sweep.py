@@ -383,6 +383,7 @@ def trained(tmp_path):
     return sweep
 
 
+@pytest.mark.slow
 def test_the_table_has_the_best_first_and_failures_last(trained, capsys):
     rows = rows_of(trained)
     best, second = rows[0], rows[1]
@@ -429,6 +430,7 @@ def test_the_table_has_the_best_first_and_failures_last(trained, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == again
 
 
+@pytest.mark.slow
 def test_runs_tell_of_their_evaluations(config, tmp_path):
     told = []
     with ExitStack() as stack:

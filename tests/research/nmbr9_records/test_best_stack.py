@@ -9,6 +9,8 @@ import pytest
 
 from tests.scripts import ROOT, run_study
 
+pytestmark = pytest.mark.slow
+
 BEST = ROOT / "research" / "nmbr9_records" / "best.json"
 
 

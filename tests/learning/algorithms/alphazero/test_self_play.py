@@ -146,6 +146,7 @@ def test_policies_of_some_examples():
     assert examples.policies_of(np.array([2, 0, 2])).tolist() == [3, 4, 5, 0, 1, 3, 4, 5]
 
 
+@pytest.mark.slow
 def test_a_rollout_without_a_decision_has_no_examples():
     """Turn by turn, until in no game there is a choice."""
     env = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 import torch
 
 from patchwork_env import agents
@@ -53,6 +54,7 @@ def test_restored_trainer_goes_on_as_the_saved_one(config):
     check_restored_trainer(config)
 
 
+@pytest.mark.slow
 def test_a_first_iteration_without_a_decision(config):
     """With one game and one turn an iteration may have nothing to learn from."""
     trainer = make_trainer(load_config(config, ["alphazero={num_envs: 1, rollout_steps: 1, window: 1}"]))
@@ -89,6 +91,7 @@ def test_section_of_another_algorithm_is_refused(config, tmp_path, capsys):
     assert "section 'ppo' is of no use to the algorithm 'alphazero'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_self_play_gets_better(config, tmp_path):
     """Some seconds of training with one seed; runs this short differ much, and not every seed gets so far."""
     settings = [

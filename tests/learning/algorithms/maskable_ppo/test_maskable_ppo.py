@@ -85,6 +85,7 @@ def small_trainer(config, *overrides):
 # --- a whole run --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_files_of_a_run(finished):
     policy, trainer = {"checkpoint.json", "weights.safetensors"}, {"trainer.json", "trainer.safetensors"}
     assert {path.name for path in (finished / "final").iterdir()} == policy | {"model.zip"}
@@ -285,6 +286,7 @@ def test_schedules(config):
     assert trainer.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(3e-3 - 2e-3 * share)
 
 
+@pytest.mark.slow
 def test_values_learn_how_games_end(config):
     overrides = [
         "reward.margin=1",

@@ -1,10 +1,8 @@
-"""Tests of RLlib share one Ray, which ends with them, and run on one core."""
+"""Tests of RLlib share one Ray, which ends with them."""
 
 from __future__ import annotations
 
 import pytest
-
-from tests.one_thread import _one_thread as _one_thread
 
 
 @pytest.fixture(scope="package")

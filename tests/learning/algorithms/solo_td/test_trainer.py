@@ -64,6 +64,7 @@ def test_restored_trainer_goes_on_as_the_saved_one(config):
     check_restored_trainer(config)
 
 
+@pytest.mark.slow
 def test_the_value_comes_to_play_better_than_greedy(config):
     """Greedy scores 53, and so does a value of nothing with the most contact."""
     settings = [
