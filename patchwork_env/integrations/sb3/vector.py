@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv
 
 from patchwork_env.core.names import shorten
+from patchwork_env.learning.algorithms.maskable_ppo.vec_env import MaskedVecEnv
 
 Info = dict[str, Any]
 _MASK = "action_mask"
@@ -43,10 +43,10 @@ def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
     return _VecEnvOfGymnasium(envs)
 
 
-class _VecEnvOfGymnasium(VecEnv):
+class _VecEnvOfGymnasium(MaskedVecEnv):
     def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
         self._envs = envs
-        self._masks: npt.NDArray[np.int8] = np.zeros((envs.num_envs, 0), np.int8)
+        self._masks = np.zeros((envs.num_envs, 0), np.int8)
         self._actions: npt.NDArray[Any] = np.zeros(envs.num_envs, np.int64)
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
@@ -77,44 +77,9 @@ class _VecEnvOfGymnasium(VecEnv):
         """Closes the environments."""
         self._envs.close()
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """``action_masks`` or ``render_mode`` of some environments."""
-        attributes = {
-            "action_masks": list(self._masks),
-            "render_mode": [self._envs.render_mode] * self.num_envs,
-        }
-        if attr_name not in attributes:
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {attr_name!r}; "
-                f"it has {', '.join(attributes)}"
-            )
-        return [attributes[attr_name][env] for env in self._get_indices(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """There are no attributes to set.
-
-        Raises:
-            AttributeError: Always.
-        """
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {attr_name!r} that could be set"
-        )
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """``action_masks`` of some environments.
-
-        Raises:
-            AttributeError: It is another method.
-        """
-        if method_name != "action_masks":
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {method_name!r}; it has action_masks"
-            )
-        return [self._masks[env] for env in self._get_indices(indices)]
-
-    def env_is_wrapped(self, wrapper_class: type, indices: Iterable[int] | int | None = None) -> list[bool]:
-        """False for all."""
-        return [False for _ in self._get_indices(indices)]
+    def attributes(self) -> dict[str, list[Any]]:
+        """``action_masks`` and ``render_mode`` of all environments."""
+        return {**super().attributes(), "render_mode": [self._envs.render_mode] * len(self._masks)}
 
 
 def _info_of_end(infos: Info, env: int) -> Info:

@@ -52,7 +52,54 @@ class FinishedGames(NamedTuple):
     lengths: npt.NDArray[np.int64]
 
 
-class SelfPlayVecEnv(VecEnv):
+class MaskedVecEnv(VecEnv):
+    """Environments of one batch, with nothing but some attributes and the method ``action_masks``."""
+
+    _masks: npt.NDArray[np.int8]
+
+    def attributes(self) -> dict[str, list[Any]]:
+        """The values of all attributes in every environment, by name."""
+        masks = list(self._masks)
+        return {"render_mode": [None] * len(masks), "action_masks": masks}
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """One of :meth:`attributes` in some environments.
+
+        Raises:
+            AttributeError: There is no such attribute.
+        """
+        attributes = self.attributes()
+        if attr_name not in attributes:
+            raise self._no_attribute(attr_name, f"; it has {', '.join(attributes)}")
+        return [attributes[attr_name][env] for env in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """There are no attributes to set.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise self._no_attribute(attr_name, " that could be set")
+
+    def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
+        """``action_masks`` of some environments, int8 ``(num_actions,)`` each; a step may overwrite them.
+
+        Raises:
+            AttributeError: It is another method.
+        """
+        if method_name != "action_masks":
+            raise self._no_attribute(method_name, "; it has action_masks")
+        return [self._masks[env] for env in self._get_indices(indices)]
+
+    def _no_attribute(self, name: str, ending: str) -> AttributeError:
+        return AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{ending}")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
+        """False for all."""
+        return [False for _ in self._get_indices(indices)]
+
+
+class SelfPlayVecEnv(MaskedVecEnv):
     """``num_envs`` games for an algorithm of Stable-Baselines3; all rules run compiled, over the whole batch.
 
     >>> from sb3_contrib import MaskablePPO
@@ -241,43 +288,9 @@ class SelfPlayVecEnv(VecEnv):
     def close(self) -> None:
         """There is nothing to close."""
 
-    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """The ``render_mode``, ``seat`` or ``action_masks`` of some games."""
-        attributes: dict[str, list[Any]] = {
-            "render_mode": [None] * len(self.states),
-            "seat": self.seats.tolist(),
-            "action_masks": list(self._masks),
-        }
-        if attr_name not in attributes:
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {attr_name!r}; "
-                f"it has {', '.join(attributes)}"
-            )
-        return [attributes[attr_name][game] for game in self._get_indices(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Games have no attributes to set.
-
-        Raises:
-            AttributeError: Always.
-        """
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {attr_name!r} that could be set"
-        )
-
-    def env_method(
-        self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
-    ) -> list[Any]:
-        """``action_masks`` of some games: views of :meth:`action_masks`.
-
-        Raises:
-            AttributeError: It is another method.
-        """
-        if method_name != "action_masks":
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {method_name!r}; it has action_masks"
-            )
-        return [self._masks[game] for game in self._get_indices(indices)]
+    def attributes(self) -> dict[str, list[Any]]:
+        """The ``render_mode``, ``seat`` and ``action_masks`` of all games."""
+        return {**super().attributes(), "seat": self.seats.tolist()}
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
         """Whether the infos hold what a wrapper would add to them, as is so for ``Monitor``."""
