@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from patchwork_env import agents
@@ -151,38 +152,36 @@ def _parts(
     players: Sequence[Agent], pairings: Sequence[Pairing], workers: Workers, report: Progress
 ) -> Iterator[tuple[int, int, PlayedBlock]]:
     """The played blocks of all matches, by the numbers of match and block; those of the stores come first."""
-    left: list[tuple[int, int, Pairing, Block]] = []
-    stored: list[tuple[int, int, Pairing, Block]] = []
+    left: list[tuple[int, int, Task]] = []
+    games_there = 0
     for match, pairing in enumerate(pairings):
         for place, block in enumerate(pairing.blocks):
-            is_stored = pairing.store is not None and pairing.store.has(pairing.part(block))
-            (stored if is_stored else left).append((match, place, pairing, block))
-    for match, place, pairing, block in stored:
-        if pairing.store:
-            yield match, place, _read(pairing.store, pairing, block)
+            name = pairing.part(block)
+            if pairing.store and pairing.store.has(name):
+                games_there += games_in(block)
+                yield match, place, pairing.store.read(name, partial(PlayedBlock.from_dict, block=block))
+            else:
+                task = Task(pairing.agent, pairing.opponent, block, pairing.forfeits)
+                left.append((match, place, task))
     if any(pairing.store for pairing in pairings):
-        report(sum(games_in(block) for *_, block in stored))
-    tasks = [Task(pairing.agent, pairing.opponent, block, pairing.forfeits) for *_, pairing, block in left]
+        report(games_there)
     failures: list[Failure] = []
-    for index, played in do_jobs(try_task, players, tasks, workers):
-        match, place, pairing, block = left[index]
+    for index, played in do_jobs(try_task, players, [task for *_, task in left], workers):
+        match, place, task = left[index]
+        store = pairings[match].store
         if not isinstance(played, PlayedBlock):
-            if not pairing.store:
+            if not store:
                 raise played
             failures.append(played)
             continue
-        if pairing.store:
-            pairing.store.write(pairing.part(block), played.as_dict())
+        if store:
+            store.write(pairings[match].part(task.block), played.as_dict())
         report(len(played.games))
         yield match, place, played
     if failures:
         reasons = "; ".join(dict.fromkeys(map(str, failures)))
-        number = len(stored) + len(left)
+        number = sum(len(pairing.blocks) for pairing in pairings)
         raise type(failures[0])(f"{len(failures)} of {number} blocks of games are missing: {reasons}")
-
-
-def _read(store: GameStore, pairing: Pairing, block: Block) -> PlayedBlock:
-    return store.read(pairing.part(block), lambda contents: PlayedBlock.from_dict(contents, block))
 
 
 def _result(names: Sequence[str], pairing: Pairing, parts: Sequence[PlayedBlock]) -> MatchResult:
