@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
+from typing import Any
 
 from patchwork_env.core.checks import check_at_least_one, check_between
 from patchwork_env.core.game import BaseGame
@@ -124,22 +125,13 @@ def placements(
     )
 
 
-def placements_text(
-    game: BaseGame,
-    group: str | None = None,
-    *,
-    orientation: int | None = None,
-    row: int | str | None = None,
-    column: int | str | None = None,
-    level: int | None = None,
-    page: int = 1,
-) -> str:
-    """A page of :func:`placements` by their words, a line for each orientation; see there.
+def placements_text(game: BaseGame, group: str | None = None, *, page: int = 1, **wanted: Any) -> str:
+    """A page of :func:`placements` by their words, a line for each orientation; ``wanted`` is as there.
 
     Raises:
         ValueError: As there, or there is no such page.
     """
-    found = placements(game, group, orientation=orientation, row=row, column=column, level=level)
+    found = placements(game, group, **wanted)
     pages = max(1, math.ceil(len(found) / PAGE))
     number = check_between(check_at_least_one(page, "page"), 1, pages, "page")
     shown = found[(number - 1) * PAGE : number * PAGE]
