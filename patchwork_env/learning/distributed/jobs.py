@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import shorten
@@ -51,18 +50,6 @@ def check_workers(workers: Workers) -> Workers:
     return workers
 
 
-def kept_connected(workers: Workers) -> AbstractContextManager[Any]:
-    """Keeps a cluster connected within the block, so that several calls of :func:`do_jobs` share it.
-
-    Raises:
-        ConnectionError: There is no such cluster.
-        ModuleNotFoundError: Ray is not installed.
-    """
-    if not isinstance(workers, OnCluster):
-        return nullcontext()
-    return connected(workers.address, workers.most or usable_cores())
-
-
 def do_jobs(
     function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job], workers: Workers
 ) -> Iterator[tuple[int, Result]]:
@@ -83,7 +70,7 @@ def do_jobs(
         check_workers(workers)
         if not jobs:
             return
-        with kept_connected(workers) as ray:
+        with connected(workers.address, workers.most or usable_cores()) as ray:
             yield from do_on_cluster(ray, function, shared, jobs, workers.most)
     elif workers == 1 or len(jobs) < 2:
         with one_thread():
