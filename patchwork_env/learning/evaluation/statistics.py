@@ -238,19 +238,11 @@ STUDENT = Statistics(
 # --- the statistics of rliable ------------------------------------------------------------------------------
 
 
-def interquartile_mean(scores: Floats) -> float:
-    """The mean of the middle half of all scores: a quarter of them is left out at each end.
+def _middle_means(scores: Floats) -> Floats:
+    """The interquartile means along the last axis, ``(..., n)`` to ``(...)``: those of the middle half.
 
     As in rliable, the number of scores left out at each end is rounded down.
-
-    Args:
-        scores: The scores, an array of any shape.
     """
-    return float(_middle_means(scores.reshape(-1)))
-
-
-def _middle_means(scores: Floats) -> Floats:
-    """The interquartile means along the last axis, ``(..., n)`` to ``(...)``."""
     ordered = np.sort(scores, axis=-1)
     number = ordered.shape[-1]
     cut = int(_QUARTER * number)
