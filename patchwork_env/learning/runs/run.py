@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from patchwork_env.agents import Agent
+from patchwork_env.core.checks import later_seed
 from patchwork_env.core.files import GrowingFile, storing_in
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
@@ -160,7 +161,7 @@ class Run:
         Their places in the evaluations are luck in part, so these choose no more than who is measured. The
         ``results`` of the final policy stand if there is no other.
         """
-        games, seed = self.config.evaluation.final_games, (self.config.evaluation.seed + 1) % 2**64
+        games, seed = self.config.evaluation.final_games, later_seed(self.config.evaluation.seed, 1)
         folders = candidate_folders(self.folder)
         measured = dict.fromkeys(folders, results)
         if len(folders) > 1:
