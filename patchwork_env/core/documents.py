@@ -64,6 +64,24 @@ def read_object(path: Path, *keys: str, finite: bool = True) -> dict[str, Any]:
     return contents
 
 
+def read_document(
+    path: Path, form: str, version: int, advice: str = "", *, finite: bool = True
+) -> dict[str, Any]:
+    """What a file of JSON holds besides its ``format`` and ``version``, which must be these.
+
+    Raises:
+        ValueError: The file is damaged, or another one; the message ends with the ``advice``.
+    """
+    contents = read_object(path, "format", "version", finite=finite)
+    found = contents.pop("format"), contents.pop("version")
+    if found != (form, version):
+        raise ValueError(
+            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
+            f"this needs {form!r}, version {version}{advice}"
+        )
+    return contents
+
+
 def parse_json(text: str, source: str, *, finite: bool = True) -> Any:
     """What a text of JSON holds; ``source`` is what messages call the text. See :func:`read_json`."""
     number = _finite_number if finite else float

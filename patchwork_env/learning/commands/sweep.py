@@ -203,8 +203,7 @@ def _metric(options: argparse.Namespace, config: RunConfig) -> Metric:
         against = DEFAULT_OPPONENT if DEFAULT_OPPONENT in opponents else opponents[-1]
     if against not in opponents:
         raise ConfigError(f"--against {against}: evaluation.opponents are {', '.join(opponents)}")
-    default = "score" if contest_of(config.game).is_solitary else "win_rate"
-    return Metric(options.metric or default, against)
+    return Metric(options.metric or contest_of(config.game).metric, against)
 
 
 def _halving(options: argparse.Namespace, config: RunConfig) -> Halving | None:

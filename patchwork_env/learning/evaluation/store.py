@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from patchwork_env.core.documents import read_json, read_object
+from patchwork_env.core.documents import read_document, read_json
 from patchwork_env.core.files import make_folder, remove_partial, storing_in, write_text
 from patchwork_env.core.names import shorten
 from patchwork_env.errors import OtherSettingsError
@@ -102,14 +102,7 @@ def read_settings(folder: Path, kind: str, version: int) -> dict[str, Any]:
     path = folder / f"{kind}.json"
     if not path.is_file():
         raise FileNotFoundError(f"{folder} holds no {kind}: there is no {path.name}")
-    contents = read_object(path, "format", "version")
-    found = contents.pop("format"), contents.pop("version")
-    if found != (_format(kind), version):
-        raise ValueError(
-            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
-            f"this needs {_format(kind)!r}, version {version}: have the games played again in another folder"
-        )
-    return contents
+    return read_document(path, _format(kind), version, ": have the games played again in another folder")
 
 
 def _format(kind: str) -> str:

@@ -29,6 +29,7 @@ from patchwork_env.learning.runs.folder import (
     evaluation_file,
     evaluation_files,
     interval_metrics,
+    metric_of,
     read_evaluation,
     steps_of,
 )
@@ -91,8 +92,6 @@ class Evaluations:
         ``weights`` is the SHA-256 of the final policy's file of weights, None for another policy.
         """
         contents = {
-            "format": EVALUATION_FORMAT,
-            "version": EVALUATION_VERSION,
             "game": trainer.config.game,
             "algorithm": trainer.config.algorithm,
             "steps": trainer.steps,
@@ -114,7 +113,7 @@ class Evaluations:
         if trainer.steps in best:
             save_candidate(self.folder, trainer)
         make_folder(path.parent)
-        write_text(path, json.dumps(contents, indent=1) + "\n")
+        _write(path, contents)
         for candidate in candidate_folders(self.folder):
             if steps_of(candidate) not in best:
                 shutil.rmtree(candidate)
@@ -138,7 +137,7 @@ class Evaluations:
             evaluations[folder] = contents | {"matches": matches, "sample_games": []}
         best = max(evaluations, key=lambda folder: _strength(evaluations[folder]))
         save_best(self.folder, best)
-        write_text(best_file(self.folder), json.dumps(evaluations[best], indent=1) + "\n")
+        _write(best_file(self.folder), evaluations[best])
         return best
 
     def _show_game(self, steps: int, result: MatchResult) -> None:
@@ -176,11 +175,15 @@ def conclusion(results: Sequence[MatchResult]) -> dict[str, float | str]:
     return figures
 
 
+def _write(path: Path, evaluation: dict[str, Any]) -> None:
+    heading = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION}
+    write_text(path, json.dumps(heading | evaluation, indent=1) + "\n")
+
+
 def _strength(evaluation: dict[str, Any]) -> float:
     """What policies are compared by: the mean win rate, or the mean score where the sides do not interact."""
-    by_score = contest_of(evaluation["game"]).is_solitary
-    matches = evaluation["matches"]
-    return float(np.mean([m["sides"]["agent"]["score"] if by_score else m["win_rate"] for m in matches]))
+    metric = contest_of(evaluation["game"]).metric
+    return float(np.mean([metric_of(match, metric) for match in evaluation["matches"]]))
 
 
 def _as_markdown(game: BaseGame, names: tuple[str, str], kind: str) -> str:

@@ -34,8 +34,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from patchwork_env.core.documents import parse_json, read_object, read_text
-from patchwork_env.core.names import shorten
+from patchwork_env.core.documents import parse_json, read_document, read_text
 from patchwork_env.learning.system.contents import as_type
 
 CONFIG_FILE = "config.yaml"
@@ -160,13 +159,7 @@ def read_evaluation(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: The file is damaged or of another version; the message names it.
     """
-    contents: dict[str, Any] = read_object(path, "format", "version", finite=False)
-    found = contents["format"], contents["version"]
-    if found != (EVALUATION_FORMAT, EVALUATION_VERSION):
-        raise ValueError(
-            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
-            f"this needs {EVALUATION_FORMAT!r}, version {EVALUATION_VERSION}"
-        )
+    contents = read_document(path, EVALUATION_FORMAT, EVALUATION_VERSION, finite=False)
     as_type(_Evaluation, contents, path)
     return contents
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from patchwork_env.core.documents import read_object
+from patchwork_env.core.documents import read_document, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import shorten
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
@@ -184,14 +184,7 @@ def read_sweep(folder: Path) -> Sweep:
     path = folder / SWEEP_FILE
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is no sweep: it holds no {SWEEP_FILE}")
-    contents = read_object(path, "format", "version")
-    found = contents.pop("format"), contents.pop("version")
-    if found != (FORMAT, VERSION):
-        raise ValueError(
-            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
-            f"this needs {FORMAT!r}, version {VERSION}"
-        )
-    sweep = as_type(Sweep, contents | {"folder": str(folder)}, path)
+    sweep = as_type(Sweep, read_document(path, FORMAT, VERSION) | {"folder": str(folder)}, path)
     if sweep.metric.name not in METRICS:
         raise ValueError(f"{path} is damaged: its metric is {shorten(sweep.metric.name)}")
     return sweep

@@ -21,6 +21,8 @@ from patchwork_env.learning.evaluation.sample_games import milestones, picture, 
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.evaluations import Evaluations, metrics
 from patchwork_env.learning.runs.folder import (
+    EVALUATION_FORMAT,
+    EVALUATION_VERSION,
     best_file,
     candidate_folders,
     evaluation_files,
@@ -92,6 +94,8 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, tra
     add(tmp_path, trainer, results)
     path = tmp_path / "evaluations" / "step_0000000100.json"
     contents = json.loads(path.read_text())
+    heading = contents.pop("format"), contents.pop("version")
+    assert heading == (EVALUATION_FORMAT, EVALUATION_VERSION)
     assert [contents] == evaluations_of(tmp_path)
     assert (contents["steps"], contents["iteration"], contents["minutes"]) == (100, 1, 1.5)
     assert (contents["game"], contents["algorithm"]) == ("patchwork", "ppo")

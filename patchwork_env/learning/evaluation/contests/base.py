@@ -153,6 +153,7 @@ class Contest:
         is_solitary: Whether the sides do not interact. If so, every set-up is played once, there are ties,
             and the mean score of a side does not depend on the other. If not, every set-up is played twice,
             with seats and the first turn swapped.
+        metric: What agents are compared by: ``"win_rate"``, or ``"score"`` where the sides do not interact.
         games_per_set_up: The number of games with each set-up.
         figures: The figures that results have of both sides, by name.
         states: The records of all games, ``(n,)``; those of one set-up are neighbors.
@@ -172,6 +173,7 @@ class Contest:
     variant: ClassVar[str] = ""
     variants: ClassVar[tuple[str, ...]] = ("",)
     is_solitary: ClassVar[bool] = False
+    metric: ClassVar[str] = "win_rate"
     games_per_set_up: ClassVar[int] = 2
     figures: ClassVar[Mapping[str, Figure]] = {
         "score": Figure(lambda contest: contest.of_players(contest.rules.kernels.score), "score"),

@@ -26,6 +26,7 @@ class Nmbr9Contest(Contest):
     variant = "order"
     variants = ORDERS
     is_solitary = True
+    metric = "score"
     games_per_set_up = 1
     figures: ClassVar[Mapping[str, Figure]] = {
         "score": Figure(lambda contest: contest.of_players(engine.score), "score"),

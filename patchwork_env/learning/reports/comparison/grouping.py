@@ -107,7 +107,7 @@ def compare(
         raise ValueError("there are no runs to compare")
     _check_alike("game", results, lambda run: run.game)
     game = results[0].game
-    metric = metric or ("score" if contest_of(game).is_solitary else "win_rate")
+    metric = metric or contest_of(game).metric
     if metric not in METRICS:
         raise ValueError(f"metric is {shorten(metric)}; allowed are {', '.join(METRICS)}")
     opponents = tuple(dict.fromkeys(against)) or _common_opponents(results)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.core.documents import one_line, read_document
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import counted, shorten
 from patchwork_env.games import GAMES
@@ -215,14 +215,7 @@ def write_training(
 
 
 def _from_file(path: Path) -> RunResult:
-    contents = read_object(path, "format", "version")
-    found = contents.pop("format"), contents.pop("version")
-    if found != (FORMAT, VERSION):
-        raise ValueError(
-            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
-            f"this needs {FORMAT!r}, version {VERSION}"
-        )
-    result = as_type(RunResult, contents, path)
+    result = as_type(RunResult, read_document(path, FORMAT, VERSION), path)
     if result.game not in tuple(GAMES):
         raise ValueError(f"{path}: game is {shorten(result.game)}; known are {', '.join(GAMES)}")
     return result.model_copy(update={"source": str(path)})
