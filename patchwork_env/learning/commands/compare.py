@@ -67,9 +67,9 @@ def write_comparison(
         StorageError: The folder cannot be written.
     """
     found = {
-        "summary": tables.summary_table(comparison, has_provenance=True),
-        "improvement": tables.improvement_table(comparison, has_provenance=True),
-        "runs": tables.runs_table(comparison, has_provenance=True),
+        "summary": tables.summary_table(comparison),
+        "improvement": tables.improvement_table(comparison),
+        "runs": tables.runs_table(comparison),
         "curves": tables.curves_table(comparison),
         "profiles": tables.profiles_table(comparison),
     }

@@ -22,13 +22,13 @@ class Column(NamedTuple):
     Attributes:
         title: The heading of the column.
         show: A function that makes text of a value. It is not called for None, which is an empty cell, nor
-            for CSV, which gets the value itself.
+            for CSV, which gets the value itself. None for a column that CSV alone has.
         ends: The headings of the two columns that CSV has instead if the values are intervals, whose ends may
             be None; None for other values.
     """
 
     title: str
-    show: Callable[[Any], str] = str
+    show: Callable[[Any], str] | None = str
     ends: tuple[str, str] | None = None
 
 
@@ -44,10 +44,11 @@ class Table(NamedTuple):
             [
                 "" if value is None else column.show(value)
                 for column, value in zip(self.columns, row, strict=True)
+                if column.show
             ]
             for row in self.rows
         ]
-        return [[column.title for column in self.columns], *shown]
+        return [[column.title for column in self.columns if column.show], *shown]
 
     def lines(self) -> list[str]:
         """The table as lines of text; see :func:`aligned`."""
@@ -114,5 +115,5 @@ def _as_latex(part: str | Table) -> str:
     heading, *rows = [
         " & ".join(cell.translate(_LATEX_SPECIALS) for cell in row) + r" \\" for row in part.cells()
     ]
-    columns = "l" + "r" * (len(part.columns) - 1)
+    columns = "l" + "r" * (len(part.cells()[0]) - 1)
     return "\n".join([rf"\begin{{tabular}}{{{columns}}}", heading, r"\hline", *rows, r"\end{tabular}"])

@@ -11,7 +11,10 @@ from patchwork_env.learning.system.machine import PACKAGES
 
 UNKNOWN = "not recorded"
 SHORT = 12
-"""The number of digits by which commits and hashes of weights are shown; CSV has all of them."""
+"""The number of digits by which commits and hashes of weights are shown; CSV has all of them.
+
+It is no less than the length of ``UNKNOWN``.
+"""
 
 KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")
 """What the runs note of every start."""
@@ -37,8 +40,8 @@ def setup_lines(groups: Sequence[Group]) -> list[str]:
 
 
 def provenance_columns() -> list[Column]:
-    """Columns for :func:`provenance_cells`."""
-    return [Column(key) for key in (*KEYS, "weights")]
+    """Columns for :func:`provenance_cells`, which CSV alone has."""
+    return [Column(key, None) for key in (*KEYS, "weights")]
 
 
 def provenance_cells(runs: Sequence[RunResult]) -> list[str]:
@@ -63,7 +66,7 @@ def _short_commit(commit: str) -> str:
 
 
 def _weights(run: RunResult) -> str:
-    return f"{run.seed}: {run.weights[:SHORT] if run.weights else UNKNOWN}"
+    return f"{run.seed}: {(run.weights or UNKNOWN)[:SHORT]}"
 
 
 def _listed(words: Iterable[str]) -> str:

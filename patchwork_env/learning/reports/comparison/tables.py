@@ -10,12 +10,11 @@ import numpy as np
 
 from patchwork_env.learning.evaluation.results import interval_columns
 from patchwork_env.learning.evaluation.statistics import Interval
-from patchwork_env.learning.evaluation.tables import CSV, Column, Table, render
+from patchwork_env.learning.evaluation.tables import Column, Table, render
 from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
 from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
 from patchwork_env.learning.reports.comparison.provenance import (
     SHORT,
-    UNKNOWN,
     provenance_cells,
     provenance_columns,
     setup_lines,
@@ -26,6 +25,7 @@ _IMPROVEMENT = (
     "Probability of improvement: that a run of the first configuration does better than one of the second."
 )
 _ALL_RUNS = f"All runs, at their last evaluations, with the first {SHORT} digits of their weights' SHA-256."
+_TRAINING = [Column("steps", "{:,.0f}".format), Column("minutes", "{:.1f}".format)]
 _FORMS = {"win_rate": "{:.1%}", "score_difference": "{:+.1f}", "score": "{:.1f}"}
 
 
@@ -34,8 +34,6 @@ def as_text(comparison: Comparison, form: str) -> str:
 
     CSV is the first of them alone, with what the runs were made with in each row.
     """
-    if form == CSV:
-        return render([summary_table(comparison, has_provenance=True)], CSV)
     parts: list[str | Table] = [_explanation(comparison), summary_table(comparison)]
     if len(comparison.groups) > 1:
         parts += [_IMPROVEMENT, improvement_table(comparison)]
@@ -60,13 +58,16 @@ def _explanation(comparison: Comparison) -> str:
     )
 
 
-def summary_table(comparison: Comparison, *, has_provenance: bool = False) -> Table:
-    """A row for every configuration and opponent, and one for all opponents if win rates of several count."""
+def summary_table(comparison: Comparison) -> Table:
+    """A row for every configuration and opponent, and one for all opponents if win rates of several count.
+
+    In CSV, this table and the others say in each row what the runs were made with.
+    """
     form = _FORMS[comparison.metric]
     extremes = [Column(title, form.format) for title in ("lowest", "highest")]
-    training = [Column("steps", "{:,.0f}".format), Column("minutes", "{:.1f}".format)]
     columns = [Column("configuration"), Column("against"), Column("runs")]
-    columns += [*interval_columns(TITLES[comparison.metric], form), *extremes, *training]
+    columns += [*interval_columns(TITLES[comparison.metric], form), *extremes, *_TRAINING]
+    columns += provenance_columns()
     rows: list[list[Any]] = []
     for group in comparison.groups:
         for name, part in comparison.parts().items():
@@ -74,8 +75,8 @@ def summary_table(comparison: Comparison, *, has_provenance: bool = False) -> Ta
             rows.append([group.label, name, len(group.runs), float(mean.values), mean.interval()])
             rows[-1] += [float(own.min()), float(own.max())]
             rows[-1] += [float(np.mean([getattr(run.last, axis) for run in group.runs])) for axis in AXES]
-            rows[-1] += provenance_cells(group.runs) if has_provenance else []
-    return Table([*columns, *(provenance_columns() if has_provenance else ())], rows)
+            rows[-1] += provenance_cells(group.runs)
+    return Table(columns, rows)
 
 
 def improvements(comparison: Comparison) -> Iterator[tuple[Group, Group, str, float, Interval | None]]:
@@ -86,32 +87,28 @@ def improvements(comparison: Comparison) -> Iterator[tuple[Group, Group, str, fl
             yield (first, second, name, *comparison.statistics.improvement(own[:, part], others[:, part]))
 
 
-def improvement_table(comparison: Comparison, *, has_provenance: bool = False) -> Table:
+def improvement_table(comparison: Comparison) -> Table:
     """A row for every two configurations and every opponent."""
     columns = [Column("configuration"), Column("better than"), Column("against")]
-    columns += interval_columns("probability", "{:.0%}")
-    rows: list[list[Any]] = []
-    for first, second, *found in improvements(comparison):
-        more = provenance_cells([*first.runs, *second.runs]) if has_provenance else ()
-        rows.append([first.label, second.label, *found, *more])
-    return Table([*columns, *(provenance_columns() if has_provenance else ())], rows)
+    rows = [
+        [first.label, second.label, *found, *provenance_cells([*first.runs, *second.runs])]
+        for first, second, *found in improvements(comparison)
+    ]
+    return Table([*columns, *_band_columns("probability", "{:.0%}")], rows)
 
 
-def runs_table(comparison: Comparison, *, has_provenance: bool = False) -> Table:
+def runs_table(comparison: Comparison) -> Table:
     """A row for every run."""
     form = _FORMS[comparison.metric].format
-    columns = [Column("configuration"), Column("seed"), Column("steps", "{:,}".format)]
-    columns += [
-        Column("minutes", "{:.1f}".format),
-        *(Column(f"against {name}", form) for name in comparison.opponents),
-    ]
-    columns += provenance_columns() if has_provenance else [Column("weights")]
+    columns = [Column("configuration"), Column("seed"), *_TRAINING]
+    columns += [Column(f"against {name}", form) for name in comparison.opponents]
+    *provenance, weights = provenance_columns()
+    columns += [*provenance, weights._replace(show=lambda text: text[:SHORT])]
     rows = []
     for group in comparison.groups:
         for run, scores in zip(group.runs, comparison.scores(group), strict=True):
-            weights = run.weights[:SHORT] if run.weights else UNKNOWN
-            more = provenance_cells([run]) if has_provenance else [weights]
-            rows.append([group.label, run.seed, run.last.steps, run.last.minutes, *map(float, scores), *more])
+            rows.append([group.label, run.seed, run.last.steps, run.last.minutes, *map(float, scores)])
+            rows[-1] += provenance_cells([run])
     return Table(columns, rows)
 
 
@@ -140,8 +137,8 @@ def profiles_table(comparison: Comparison) -> Table:
     return Table([*columns, *_band_columns("share of runs above")], rows)
 
 
-def _band_columns(title: str) -> list[Column]:
-    return [*interval_columns(title, "{}"), *provenance_columns()]
+def _band_columns(title: str, form: str = "{}") -> list[Column]:
+    return [*interval_columns(title, form), *provenance_columns()]
 
 
 def _figures(curve: Curve | None) -> Iterator[list[Any]]:
