@@ -158,26 +158,28 @@ def _parts(
         for place, block in enumerate(pairing.blocks):
             name = pairing.part(block)
             if pairing.store and pairing.store.has(name):
-                games_there += games_in(block)
-                yield match, place, pairing.store.read(name, partial(PlayedBlock.from_dict, block=block))
-            else:
-                task = Task(pairing.agent, pairing.opponent, block, pairing.forfeits)
-                left.append((match, place, task))
+                played = pairing.store.read(name, partial(PlayedBlock.from_dict, block=block))
+                if pairing.forfeits or not played.games.forfeits.any():
+                    games_there += games_in(block)
+                    yield match, place, played
+                    continue
+            task = Task(pairing.agent, pairing.opponent, block, pairing.forfeits)
+            left.append((match, place, task))
     if any(pairing.store for pairing in pairings):
         report(games_there)
     failures: list[Failure] = []
-    for index, played in do_jobs(try_task, players, [task for *_, task in left], workers):
+    for index, outcome in do_jobs(try_task, players, [task for *_, task in left], workers):
         match, place, task = left[index]
         store = pairings[match].store
-        if not isinstance(played, PlayedBlock):
+        if not isinstance(outcome, PlayedBlock):
             if not store:
-                raise played
-            failures.append(played)
+                raise outcome
+            failures.append(outcome)
             continue
         if store:
-            store.write(pairings[match].part(task.block), played.as_dict())
-        report(len(played.games))
-        yield match, place, played
+            store.write(pairings[match].part(task.block), outcome.as_dict())
+        report(len(outcome.games))
+        yield match, place, outcome
     if failures:
         reasons = "; ".join(dict.fromkeys(map(str, failures)))
         number = sum(len(pairing.blocks) for pairing in pairings)

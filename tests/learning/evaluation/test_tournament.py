@@ -19,6 +19,7 @@ import pytest
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy import save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.blocks import PlayedBlock
@@ -311,6 +312,8 @@ def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys) -> N
     assert f"{confused} lost 5 games because it failed" in standings.table()
     assert Tournament.resume(folder).play(folder).as_dict() == standings.as_dict()
     assert kept.stat().st_mtime_ns == written
+    with pytest.raises((IllegalActionError, OpponentError), match="5 of 6 blocks of games are missing"):
+        Tournament.enter(agents, 2).play(folder)
 
 
 def test_an_illegal_action_is_an_error_of_one_line(tmp_path, module, capsys) -> None:
