@@ -54,20 +54,20 @@ class Origin:
     """What is known of a checkpoint.
 
     Attributes:
-        folder: The folder of the checkpoint.
         description: The contents of its ``checkpoint.json``.
         weights: The SHA-256 of its file of weights.
         matches: The matches that measured these weights, as plain data; none if nobody has.
         measured_on: The machine that played them; empty if nobody has.
+        was_chosen: Whether the policy was chosen by these matches, as the best of its run.
         versions: What the run was started with: ``commit``, packages and ``machine``, as far as known.
         configuration: The configuration of the run, as YAML; empty if it is not known.
     """
 
-    folder: Path
     description: dict[str, Any]
     weights: str
     matches: list[dict[str, Any]]
     measured_on: str
+    was_chosen: bool
     versions: dict[str, Any]
     configuration: str
 
@@ -103,7 +103,8 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
     versions = (read_versions(run_folder) or [{}])[-1] if run_folder else {}
     configuration = description["info"].get("configuration")
     text = run.config_text if run else yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
-    return Origin(folder, description, weights, matches, machine, versions, text)
+    was_chosen = folder.name == BEST and figures is None
+    return Origin(description, weights, matches, machine, was_chosen, versions, text)
 
 
 def _run_of(folder: Path) -> Path | None:
@@ -231,7 +232,7 @@ def _results(origin: Origin) -> list[str | Table]:
     ]
     place = f" on {origin.measured_on}" if origin.measured_on else ""
     played = f"Paired games, {how}{',' if place else ''}{place}."
-    if origin.folder.name == BEST:
+    if origin.was_chosen:
         played += " The policy was chosen by these games, as the best of its run, which flatters it a little."
     return [Table(columns, rows), played]
 

@@ -100,7 +100,7 @@ def test_figures_of_other_weights_are_not_told(run: Path, tmp_path: Path) -> Non
 
 
 def test_figures_of_an_evaluation_are_taken_if_they_are_of_these_weights(
-    match: MatchResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, match: MatchResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = tmp_path / "figures.json", tmp_path / "out"
     contents = results_as_dict([match], [Entrant("greedy", WEIGHTS, None), Entrant("random", None, None)])
@@ -109,6 +109,8 @@ def test_figures_of_an_evaluation_are_taken_if_they_are_of_these_weights(
     metadata, text = card(out)
     assert metadata["model-index"][0]["results"][0]["metrics"][0]["value"] == round(match.win_rate, 4)
     assert "configuration:" in text
+    assert publish(run / "best", "ann/td", "--dry-run", tmp_path / "best", "--figures", file) == 0
+    assert "flatters" not in card(tmp_path / "best")[1], "they did not choose the policy"
     assert publish("champion", "ann/c", "--dry-run", out, "--figures", file) == 2
     assert "out exists already" in capsys.readouterr().err
     for wrong in (contents | {"weights": {"greedy": "0" * 64}}, contents | {"game": "nmbr9"}):
