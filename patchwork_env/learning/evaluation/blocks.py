@@ -184,11 +184,9 @@ def _answers(agent: Agent, contest: Contest, games: Integers) -> tuple[npt.NDArr
     copies = [contest.game_for_agent(i, shown, k) for k, i in enumerate(games)]
     began = perf_counter()
     listed = [agent.act(game) for game in copies]
-    took = perf_counter() - began
+    took, what = perf_counter() - began, f"the action of agent {agent.name!r}"
     try:
-        return np.array(
-            [as_integer(action, f"the action of agent {agent.name!r}") for action in listed]
-        ), took
+        return np.array([as_integer(action, what) for action in listed]), took
     except ValueError as error:
         raise IllegalActionError(str(error)) from None
 

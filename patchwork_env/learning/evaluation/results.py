@@ -115,11 +115,9 @@ class MatchResult:
 
     def seconds_per_move(self, side: int) -> float | None:
         """The mean seconds that ``AGENT`` or ``OPPONENT`` took per action; None if that was not measured."""
-        return (
-            None
-            if self.seconds is None
-            else self.seconds[side] / max(int(self.games.turns[:, side].sum()), 1)
-        )
+        if self.seconds is None:
+            return None
+        return self.seconds[side] / max(int(self.games.turns[:, side].sum()), 1)
 
     def set_ups(self) -> str:
         """What was played, in words."""

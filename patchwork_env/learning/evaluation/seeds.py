@@ -65,16 +65,12 @@ def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[OverSeeds]:
         parts[ALL_OPPONENTS] = list(range(len(parts)))
     entries = []
     for name, columns in parts.items():
-        wins, points = (
-            mean_of_runs(rates[:, columns], games[:, columns]),
-            mean_of_runs(differences[:, columns]),
-        )
+        wins = mean_of_runs(rates[:, columns], games[:, columns])
+        points = mean_of_runs(differences[:, columns])
         own = rates[:, columns].mean(1)
         difference = (None, None) if name == ALL_OPPONENTS else (float(points.values), points.interval())
-        extremes = float(own.min()), float(own.max())
-        entries.append(
-            OverSeeds(name, len(runs), float(wins.values), wins.interval(), *extremes, *difference)
-        )
+        reached = float(wins.values), wins.interval(), float(own.min()), float(own.max())
+        entries.append(OverSeeds(name, len(runs), *reached, *difference))
     return entries
 
 

@@ -110,14 +110,9 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
 def _run_of(folder: Path) -> Path | None:
     """The folder of the run that a checkpoint lies in; None if it lies in none."""
     folder = folder.resolve()
-    run = (
-        folder.parent
-        if folder.name in (FINAL, BEST)
-        else folder.parents[1]
-        if steps_of(folder) is not None
-        else None
-    )
-    return run if run and (run / CONFIG_FILE).is_file() else None
+    run = folder.parent if folder.name in (FINAL, BEST) else folder.parent.parent
+    is_of_run = folder.parent == run or steps_of(folder) is not None
+    return run if is_of_run and (run / CONFIG_FILE).is_file() else None
 
 
 def _evaluated(
@@ -218,16 +213,9 @@ def _results(origin: Origin) -> list[str | Table]:
     contest = contest_of(origin.description["game"])
     how = f"each {contest.set_up} once for both sides" if contest.is_solitary else "from both seats"
     columns = [Column("against"), *MATCH_COLUMNS, Column("score", "{:.1f}".format)]
+    keys = ("games", "win_rate", "win_rate_interval", "score_difference", "score_difference_interval")
     rows = [
-        [
-            one_line(match["opponent"]),
-            match["games"],
-            match["win_rate"],
-            match["win_rate_interval"],
-            match["score_difference"],
-            match["score_difference_interval"],
-            match["sides"]["agent"].get("score"),
-        ]
+        [one_line(match["opponent"]), *map(match.get, keys), match["sides"]["agent"].get("score")]
         for match in origin.matches
     ]
     place = f" on {origin.measured_on}" if origin.measured_on else ""

@@ -133,9 +133,8 @@ def best_file(folder: Path) -> Path:
 
 
 def _by_steps(folder: Path) -> list[Path]:
-    found = {path: steps_of(path) for path in sorted(folder.glob("step_*"))}
-    steps = {path: number for path, number in found.items() if number is not None}
-    return sorted(steps, key=lambda path: steps[path])
+    found = [(steps, path) for path in folder.glob("step_*") if (steps := steps_of(path)) is not None]
+    return [path for _, path in sorted(found)]
 
 
 def tracker_file(folder: Path, service: str) -> Path:

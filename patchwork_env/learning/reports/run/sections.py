@@ -130,7 +130,7 @@ def _of_metric(name: str, groups: _Groups) -> Chart | None:
 def _win_rates(groups: _Groups, said: Words) -> Section:
     drawn = []
     for axis in AXES:
-        for name, curves in _against_opponents(groups, _win_rate):
+        for name, curves in _against_opponents(groups, partial(_figure, "win_rate")):
             title = f"games won{name}, over {axis}"
             drawn.append(charts.draw(title, axis, _series(curves, axis), is_share=True, y_range=(0, 1)))
     matches = said.matches[0].upper() + said.matches[1:]
@@ -140,7 +140,7 @@ def _win_rates(groups: _Groups, said: Words) -> Section:
 def _evaluation_games(groups: _Groups, said: Words) -> Section:
     """The section with the figures of the evaluations' games."""
     drawn = []
-    for name, curves in _against_opponents(groups, _score_difference):
+    for name, curves in _against_opponents(groups, partial(_figure, "score_difference")):
         drawn.append(charts.draw(f"score difference{name}", STEPS, _series(curves, STEPS)))
     first = groups[0][0]
     matches = [match for evaluation in first.evaluations for match in evaluation["matches"]]
@@ -221,19 +221,18 @@ def _points(run: RunData, opponent: str, value: Callable[[Match], _Value | None]
     ]
 
 
-def _win_rate(match: Match) -> _Value:
-    return match["win_rate"], tuple(match["win_rate_interval"])
+def _figure(name: str, match: Match) -> _Value:
+    return match[name], _bounds(match[f"{name}_interval"])
 
 
-def _score_difference(match: Match) -> _Value:
-    interval = match["score_difference_interval"]
-    return match["score_difference"], None if interval is None else tuple(interval)
+def _bounds(interval: list[float] | None) -> tuple[float, float] | None:
+    return None if interval is None else (interval[0], interval[1])
 
 
 def _mean(figure: str, match: Match) -> _Value | None:
     mean = match["sides"]["agent"].get(figure)  # earlier versions knew fewer figures
     interval = match.get("score_intervals", {}).get("agent") if figure == "score" else None
-    return None if mean is None else (mean, None if interval is None else tuple(interval))
+    return None if mean is None else (mean, _bounds(interval))
 
 
 def _series(curves: Sequence[_Curve], axis: str) -> list[Series]:
