@@ -90,11 +90,6 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         game.play(action)
         return self._after(node.game, game)
 
-    def legal_actions(self, game: BaseGame) -> list[int]:
-        """The legal actions of the current player, ascending."""
-        legal: list[int] = game.legal_actions().tolist()
-        return legal
-
     def returns(self, game: BaseGame) -> list[float]:
         """The returns of all players of a game that is over."""
         if self.setting.rewards == SCORE:
@@ -214,7 +209,7 @@ class State(pyspiel.State):  # type: ignore[misc]
         return self._node.player == TERMINAL
 
     def _legal_actions(self, player: int) -> list[int]:
-        return self._node.legal(self.get_game().legal_actions)
+        return self._node.legal
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """The outcomes of a node of chance, ascending, with their probabilities."""

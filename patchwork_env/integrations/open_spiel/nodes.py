@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,10 +38,11 @@ class Node:
         """A game at this position that may be played on, without what was played before."""
         return type(self.game)._of_record(self.game.state)
 
-    def legal(self, find: Callable[[BaseGame], list[int]]) -> list[int]:
-        """The legal actions, which ``find`` lists once for all copies."""
+    @property
+    def legal(self) -> list[int]:
+        """The legal actions, ascending, which are listed once for all copies."""
         if self._legal is None:
-            self._legal = find(self.game)
+            self._legal = self.game.legal_actions().tolist()
         return self._legal
 
     def __copy__(self) -> Node:
