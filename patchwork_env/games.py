@@ -85,17 +85,19 @@ def rules_of(game: str | States) -> Rules:
         return _load(game)
     if not isinstance(game, np.ndarray) or game.ndim != 1:
         raise ValueError(f"states are an array (n,) of records of a game, not {shorten(game)}")
-    dtype = game.dtype
-    modules = _modules()
-    for in_use in (True, False):
-        for name, module in modules.items():
-            if (module in sys.modules) is in_use:
-                found = _load(name)
-                if dtype is found.dtype or dtype == found.dtype:
-                    return found
+    return _of_records(game.dtype)
+
+
+@cache
+def _of_records(dtype: np.dtype[Any]) -> Rules:
+    for name in sorted(GAMES, key=lambda name: _modules()[name] not in sys.modules):  # those in use first
+        found = _load(name)
+        if dtype == found.dtype:
+            return found
     raise ValueError(f"the records of the states, {shorten(dtype)}, are those of no game")
 
 
+@cache
 def _load(name: str) -> Rules:
     module = _modules()[name]
     try:
