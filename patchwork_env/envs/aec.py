@@ -71,7 +71,6 @@ class GameAECEnv(TurnEnv):
         self._dealer = Dealer(rules, 1, complete(options, defaults, own, type(self).__name__))
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
-        self._moves = 0
         self._has_rewards = True  # whether there may be some of the last step, or accumulated ones, to clear
         modes = list(RENDER_MODES)  # a list of its own, since a wrapper of PettingZoo's appends to it
         self.metadata = {**self.metadata, "render_modes": modes, "name": f"{rules.name}_v0"}
@@ -125,9 +124,9 @@ class GameAECEnv(TurnEnv):
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
-        game = self._require_game()
+        game = self._require_game().clone()
         gained = self.play(game, action)
-        after: dict[str, Any] = {"_moves": self._moves + 1}
+        after: dict[str, Any] = {"_game": game}
         if gained or self._has_rewards:
             rewards: dict[str, float] = dict.fromkeys(self.agents, 0)
             cumulative = {**self._cumulative_rewards, agent: 0.0}
@@ -259,7 +258,6 @@ class GameAECEnv(TurnEnv):
         rewards = {agent: gained.get(player, 0.0) for agent, player in self._players.items()}
         after = {
             "_game": game,
-            "_moves": game.num_moves,
             "_dealer": dealer or self._dealer,
             "_has_rewards": True,
             "agents": agents,
@@ -299,8 +297,7 @@ class GameAECEnv(TurnEnv):
         """Gives attributes their new values.
 
         An interrupt can come between any two lines, but not within this one; so the attributes are always
-        those before a call or those after it. A move that the attributes do not know of yet is taken back
-        when the game is needed next: see :meth:`_require_game`.
+        those before a call or those after it.
         """
         self.__dict__.update(after)
 
@@ -356,8 +353,6 @@ class GameAECEnv(TurnEnv):
             raise ValueError(f"game has {players} players, this environment {len(self.possible_agents)}")
 
     def _require_game(self) -> BaseGame:
-        """The game that is on, without a move whose :meth:`step` was interrupted."""
-        game = self._game
-        if game is None:
+        if self._game is None:
             raise RuntimeError("no game is on: call reset()")
-        return game if game.num_moves == self._moves else game._rewind(self._moves)
+        return self._game

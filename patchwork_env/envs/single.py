@@ -30,17 +30,15 @@ from patchwork_env.envs.options import (
     count_illegal_ends,
 )
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import OpponentError
+from patchwork_env.errors import IllegalActionError, OpponentError
 
 _ALL_GAMES = np.zeros(1, np.int64)
 
 
-_Episode = tuple[BaseGame, int, int, bool]
-"""The episode that is on, which is replaced as a whole, so that no interrupt leaves half of the next one.
+_Episode = tuple[BaseGame, int, bool]
+"""The game, the learner's player number, and whether the learner must not act any more.
 
-It has the game, which a learner who plays alone changes, and others replace; the number of moves of a learner
-who plays alone, after which comes that of an interrupted step; the learner's player number; and whether the
-learner must not act any more.
+All are replaced at once, the game by another one, so that no error or interrupt leaves half of a step.
 """
 
 
@@ -140,7 +138,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
                 self._opponent.reseed(opponent_seed(number))
                 self._streams[:] = seed_streams(opponent_seed(number))
         game, seat = self._begin(dealer, set_up)
-        after = {"_dealer": dealer, "_episode": (game, 0, seat, False)}
+        after = {"_dealer": dealer, "_episode": (game, seat, False)}
         if number is not None:
             # For wrappers and tools that look at np_random; the games use streams of their own.
             after["_np_random"], after["_np_random_seed"] = seeding.np_random(number)
@@ -160,35 +158,33 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
             ResetNeeded: The episode has ended or has not begun.
         """
-        game, moves, seat, has_ended = self._require_episode()
+        before, seat, has_ended = self._require_episode()
         if has_ended:
             raise ResetNeeded("the episode has ended: call reset()")
         index = check_action(action, self._rules.num_actions)
-        # An opponent may fail, so moves against one are made on a copy.
-        game = game if self._players == 1 else game.clone()
-        kernels, state = self._rules.kernels, game.state
-        is_legal = kernels.is_legal(state, 0, index)
-        if not (is_legal or self._raises):
-            self._episode = (game, moves, seat, True)
+        game = before.clone()
+        try:
+            game.play(index)
+        except IllegalActionError:
+            if self._raises:
+                raise
+            self._episode = (before, seat, True)
             self._illegal_ends = count_illegal_ends(self._illegal_ends, 1)
-            observation, info = self._observe(game, seat)
+            observation, info = self._observe(before, seat)
             info["illegal_action"] = index
             return observation, ILLEGAL_REWARD, True, False, info
-        before = kernels.score(state, 0, seat) if self._kind == SCORE else 0
-        game.play(index)
-        self._let_opponent_play(game, seat)
-        is_over = game.is_over
-        self._episode = (game, moves + 1, seat, is_over)
+        is_over = self._let_opponent_play(game, seat)
+        self._episode = (game, seat, is_over)
         observation, info = self._observe(game, seat)
         if is_over:
             self._illegal_ends = 0
             scores = game.scores()
             info["scores"] = np.array(scores[seat:] + scores[:seat], np.int16)
-        return observation, self._reward(game, before), is_over, False, info
+        return observation, self._reward(before, game, seat, is_over), is_over, False, info
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """1 for the learner's legal actions, int8 ``(num_actions,)``, all zeros after the end of the game."""
-        return self._require_game().action_mask()
+        return self._require_episode()[0].action_mask()
 
     @property
     def game(self) -> BaseGame:
@@ -197,12 +193,12 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         Raises:
             ResetNeeded: There was no :meth:`reset` yet.
         """
-        return self._require_game().clone()
+        return self._require_episode()[0].clone()
 
     @property
     def seat(self) -> int:
         """The learner's player number in this game."""
-        return 0 if self._episode is None else self._episode[2]
+        return 0 if self._episode is None else self._episode[1]
 
     @property
     def opponent(self) -> Opponent | None:
@@ -220,17 +216,18 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             gymnasium.logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make")
             return None
         others = "" if self._opponent is None else self._opponent.name
-        return self._display.show(self._require_game(), names_of(self.seat, self._players, others))
+        return self._display.show(self._require_episode()[0], names_of(self.seat, self._players, others))
 
     def close(self) -> None:
         """Closes the window if there is one."""
         self._display.close()
 
-    def _let_opponent_play(self, game: BaseGame, seat: int) -> None:
-        """Plays the opponent's moves up to the learner's turn."""
-        while not game.is_over and game.current_player != seat:
+    def _let_opponent_play(self, game: BaseGame, seat: int) -> bool:
+        """Plays the opponent's moves up to the learner's turn; returns whether the game is over."""
+        while not (is_over := game.is_over) and game.current_player != seat:
             assert self._opponent is not None
             play_answer(self._opponent, self._rules, game, self._streams)
+        return is_over
 
     def _begin(self, dealer: Dealer, set_up: SetUp) -> tuple[BaseGame, int]:
         """The next game in which the learner has a turn, at that turn, and the learner's player number."""
@@ -239,18 +236,16 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             dealer.deal(states, _ALL_GAMES, set_up)
             dealer.assign_seats(seats, _ALL_GAMES)
             game, seat = self._rules.game._of_record(states), int(seats[0])
-            self._let_opponent_play(game, seat)
-            if not game.is_over:
+            if not self._let_opponent_play(game, seat):
                 return game, seat
         raise OpponentError(NO_TURN)
 
-    def _reward(self, game: BaseGame, before: int) -> float:
-        """The learner's reward for a step before which it had the score ``before``."""
+    def _reward(self, before: BaseGame, after: BaseGame, seat: int, is_over: bool) -> float:
+        """The learner's reward for a step from one position to another."""
         if self._kind == SCORE:
-            return float(self._rules.kernels.score(game.state, 0, self.seat) - before)
-        if not game.is_over:
-            return 0.0
-        return float(loop(final_reward, self._rules)(game.state, 0, self.seat, self._kind))
+            score = self._rules.kernels.score
+            return float(score(after.state, 0, seat) - score(before.state, 0, seat))
+        return float(loop(final_reward, self._rules)(after.state, 0, seat, self._kind)) if is_over else 0.0
 
     def _observe(self, game: BaseGame, seat: int) -> tuple[Any, dict[str, Any]]:
         """The observation and the info; in the mode ``"human"`` also shows the game."""
@@ -263,14 +258,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         scores = np.zeros(self._players, np.int16)
         return observation, {"action_mask": mask, "seat": seat, "scores": scores, "illegal_action": NO_ACTION}
 
-    def _require_game(self) -> BaseGame:
-        return self._require_episode()[0]
-
     def _require_episode(self) -> _Episode:
-        """The episode that is on, without moves of a :meth:`step` that was interrupted."""
-        episode = self._episode
-        if episode is None:
+        if self._episode is None:
             raise ResetNeeded("no game is on: call reset()")
-        if self._players == 1:  # else the game is not changed but replaced
-            episode[0]._rewind(episode[1])
-        return episode
+        return self._episode
