@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, names, storage
-from patchwork_env.core.records import copy_of
+from patchwork_env.core.records import States, copy_of
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 
@@ -29,8 +29,6 @@ else:
     from typing import TypeVar
 
     M = TypeVar("M")
-
-States = npt.NDArray[np.void]
 
 
 class Pictures(Protocol):
@@ -71,7 +69,7 @@ class LegalMoves(Collection[M], Generic[M]):
     __slots__ = ("_actions", "_game")
 
     def __init__(self, game: BaseGame[M]) -> None:
-        self._game = game._of_record(game.state)
+        self._game = game.clone()
         self._actions = game.legal_actions()
 
     def __len__(self) -> int:
@@ -182,10 +180,6 @@ class BaseGame(ABC, Generic[M]):
         return self._position.states
 
     @property
-    def _state(self) -> States:
-        return self._position.states
-
-    @property
     def current_player(self) -> int:
         """The player who is to move, counted from 0."""
         return int(self._position.states["current_player"][0])
@@ -212,7 +206,7 @@ class BaseGame(ABC, Generic[M]):
 
     def scores(self) -> tuple[int, ...]:
         """The scores of all players as if the game ended now."""
-        return tuple(int(self._engine.score(self._state, 0, player)) for player in range(self.num_players))
+        return tuple(int(self._engine.score(self.state, 0, player)) for player in range(self.num_players))
 
     def winners(self) -> tuple[int, ...]:
         """The players with the highest score, who share the win; empty until the game is over."""
@@ -231,7 +225,7 @@ class BaseGame(ABC, Generic[M]):
         """
         vector = np.empty(self._observation.OBSERVATION_SIZE, np.float32)
         observer = self.current_player if player is None else self._check_player(player)
-        self._observation.write_observation(self._state, 0, observer, vector)
+        self._observation.write_observation(self.state, 0, observer, vector)
         return vector
 
     def _check_player(self, player: int) -> int:
@@ -264,7 +258,7 @@ class BaseGame(ABC, Generic[M]):
     def legal_actions(self) -> npt.NDArray[np.int16]:
         """The legal actions as an int16 array, ascending; empty when the game is over."""
         legal_set = np.empty(self._legal_shape, np.uint64)
-        count = self._engine.legal(self._state, 0, legal_set)
+        count = self._engine.legal(self.state, 0, legal_set)
         actions = np.empty(count, np.int16)
         if count:
             self._engine.write_actions(legal_set, actions)
@@ -278,7 +272,7 @@ class BaseGame(ABC, Generic[M]):
     def action_mask(self) -> npt.NDArray[np.int8]:
         """The action mask, int8 ``(NUM_ACTIONS,)``: 1 for legal actions; all zeros when the game is over."""
         mask = np.empty(self._num_actions, np.int8)
-        self._engine.legal_mask(self._state, 0, mask)
+        self._engine.legal_mask(self.state, 0, mask)
         return mask
 
     def play(self, action: SupportsIndex) -> None:
@@ -305,12 +299,6 @@ class BaseGame(ABC, Generic[M]):
         self._position = last.before
         return last.action
 
-    def _rewind(self, number: int) -> Self:
-        """Takes back all but the first ``number`` actions; returns the same game."""
-        while self.num_moves > number:
-            self.undo()
-        return self
-
     def _positions(self) -> list[_Position]:
         """All positions since this object began, the present one last."""
         position: _Position | None = self._position
@@ -333,7 +321,7 @@ class BaseGame(ABC, Generic[M]):
 
     def _require_legal(self, action: SupportsIndex) -> int:
         index = checks.check_action(action, self._num_actions)
-        if not self._engine.is_legal(self._state, 0, index):
+        if not self._engine.is_legal(self.state, 0, index):
             raise IllegalActionError(self._why_illegal(index))
         return index
 
@@ -410,7 +398,7 @@ class BaseGame(ABC, Generic[M]):
 
     def to_bytes(self) -> bytes:
         """The state as bytes, with version and checksum; the history is not part of it."""
-        return self._storage.pack(self._state)
+        return self._storage.pack(self.state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -447,7 +435,7 @@ class BaseGame(ABC, Generic[M]):
             index = self._parse_word(text)
         except ValueError as error:
             raise IllegalActionError(str(error)) from None
-        if not self._engine.is_legal(self._state, 0, index):
+        if not self._engine.is_legal(self.state, 0, index):
             raise IllegalActionError(f"{text!r}: {self._why_illegal(index)}")
         return index
 

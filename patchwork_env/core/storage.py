@@ -9,11 +9,9 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from patchwork_env.core.names import hint, shorten
-
-States = npt.NDArray[np.void]
+from patchwork_env.core.records import States
 
 _CHECKSUM_SIZE = 4
 SAMPLED = 1024
@@ -121,9 +119,8 @@ def out_of_range(states: States, limits: Mapping[str, tuple[int, Any]]) -> str |
     """
     for name, (lowest, highest) in limits.items():
         values = states[name]
-        most = np.asarray(highest, values.dtype).reshape(
-            -1, *[1] * (values.ndim - 1)
-        )  # quick in the same type
+        most = np.asarray(highest, values.dtype)  # quick in the same type
+        most = most.reshape(-1, *[1] * (values.ndim - 1))
         wrong = (values < lowest) | (values > most) if lowest or values.dtype.kind == "i" else values > most
         if wrong.any():
             at = int(np.nonzero(wrong)[0][0])

@@ -91,33 +91,33 @@ class Game(BaseGame[Move]):
     @property
     def num_players(self) -> int:
         """The number of players, 1-4."""
-        return int(self._state[0]["num_players"])
+        return int(self.state[0]["num_players"])
 
     @property
     def num_rounds(self) -> int:
         """The number of tiles that each player places in the whole game."""
-        return int(self._state[0]["num_rounds"])
+        return int(self.state[0]["num_rounds"])
 
     @property
     def round(self) -> int:
         """The number of complete rounds, which is the number of tiles that every player has placed."""
-        return int(self._state[0]["round"])
+        return int(self.state[0]["round"])
 
     @property
     def order(self) -> str:
         """The order of the tiles: ``"unknown"``, ``"known"`` or ``"free"``."""
-        return ORDERS[int(self._state[0]["order"])]
+        return ORDERS[int(self.state[0]["order"])]
 
     @property
     def deck(self) -> tuple[int, ...]:
         """All cards, even those that players may not know; in free order the supply, ascending."""
-        record = self._state[0]
+        record = self.state[0]
         return tuple(record["deck"][: record["num_cards"]].tolist())
 
     @property
     def digit(self) -> int | None:
         """The digit of the tile to be placed; None if a tile is to be chosen or the game is over."""
-        digit = NO_DIGIT if self.is_over else engine.digit_to_place(self._state, 0)
+        digit = NO_DIGIT if self.is_over else engine.digit_to_place(self.state, 0)
         return None if digit == NO_DIGIT else int(digit)
 
     @property
@@ -132,8 +132,8 @@ class Game(BaseGame[Move]):
         have not been turned, even those that will never come; they are the same for all players.
         """
         counts = np.zeros(NUM_DIGITS, np.int64)
-        if self._state[0]["order"] == FREE:
-            engine.supply(self._state, 0, self._check_player(player), counts)
+        if self.state[0]["order"] == FREE:
+            engine.supply(self.state, 0, self._check_player(player), counts)
         else:
             np.add.at(counts, list(self.deck[self.round + 1 :]), 1)
         return tuple(counts.tolist())
@@ -143,9 +143,9 @@ class Game(BaseGame[Move]):
 
         Their cells are in the coordinates that :meth:`decode` uses for that player now.
         """
-        who, record = self._check_player(player), self._state[0]
+        who, record = self._check_player(player), self.state[0]
         moves = []
-        for t in range(engine.num_placed(self._state, 0, who)):
+        for t in range(engine.num_placed(self.state, 0, who)):
             digit, orientation = divmod(int(record["piece"][who, t]), NUM_TURNS)
             row, column = int(record["row"][who, t]), int(record["column"][who, t])
             cells = cells_at(digit, orientation, row, column)
@@ -164,8 +164,8 @@ class Game(BaseGame[Move]):
 
     def _decode(self, actions: list[int]) -> list[Move]:
         levels = np.empty((engine.MAX_LEVELS + 1, engine.NUM_ROWS), np.uint64)
-        number = engine.paint(self._state, 0, self.current_player, levels)
-        digit = 0 if self.is_over else int(engine.digit_to_place(self._state, 0))
+        number = engine.paint(self.state, 0, self.current_player, levels)
+        digit = 0 if self.is_over else int(engine.digit_to_place(self.state, 0))
         moves = []
         for action in actions:
             if action >= FIRST_CHOICE:
@@ -195,13 +195,13 @@ class Game(BaseGame[Move]):
 
     def imagine(self, seed: int | None = None) -> Game:
         """See :meth:`BaseGame.imagine`; cards to come and the others' moves of this round are drawn anew."""
-        states = copy_of(self._state)
+        states = copy_of(self.state)
         engine.redraw(states, 0, seed_streams(seed))
         return Game._of_record(states)
 
     def public(self) -> Game:
         """See :meth:`BaseGame.public`: the game when this round began, with unknown cards in order."""
-        states = copy_of(self._state)
+        states = copy_of(self.state)
         if not self.is_over:
             engine.hide(states, 0)
         return Game._of_record(states)
@@ -210,7 +210,7 @@ class Game(BaseGame[Move]):
     def num_public_moves(self) -> int:
         """See :attr:`BaseGame.num_public_moves`: those of complete rounds."""
         player = self.current_player
-        has_chosen = self._state[0]["chosen"][player] != NO_DIGIT
+        has_chosen = self.state[0]["chosen"][player] != NO_DIGIT
         return max(self.num_moves - player - self.num_players * int(has_chosen), 0)
 
     # --- details ------------------------------------------------------------------------------------------
@@ -220,8 +220,8 @@ class Game(BaseGame[Move]):
 
     def _first_corner(self) -> notation.Corner | None:
         """The top-left corner of the current player's first tile; None if there is no tile yet."""
-        record, player = self._state[0], self.current_player
-        if not engine.num_placed(self._state, 0, player):
+        record, player = self.state[0], self.current_player
+        if not engine.num_placed(self.state, 0, player):
             return None
         return int(record["row"][player, 0]), int(record["column"][player, 0])
 
@@ -232,14 +232,14 @@ class Game(BaseGame[Move]):
         return notation.parse_move(text, self.digit, self._first_corner())
 
     def _set_up_fields(self) -> dict[str, str]:
-        return position.write_set_up(self._state)
+        return position.write_set_up(self.state)
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
         return position.read_set_up(fields)
 
     def _position_fields(self) -> dict[str, str]:
-        return position.write_position(self._state)
+        return position.write_position(self.state)
 
     @classmethod
     def _read_position(cls, fields: dict[str, str]) -> States:

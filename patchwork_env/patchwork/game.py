@@ -117,12 +117,12 @@ class Game(BaseGame[Move]):
     @property
     def pending_special(self) -> bool:
         """Whether the current player must place a special patch now."""
-        return bool(self._state["pending_special"][0])
+        return bool(self.state["pending_special"][0])
 
     @property
     def circle(self) -> tuple[int, ...]:
         """The patches that are left, clockwise from the neutral token."""
-        return tuple(self._state["circle"][0, : self._state["num_patches"][0]].tolist())
+        return tuple(self.state["circle"][0, : self.state["num_patches"][0]].tolist())
 
     @property
     def starting_circle(self) -> tuple[int, ...]:
@@ -137,7 +137,7 @@ class Game(BaseGame[Move]):
     @property
     def special_patches(self) -> str:
         """The print of the time track: ``"revised"`` or ``"2014"``."""
-        return VARIANTS[int(self._state["variant"][0])]
+        return VARIANTS[int(self.state["variant"][0])]
 
     @property
     def special_spaces(self) -> tuple[int, ...]:
@@ -152,7 +152,7 @@ class Game(BaseGame[Move]):
 
     def quilt_bits(self, player: int) -> int:
         """The covered cells of a player's quilt as an integer with the bits ``9 * row + column``."""
-        return position.quilt_bits(self._state, self._check_player(player))
+        return position.quilt_bits(self.state, self._check_player(player))
 
     def layout(self, player: int) -> npt.NDArray[np.int8]:
         """The piece that covers each cell of a player's quilt, as an int8 array ``(9, 9)``.
@@ -193,11 +193,11 @@ class Game(BaseGame[Move]):
 
     def winner(self) -> int | None:
         """The winner, 0 or 1; None until the game is over."""
-        return int(engine.winner(self._state, 0)) if self.is_over else None
+        return int(engine.winner(self.state, 0)) if self.is_over else None
 
     def winners(self) -> tuple[int, ...]:
         """The winner in a tuple, as in games that several players can win; empty until the game is over."""
-        return (int(engine.winner(self._state, 0)),) if self.is_over else ()
+        return (int(engine.winner(self.state, 0)),) if self.is_over else ()
 
     # --- details ------------------------------------------------------------------------------------------
 
@@ -205,11 +205,11 @@ class Game(BaseGame[Move]):
         return f"positions {self.positions}"
 
     def _pair(self, name: str) -> tuple[int, int]:
-        first, second = self._state[name][0].tolist()
+        first, second = self.state[name][0].tolist()
         return first, second
 
     def _player_or_none(self, name: str) -> int | None:
-        player = int(self._state[name][0])
+        player = int(self.state[name][0])
         return None if player == NOBODY else player
 
     def _word(self, action: int) -> str:
@@ -231,7 +231,7 @@ class Game(BaseGame[Move]):
         return {"circle": circle, "first_player": first, "special_patches": fields["variant"]}
 
     def _position_fields(self) -> dict[str, str]:
-        return position.write_position(self._state)
+        return position.write_position(self.state)
 
     @classmethod
     def _read_position(cls, fields: dict[str, str]) -> States:

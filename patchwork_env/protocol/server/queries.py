@@ -229,7 +229,8 @@ def positions_asked(game: BaseGame, fields: Mapping[str, Any]) -> dict[int, Base
         raise FieldError(
             f"there is no ply {max(asked)} in plies; the game has {game.num_moves} moves", "plies"
         )
-    return {ply: game.clone()._rewind(ply) for ply in asked}
+    found = [*(before.clone() for before, _ in game._replay()), game]
+    return {ply: found[ply] for ply in asked}
 
 
 def agent_of(fields: Mapping[str, Any], default: str) -> str:
