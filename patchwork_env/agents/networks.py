@@ -193,14 +193,9 @@ class PolicyNetwork(nn.Module, ABC):
         return 0 * actions
 
     @staticmethod
-    def listed(states: States) -> LegalLists:
-        """The actions that agents choose from in states, none of which is over."""
-        return legal_lists(states)
-
-    @classmethod
-    def encode(cls, states: States) -> tuple[Inputs, LegalLists]:
-        """The network's inputs for states, none of which is over, and the actions to choose from."""
-        legal = cls.listed(states)
+    def encode(states: States) -> tuple[Inputs, LegalLists]:
+        """The network's inputs for states, none of which is over, and their legal actions."""
+        legal = legal_lists(states)
         return Inputs(*map(torch.from_numpy, (observations_of(states), legal.rows, legal.actions))), legal
 
 
