@@ -8,21 +8,8 @@ from typing import Any, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import (
-    first_illegal,
-    imagined,
-    list_games,
-    list_waiting,
-    loop,
-    play_listed,
-)
-from patchwork_env.core.checks import (
-    check_action,
-    check_answer,
-    check_at_least_one,
-    later_seed,
-    seed_streams,
-)
+from patchwork_env.core.batches import first_illegal, imagined, list_games, list_waiting, loop, play_listed
+from patchwork_env.core.checks import check_action, check_answer, check_at_least_one, later_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.random import Streams
@@ -147,7 +134,8 @@ class Opponents:
         if numbers is None and shares is None:
             numbers = np.arange(games) // self._players % count
         checked = _shared_out(games, shares, count) if numbers is None else np.asarray(numbers)
-        if checked.shape != (games,) or checked.dtype.kind not in "iu" or not _are_below(checked, count):
+        is_fitting = checked.shape == (games,) and checked.dtype.kind in "iu"
+        if not (is_fitting and ((checked >= 0) & (checked < count)).all()):
             raise ValueError(
                 f"the numbers of the opponents are {shorten(numbers)}; "
                 f"they must be {games} integers from 0 to {count - 1}"
@@ -220,10 +208,6 @@ def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
     return np.searchsorted(ends, np.arange(games), side="right").astype(np.int64)
 
 
-def _are_below(numbers: npt.NDArray[Any], count: int) -> bool:
-    return bool(((numbers >= 0) & (numbers < count)).all())
-
-
 def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> None:
     """Plays the opponent's action in a game.
 
@@ -274,10 +258,7 @@ def answers(
 
 
 def let_opponents_play(
-    opponents: Opponents | None,
-    rules: Rules,
-    states: States,
-    seats: npt.NDArray[np.int64],
+    opponents: Opponents | None, rules: Rules, states: States, seats: npt.NDArray[np.int64]
 ) -> None:
     """Plays the opponents' moves in a batch until every game is over or at the learner's turn.
 

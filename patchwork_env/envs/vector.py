@@ -21,12 +21,7 @@ from patchwork_env.core.records import copy_of
 from patchwork_env.core.rules import Rules, SetUp, States
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import BATCH_RENDER_MODES, FRAMES_PER_SECOND, Display, names_of
-from patchwork_env.envs.opponents import (
-    Opponent,
-    Opponents,
-    let_opponents_play,
-    require_opponent,
-)
+from patchwork_env.envs.opponents import Opponent, Opponents, let_opponents_play, require_opponent
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
