@@ -109,10 +109,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         contents = _digest(repr(list(_contents(self._dispatcher))).encode()).hex()
         signature = list(_fields(getattr(key[0], "args", key[0])))
         purpose = repr((numba.__version__, contents, bool(config.BOUNDSCHECK), key, signature)).encode()
-        function, version = self._names()
-        return Path(
-            self.cache_path, f"{function}.{version}.{contents[:8]}-{_digest(purpose).hex()[:16]}.nbc"
-        ), purpose
+        name = ".".join([*self._names(), f"{contents[:8]}-{_digest(purpose).hex()[:16]}", "nbc"])
+        return Path(self.cache_path, name), purpose
 
     def _names(self) -> tuple[str, str]:
         """The function and the version of Python in names of files, without the line of the function."""
@@ -205,15 +203,8 @@ def _instructions(code: CodeType) -> object:
     """What a code does, wherever it stands in its file."""
     constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
     variables = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
-    return (
-        code.co_name,
-        code.co_argcount,
-        code.co_kwonlyargcount,
-        code.co_flags,
-        code.co_code,
-        constants,
-        variables,
-    )
+    counts = code.co_argcount, code.co_kwonlyargcount
+    return code.co_name, *counts, code.co_flags, code.co_code, constants, variables
 
 
 def _fields(kinds: Iterable[Any]) -> Iterator[object]:

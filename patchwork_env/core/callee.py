@@ -206,17 +206,9 @@ class _Flags(Flags):  # type: ignore[misc]
 class _Compiler(CompilerBase):  # type: ignore[misc]
     """Numba's compiler of functions with other flags."""
 
-    def __init__(
-        self,
-        typingctx: Any,
-        targetctx: Any,
-        library: Any,
-        args: Any,
-        return_type: Any,
-        flags: Flags,
-        locals: Any,
-    ) -> None:
-        super().__init__(typingctx, targetctx, library, args, return_type, _Flags(flags), locals)
+    def __init__(self, *arguments: Any) -> None:
+        *before, flags, variables = arguments
+        super().__init__(*before, _Flags(flags), variables)
 
     def define_pipelines(self) -> list[PassManager]:
         """Numba's pipeline for compiled functions."""

@@ -178,8 +178,7 @@ class Bar:
         self._line = StatusLine()
 
     def __enter__(self) -> Bar:
-        self._began = perf_counter()
-        self._line.show(str(self))
+        self.update(0)
         return self
 
     def __exit__(self, *error: object) -> None:
