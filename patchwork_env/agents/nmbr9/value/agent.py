@@ -37,7 +37,7 @@ class ValueAgent(BatchAgent):
         """See :meth:`Agent.act_batch`.
 
         Raises:
-            ValueError: A game is over or not one of NMBR 9, or a digit is to be chosen.
+            ValueError: A game is over or not one of NMBR 9, or players choose their tiles.
         """
         self.check_states(states)
         check_tiles(states, self.name)
