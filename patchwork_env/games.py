@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -91,9 +92,9 @@ def rules_of(game: str | States) -> Rules:
 @cache
 def _of_records(dtype: np.dtype[Any]) -> Rules:
     for name in sorted(GAMES, key=lambda name: _modules()[name] not in sys.modules):  # those in use first
-        found = _load(name)
-        if dtype == found.dtype:
-            return found
+        with suppress(ValueError):  # of a game that cannot be loaded there are no records
+            if dtype == _load(name).dtype:
+                return _load(name)
     raise ValueError(f"the records of the states, {shorten(dtype)}, are those of no game")
 
 

@@ -57,11 +57,8 @@ def kernel(
     Returns:
         The compiled function, called like the original; without ``function``, a decorator.
     """
-
-    def compiled(original: _Function) -> _Function:
-        compiled_function: _Function = _compile(original, inline, allocates)
-        return compiled_function
-
+    compiled: Callable[[_Function], _Function]
+    compiled = functools.partial(_compile, inline=inline, allocates=allocates)
     return compiled if function is None else compiled(function)
 
 

@@ -47,14 +47,22 @@ def test_a_game_of_ones_own_is_registered_in_one_call() -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An installed package that promises three games, of which one can be played."""
-    promises = {"column": "own_rules", "broken": "no.such.module", "misnamed": "tests.toy.rules:RULES"}
+    """An installed package that promises four games: one loads another, and two cannot be played."""
+    promises = {"column": "own_rules", "inner": "own_inner"}
+    promises |= {"broken": "no.such.module", "misnamed": "tests.toy.rules:RULES"}
     metadata = tmp_path / "own_games-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Name: own-games\nVersion: 1.0\n", encoding="utf-8")
     lines = [f"[{games.ENTRY_POINT_GROUP}]", *(f"{name} = {module}" for name, module in promises.items())]
     (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "own_inner.py").write_text(
+        "from dataclasses import replace\n"
+        "from tests.toy.rules import RULES\n"
+        "RULES = replace(RULES, name='inner', module=__name__, dtype=[('inner', 'u1')])\n",
+        encoding="utf-8",
+    )
     (tmp_path / "own_rules.py").write_text(
+        "import own_inner\n"
         "from dataclasses import replace\n"
         "from tests.toy.rules import RULES\n"
         "RULES = replace(RULES, name='column', module=__name__)\n",
@@ -64,7 +72,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.setattr(games, "_MODULES", games._MODULES.copy())
     games._modules.cache_clear()
     yield
-    sys.modules.pop("own_rules", None)
+    for module in ("own_inner", "own_rules"):
+        sys.modules.pop(module, None)
     games._modules.cache_clear()
 
 
@@ -77,6 +86,10 @@ def test_games_of_other_packages_are_found_by_their_entry_points(installed: None
         games.rules_of("broken")
     with pytest.raises(ValueError, match="has the rules of 'row'"):
         games.rules_of("misnamed")
+
+
+def test_records_are_known_though_another_game_loads_their_rules(installed: None) -> None:
+    assert games.rules_of(np.zeros(1, np.dtype([("inner", "u1")]))).name == "inner"
 
 
 def test_agents_that_need_no_knowledge_of_a_game_play_it() -> None:
