@@ -129,9 +129,8 @@ class Nmbr9Env(GameEnv):
     score (``"score"``). Against others 0 until the game ends, and then the reward of :class:`Nmbr9AECEnv`
     (``"outcome"`` or ``"margin"``), unless ``"score"`` is asked for.
 
-    **Info**: ``action_mask``: int8 ``(16394,)``, 1 for the legal actions, also given by :meth:`action_masks`;
-    ``seat``: the learner's player number; at the end of a game ``scores``: int16 ``(players,)``, the own and
-    then those of the others in the order of play; after an illegal action ``illegal_action``: that action.
+    **Info**: ``action_mask``, ``seat``, ``scores`` and ``illegal_action``, always: see
+    :class:`~patchwork_env.envs.single.GameEnv`.
 
     **Options of** :meth:`reset`: ``deck``, the digits in the order in which they come.
 

@@ -93,9 +93,8 @@ class PatchworkEnv(GameEnv):
     less the opponent's, divided by 100 (``"margin"``). With ``"score"``, the change of the own score by every
     move, at once. Episodes are never truncated.
 
-    **Info**: ``action_mask``: int8 ``(2026,)``, 1 for the legal actions, also given by :meth:`action_masks`;
-    ``seat``: the learner's player number; at the end of a game ``scores``: int16 ``(2,)``, the own and the
-    opponent's; after an illegal action ``illegal_action``: that action.
+    **Info**: ``action_mask``, ``seat``, ``scores`` and ``illegal_action``, always: see
+    :class:`~patchwork_env.envs.single.GameEnv`.
 
     **Options of** :meth:`reset`: ``circle``, all 33 patch indices clockwise from the neutral token with the
     1x2 patch (0) last; ``first_player``: 0, 1 or ``"random"``.
