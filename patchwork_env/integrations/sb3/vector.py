@@ -77,9 +77,9 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
         """Closes the environments."""
         self._envs.close()
 
-    def attributes(self) -> dict[str, list[Any]]:
+    def _attributes(self) -> dict[str, list[Any]]:
         """``action_masks`` and ``render_mode`` of all environments."""
-        return {**super().attributes(), "render_mode": [self._envs.render_mode] * len(self._masks)}
+        return {**super()._attributes(), "render_mode": [self._envs.render_mode] * len(self._masks)}
 
 
 def _info_of_end(infos: Info, env: int) -> Info:

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 MOST_CHARACTERS = 4000
-"""So many characters at the end of an answer are read."""
+"""The number of characters at the end of an answer that are read."""
 _THINKS = re.compile("<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _HAS_THOUGHT = re.compile("</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _ENCLOSED = re.compile(
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 
     @property
     def final(self) -> str:
-        """What it says in the end."""
+        """What stands behind the last label or, without one, on the last line."""
         return self.labelled or self.last
 
 

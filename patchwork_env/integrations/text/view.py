@@ -67,8 +67,8 @@ class View:
         groups: The legal moves by groups, of which there are few.
         pieces: The names of the pieces.
         shapes: The shapes of the piece of a name by orientation; empty if there is none.
-        move: What finds moves in a text in lower case with single spaces, as words and as phrases.
-        to_word: The word that such a find means.
+        move: A pattern that finds moves, as words and as phrases, in a text in lower case with single spaces.
+        to_word: The word that a match of this pattern means.
         why_not: Why a word, which is of the right form, is no legal move.
         distance: How far a choice is from the move that a word means; infinite for another piece.
         forms: Examples of how moves may be written.

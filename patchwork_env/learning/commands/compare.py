@@ -61,7 +61,7 @@ def write_comparison(
         comparison: The comparison.
         folder: The folder, which is created if it does not exist.
         form: The format of the figures, ``svg``, ``png`` or ``pdf``.
-        has_footer: Whether it stands below the figures what they were made with.
+        has_footer: Whether lines below the figures say what they were made with.
 
     Raises:
         StorageError: The folder cannot be written.

@@ -142,7 +142,7 @@ class Statistics(NamedTuple):
             scores ``(runs, opponents)`` and ``(other runs, opponents)``. For each opponent it is the share of
             the pairs of runs in which the first has the higher score, where equal ones count one half (the
             statistic of Mann and Whitney); opponents count alike. It says how often, not by how much.
-        description: What tables say of it.
+        description: What tables say about how figures are computed.
     """
 
     mean: Callable[[Floats, Floats | None], Band]

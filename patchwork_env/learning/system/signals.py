@@ -123,11 +123,11 @@ class _Interrupting:
         self._again.start()
 
     def withdraw(self) -> int | None:
-        """Does not send a signal again any more; returns the one that was put off, None without any."""
+        """Cancels the sending of a signal that was put off, and returns it; None if there is none."""
         if self._again is None or self._put_off is None:
             return None
         self._again.cancel()
-        self._again.join()  # one that is just being sent comes now
+        self._again.join()  # waits for one that is just being sent
         is_first = signal.getsignal(self._put_off) is self  # after an interruption, signals are ignored
         return self._put_off if is_first else None
 

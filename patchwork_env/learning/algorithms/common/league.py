@@ -84,7 +84,7 @@ class SnapshotPool(Generic[Policy]):
     def add(self, policy: Policy) -> None:
         """Adds a copy of the learner; if the pool is full, the oldest snapshot leaves it.
 
-        Without games against past selves, ``config.fraction`` 0, the pool stays empty.
+        Without games against past selves (``config.fraction`` is 0) the pool stays empty.
         """
         if self.config.fraction:
             self._keep(self._added, policy)

@@ -57,18 +57,18 @@ class MaskedVecEnv(VecEnv):
 
     _masks: npt.NDArray[np.int8]
 
-    def attributes(self) -> dict[str, list[Any]]:
+    def _attributes(self) -> dict[str, list[Any]]:
         """The values of all attributes in every environment, by name."""
         masks = list(self._masks)
         return {"render_mode": [None] * len(masks), "action_masks": masks}
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """One of :meth:`attributes` in some environments.
+        """The ``render_mode``, the ``action_masks`` or what else there is of some environments.
 
         Raises:
             AttributeError: There is no such attribute.
         """
-        attributes = self.attributes()
+        attributes = self._attributes()
         if attr_name not in attributes:
             raise self._no_attribute(attr_name, f"; it has {', '.join(attributes)}")
         return [attributes[attr_name][env] for env in self._get_indices(indices)]
@@ -288,9 +288,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
     def close(self) -> None:
         """There is nothing to close."""
 
-    def attributes(self) -> dict[str, list[Any]]:
+    def _attributes(self) -> dict[str, list[Any]]:
         """The ``render_mode``, ``seat`` and ``action_masks`` of all games."""
-        return {**super().attributes(), "seat": self.seats.tolist()}
+        return {**super()._attributes(), "seat": self.seats.tolist()}
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
         """Whether the infos hold what a wrapper would add to them, as is so for ``Monitor``."""
