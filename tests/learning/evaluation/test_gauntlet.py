@@ -277,7 +277,7 @@ def test_the_command_measures_a_function_of_another_module(tmp_path) -> None:
         capture_output=True,
         text=True,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("mine:lowest in gauntlet v1 (a trial: 8 of 4000 games): rating ")
     data = json.loads((tmp_path / "result.json").read_text())
     assert (data["version"], data["agent"], data["complete"]) == (1, "mine:lowest", False)

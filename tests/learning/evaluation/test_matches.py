@@ -270,7 +270,7 @@ def test_matches_need_no_extra_and_ratings_say_which() -> None:
         "except ModuleNotFoundError as error: print(error, list(folder.iterdir()))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr == ""
+    assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert first.startswith("greedy against random: 2 games, 1 circle from both seats")
     assert second == "ratings need choix: pip install choix []"
