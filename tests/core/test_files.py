@@ -74,6 +74,25 @@ def test_a_folder_that_cannot_be_synced_is_left_to_the_system(
     assert (tmp_path / "file").read_text() == "text"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows syncs only files that may be written")
+def test_files_that_may_only_be_read_are_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modes count here as they do for whoever is not root."""
+    really_open = os.open
+
+    def open_by_mode(path: Path, flags: int, *more: int, **options: int) -> int:
+        if flags & os.O_RDWR and not os.stat(path).st_mode & stat.S_IWUSR:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return really_open(path, flags, *more, **options)
+
+    def write(folder: Path) -> None:
+        (folder / "file").write_text("text")
+        (folder / "file").chmod(0o444)
+
+    monkeypatch.setattr(os, "open", open_by_mode)
+    write_folder(tmp_path / "folder", write)
+    assert (tmp_path / "folder" / "file").read_text() == "text"
+
+
 def test_a_growing_file_is_closed_with_its_object(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
