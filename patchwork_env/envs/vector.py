@@ -175,7 +175,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             states, games = self._rules.empty_states(self.num_envs), self._all_games
         else:
             states, games = self._copy_of_states(), np.flatnonzero(chosen)
-        learners, dealer, opponents = self._learners.copy(), self._dealer.copy(), self._copy_of_opponents()
+        learners, dealer = self._learners.copy(), self._dealer.copy()
+        opponents = self._opponents and self._opponents.copy()
         self._reseed(dealer, {game: seeds[game] for game in games.tolist()})
         self._deal(dealer, opponents, states, learners, games, set_up)
         ended = self._ended.copy()
@@ -205,7 +206,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         illegal, dealer, opponents = ~legal, self._dealer, self._opponents
         if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has refused
             illegal[self._ended] = legal[self._ended] = False
-            dealer, opponents = dealer.copy(), self._copy_of_opponents()
+            dealer, opponents = dealer.copy(), opponents and opponents.copy()
             self._deal(dealer, opponents, states, learners, np.flatnonzero(self._ended))
         played = np.flatnonzero(legal)
         rewards = np.zeros(self.num_envs)
@@ -230,7 +231,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             results = self._results(states, learners, ended, illegal, checked)
             if self._autoreset is AutoresetMode.SAME_STEP:
                 infos, results = self._final_infos(states, learners, ended, results), {}
-                dealer, opponents = dealer.copy(), self._copy_of_opponents()
+                dealer, opponents = dealer.copy(), opponents and opponents.copy()
                 self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
                 ended = np.zeros_like(ended)
         observations, infos = self._commit(states, learners, dealer, opponents, ended, infos, results)
@@ -328,11 +329,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             return None
         return Opponents(self.num_envs, listed, shares=shares, players=self._players)
 
-    def _copy_of_opponents(self) -> Opponents | None:
-        """What games may begin with: a copy, unless a single opponent leaves nothing to change."""
-        opponents = self._opponents
-        return opponents.copy() if opponents is not None and len(opponents.agents) > 1 else opponents
-
     def _deal(
         self,
         dealer: Dealer,
@@ -408,9 +404,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """Writes observations and masks of the present states, unless that is done."""
         if not self._is_shown:
             shown = (self._masks, self._observations)
-            loop(batches.write_views, self._rules)(
-                self._require_states(), self._all_games, self._learners, *shown
-            )
+            present = (self._require_states(), self._all_games, self._learners)
+            loop(batches.write_views, self._rules)(*present, *shown)
             self._is_shown = True
 
     def _results(
