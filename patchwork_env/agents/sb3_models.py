@@ -130,11 +130,8 @@ def _check_observations(space: Any, path: Path) -> None:
     bounds = rules_of(PATCHWORK).upper_bounds
     is_box = space.get(":type:") == "<class 'gymnasium.spaces.box.Box'>"
     if not (is_box and _is_written(space.get("low"), 0 * bounds) and _is_written(space.get("high"), bounds)):
-        seen = shorten(space.get(":type:"))
-        raise ValueError(
-            f"{path}: the policy sees {seen}, and no flat observations of Patchwork as they are; "
-            f"{_HOW_TO_PLAY}"
-        )
+        seen = f"{shorten(space.get(':type:'))}, and no flat observations of Patchwork as they are"
+        raise ValueError(f"{path}: the policy sees {seen}; {_HOW_TO_PLAY}")
 
 
 def _is_written(text: Any, vector: npt.NDArray[np.float32]) -> bool:

@@ -13,7 +13,7 @@ import functools
 import logging
 from collections.abc import Callable
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from numba import TypingError, config, njit, types
 
@@ -103,8 +103,7 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
     copy.__qualname__ = f"{game.__name__}.{function.__qualname__}"  # becomes part of the name of the file
     copy.__annotations__ = function.__annotations__
     inline, allocates = function.__template__  # type: ignore[attr-defined]
-    kernel_of_game: _Function = _compile(copy, inline, allocates)
-    return kernel_of_game
+    return cast(_Function, _compile(copy, inline, allocates))
 
 
 def require_layout(array: Any, name: str, ndim: int, *dtypes: Any) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import ParallelEnv
 
 from patchwork_env.core.checks import check_action
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
+from patchwork_env.core.records import copy_of
 from patchwork_env.core.rules import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.spaces import MaskedObservation
@@ -92,9 +92,8 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         agents = self.agents
         if not agents:
             raise RuntimeError("no game is on: call reset()")
-        before = self._aec.game
-        chosen = [self._check(before, player, agent, actions) for player, agent in enumerate(agents)]
-        rewards, game = dict.fromkeys(agents, 0.0), before.clone()
+        rewards, game = dict.fromkeys(agents, 0.0), self._aec.game
+        chosen = [self._check(game, player, agent, actions) for player, agent in enumerate(agents)]
         for action in chosen:
             for player, reward in self._aec.play(game, action).items():
                 rewards[agents[player]] += reward
@@ -147,6 +146,6 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
 
 def _turn_of(game: BaseGame, player: int) -> BaseGame:
     """The same game with another player to move; all players have acted equally often in it."""
-    states = game.state.copy()
+    states = copy_of(game.state)
     states["current_player"] = player if not game.is_over else 0
-    return type(game)._of_record(np.asarray(states))
+    return type(game)._of_record(states)
