@@ -100,7 +100,7 @@ site: $(ready)  ## build the page that plays without a server, in site/, and com
 
 $(addprefix test-,$(with_libraries)): test-%: $(VENV)-%/ready
 	$(VENV)-$*/bin/python -c "$(foreach name,$(libraries_$*),import $(name);)"
-	$(VENV)-$*/bin/python -m pytest -m $*
+	$(VENV)-$*/bin/python -m pytest -m $* $$(grep -rl --include='test_*.py' 'mark\.$*' tests)
 
 $(addsuffix /ready,$(addprefix $(VENV)-,$(with_libraries))): $(VENV)-%/ready: $(ready) requirements-%.lock
 	$(call create_beside,$(VENV)-$*,--requirement requirements-$*.lock)

@@ -163,7 +163,10 @@ def test_statistics_are_those_of_rliable() -> None:
     random = np.random.default_rng(3)
     first, second = random.normal(0.6, 0.1, (8, 3)), random.normal(0.55, 0.1, (6, 3))
     means, intervals = library.get_interval_estimates(
-        {"first": first}, lambda scores: np.array([metrics.aggregate_iqm(scores)]), reps=2000
+        {"first": first},
+        lambda scores: np.array([metrics.aggregate_iqm(scores)]),
+        reps=2000,
+        random_state=np.random.RandomState(1),
     )
     mean = RLIABLE.mean(first, None)
     assert mean.values == pytest.approx(means["first"][0])
@@ -179,7 +182,8 @@ def test_statistics_are_those_of_rliable() -> None:
         {"both": (first, second)},
         lambda x, y: np.array([metrics.probability_of_improvement(x, y)]),
         reps=2000,
+        random_state=np.random.RandomState(2),
     )
     probability, interval = RLIABLE.improvement(first, second)
     assert probability == pytest.approx(better["both"][0])
-    assert interval == pytest.approx(tuple(bounds["both"][:, 0]), abs=0.02)
+    assert interval == pytest.approx(tuple(bounds["both"][:, 0]), abs=0.021)  # a pair of runs is 1/48
