@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import importlib
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -32,6 +30,8 @@ from patchwork_env.learning.runs import checkpoints as checkpoints_module
 from patchwork_env.learning.runs.checkpoints import load_checkpoint
 from patchwork_env.learning.system import signals as signals_module
 from patchwork_env.learning.system.lock import sole_user
+
+fcntl, resource = pytest.importorskip("fcntl"), pytest.importorskip("resource")
 
 ROOT = Path(__file__).parents[3]
 TINY = """
